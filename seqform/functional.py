@@ -1,6 +1,8 @@
 """Linear functionals of a player's plan: how often it takes an action, its risk, and whatever else a game names."""
 
+import json
 import math
+import re
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -90,6 +92,29 @@ class Functional(ReadOnly):
                 f"is {strategy.fingerprint}, expected {self.fingerprint}"
             )
         return float(self.constant + self.coefficients @ strategy.plan)
+
+
+def split_call(text: str) -> tuple[str, list[str]]:
+    """Return the name of a functional and the arguments that stand behind it in brackets, between commas.
+
+    An argument may stand in double quotes, with whatever characters in it.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.functional import split_call
+    >>> split_call('visits(bank, "Main St, east", unit 1)'), split_call("risk")
+    (('visits', ['bank', 'Main St, east', 'unit 1']), ('risk', []))
+    """
+    name, bracket, rest = text.partition("(")
+    if not bracket:
+        return text.strip(), []
+    pieces = [piece.strip() for piece in _ARGUMENT.findall(rest.strip().removesuffix(")"))]
+    return name.strip(), [json.loads(piece) if _QUOTED.fullmatch(piece) else piece for piece in pieces if piece]
+
+
+# An argument: quoted texts, and what is neither a comma nor quoted.
+_QUOTED = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*"')
+_ARGUMENT = re.compile(rf'(?:{_QUOTED.pattern}|[^,"]|")+')
 
 
 # What floats may be off, and up to which denominators fractions are recognised in spite of it; of how many at most.

@@ -261,10 +261,10 @@ class Game(Drawable):
             return SequenceForm.from_rules(self._walkable(), exact=True)
 
     @cached_property
-    def functionals(self) -> "Mapping[str, Functional]":
+    def functionals(self) -> "Named[str, Functional]":
         """Linear functionals of a player's plan that the game names, such as a risk."""
         made = {} if self._make_functionals is None else self._make_functionals(self)
-        return Named(made, f"{self.spec} names no functional")
+        return made if isinstance(made, Named) else Named(made, f"{self.spec} names no functional")
 
     @cached_property
     def public_tree(self) -> PublicTree:

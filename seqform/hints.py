@@ -3,7 +3,8 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, Self, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from .errors import nearest, one_of, shown
 
@@ -29,6 +30,9 @@ class Named(dict[K, V]):
     Traceback (most recent call last):
     KeyError: "the game names no functional 'risc' (did you mean risk?); expected risk"
     """
+
+    #: How names that take arguments are called, by name, such as ``visits(PLACE)``.
+    forms: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self, items: Mapping[K, V], what: str) -> None:
         super().__init__(items)

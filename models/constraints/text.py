@@ -218,6 +218,14 @@ class TermReader(Tokens):
             infoset = self._infoset(player, token)
             return Term(player, start, [self._read_action(player, infoset)], behaviour=True)
         functionals = self._game.functionals
+        called = self.follows("(")
+        if head.kind == "word" and (called or (head.text in functionals.forms and head.text not in functionals)):
+            text = f"{head.text}{self.take_brackets()}" if called else head.text
+            try:
+                functional = functionals[text]
+            except KeyError as error:
+                raise self.error(head.start, str(error.args[0])) from None
+            return Term(functional.player, start, functional=functional)
         if head.text not in functionals:
             if head.text in self._actions(self._player):
                 raise self.error(
@@ -231,7 +239,8 @@ class TermReader(Tokens):
                             head.stop,
                             f"{head.shown} is an infoset; expected a seat and an action with it, as in {such}",
                         )
-            names = ", ".join(map(quoted_label, functionals)) or "none"
+            listed = [*(name for name in functionals if name.split("(")[0] not in functionals.forms)]
+            names = ", ".join([*map(quoted_label, listed), *functionals.forms.values()]) or "none"
             raise self.error(
                 head.start,
                 f"{self._game.spec} names no functional {shown(head.text, 60)}{_hint(head.text, functionals)}; "

@@ -53,6 +53,8 @@ def pattern_of(symbols: tuple[str, ...], special: frozenset[str]) -> re.Pattern[
     return re.compile(rf'\s*(?:(?P<end>\Z)|(?P<quoted>")|(?P<symbol>{one_of})|(?P<word>[^\s{none_of}]+)|)')
 
 
+# Brackets around anything but brackets, unless it is quoted.
+_BRACKETS = re.compile(r'\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)')
 # A number with what follows it without a blank, and with blanks around the bar of a fraction.
 _PART = r"""[^\s"':/()<>=@]*"""
 _WITH_BAR = re.compile(rf"{_PART}(?:\s*/\s*{_PART})?")
@@ -159,6 +161,16 @@ class Tokens:
         token = self.peek()
         if not self.take_if(symbol):
             raise self.error(token.start, f"received {token.shown}, expected {symbol} after {after}")
+
+    def take_brackets(self) -> str:
+        """Take a bracket and all up to the one that closes it, whatever stands between; blanks in a row as one."""
+        start = self.peek().start
+        found = _BRACKETS.match(self._text, start)
+        if found is None:
+            raise self.error(start, "received the end, expected ) after what is in brackets")
+        piece = " ".join(found[0].split())
+        self._pass(piece, *found.span())
+        return piece
 
     def take_label(self, expected: str) -> Token:
         """Take a word or a quoted text, or refuse anything else."""

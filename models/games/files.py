@@ -60,7 +60,8 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     Parameters
     ----------
     path : str
-        ``.efg``, ``.graphml`` and ``.json`` hold trees, ``.npz`` matrices, and ``.toml`` a spot of hold'em.
+        ``.efg``, ``.graphml`` and ``.json`` hold trees, ``.npz`` matrices, and ``.toml`` a spot of hold'em or a
+        patrol.
     parameters : mapping, optional
         Refused if there are any.
 
@@ -88,9 +89,7 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
         suffix = Path(path).suffix.lower()
         name = Path(path).stem
         if suffix == ".toml" or (suffix not in SUFFIXES and _is_spot(path)):
-            from .holdem import HoldemSpot
-
-            return HoldemSpot.from_file(path).game
+            return _game_of_toml(path)
         if suffix not in SUFFIXES:
             _refuse_suffix(path, suffix)
         if suffix == ".npz":
@@ -103,6 +102,19 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
             named = GameFileError(f"{error}{other_kind(path, 'a game')}")
             named.line, named.column = error.line, error.column
             raise named from None
+
+
+def _game_of_toml(path: str) -> "Game":
+    from ...seqform.interchange.toml_table import read_toml
+    from .patrol.patrol_files import is_patrol, read_patrol
+
+    if is_patrol(read_toml(path)):
+        from .patrol import PatrolGame
+
+        return PatrolGame(read_patrol(path))
+    from .holdem import HoldemSpot
+
+    return HoldemSpot.from_file(path).game
 
 
 def _read_tree(path: str, suffix: str) -> Any:

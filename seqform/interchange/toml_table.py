@@ -49,7 +49,11 @@ class Table:
         """Return an error about a key, or about the table; the message names what it is about."""
         if not self._lines:
             return InvalidGameError(message)
-        return GameFileError(message, line=_line_of(self._lines, self.path if key is None else (*self.path, key)))
+        return GameFileError(message, line=self.line_of(key))
+
+    def line_of(self, key: str | None = None) -> int | None:
+        """Return the line of a key or of the table, counted from one, if it is of a file."""
+        return _line_of(self._lines, self.path if key is None else (*self.path, key))
 
     def name_of(self, key: str) -> str:
         """Return what a key is called in messages, such as ``bets.river.bet``."""

@@ -1,7 +1,11 @@
-from .patrol import Attacker as Attacker
-from .patrol import Closure as Closure
+from .declarations import Attacker as Attacker
+from .declarations import Closure as Closure
+from .declarations import Sensor as Sensor
+from .declarations import Unit as Unit
+from .game import PatrolGame as PatrolGame
+from .occupancy import Meetings as Meetings
+from .occupancy import Occupancy as Occupancy
+from .occupancy import patrol_meetings as patrol_meetings
+from .occupancy import patrol_occupancy as patrol_occupancy
 from .patrol import Patrol as Patrol
-from .patrol import PatrolGame as PatrolGame
-from .patrol import Sensor as Sensor
-from .patrol import Unit as Unit
 from .road_map import RoadMap as RoadMap

@@ -29,6 +29,44 @@ class Entries:
 
 
 @dataclass(frozen=True, eq=False)
+class Amounts:
+    """How much a player brings to each factor.
+
+    Attributes
+    ----------
+    keys : ndarray of int64, shape (k,)
+        Sorted, each once.
+    values : ndarray of float64, shape (k,)
+    """
+
+    keys: Whole
+    values: Floats
+
+    @classmethod
+    def of(cls, entries: Sequence[Entries], plan: Floats) -> "Amounts":
+        """Return what a plan brings."""
+        keys, places = np.unique(np.concatenate([each.keys for each in entries]), return_inverse=True)
+        held = np.concatenate([each.amounts * plan[each.sequences] for each in entries])
+        return cls(keys, np.bincount(places, held, len(keys)))
+
+    def at(self, keys: Whole) -> Floats:
+        """Return how much is brought to some factors, none to those that are not known."""
+        if not len(self.keys):
+            return np.zeros(len(keys))
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.values[places], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Spots:
+    """The times and places that numbers stand for: a node twice, or the ends of a move of player 0's."""
+
+    times: Whole
+    first: Whole
+    second: Whole
+
+
+@dataclass(frozen=True, eq=False)
 class Keys:
     """Numbers for times and places, the same for both players.
 
@@ -56,6 +94,11 @@ class Keys:
         numbers: Whole = ((times * self.num_nodes + first) * self.num_nodes + second) * len(self.paces) + pace
         return numbers
 
+    def read(self, keys: Whole) -> Spots:
+        """Return what numbers stand for; a time at a node is that before the step."""
+        places, nodes = keys // len(self.paces), self.num_nodes
+        return Spots(places // (nodes * nodes), places // nodes % nodes, places % nodes)
+
     def standing(self, walker: Walker, amounts: Floats | float = 1.0) -> Entries:
         """Return where a body comes to stand, times amounts of each node, or one for all."""
         there = walker.presences
@@ -64,9 +107,7 @@ class Keys:
 
     def passing(self, walker: Walker, amount: float = 1.0) -> Entries:
         """Return where one of player 0's bodies is on its way."""
-        pace = next(
-            number for number, each in enumerate(self.paces) if np.array_equal(walker.body.durations, each)
-        )
+        pace = next(number for number, each in enumerate(self.paces) if np.array_equal(walker.body.durations, each))
         on = np.flatnonzero(walker.moved)
         keys = self.number(walker.times[on], walker.sources[on], walker.targets[on], pace)
         return Entries(keys, walker.sequences[on], amount * walker.success[on])

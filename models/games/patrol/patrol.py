@@ -1,19 +1,19 @@
 """Patrols on a map: who attacks what, who watches, and the game between them."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ....seqform.arrays import Floats
 from ....seqform.budget import Budget
 from ....seqform.checks import check_number, check_whole, is_whole
-from ....seqform.errors import InvalidGameError, one_of, shown
-from ....seqform.game import Game
+from ....seqform.errors import InvalidGameError, shown
+from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
+from .declarations import Attacker, Closure, PatrolError, Sensor, Times, Unit, about, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
 from .walker import Body, Mask, Party, Walker, Whole, party
@@ -22,138 +22,6 @@ from .walker import Body, Mask, Party, Walker, Whole, party
 _MOST_STEPS = 10_000
 #: Bytes at the peak of building, a sequence of either player: arrays of its moves and meetings, and text for labels.
 _SEQUENCE = 600
-
-Times = tuple[int, int]
-Side = Literal["all", "units", "attackers"]
-
-
-class PatrolError(InvalidGameError):
-    """Something in the declaration of a patrol is wrong.
-
-    Parameters
-    ----------
-    message : str
-    key : str
-        What of the declaration it is about, such as ``units[2].start``.
-    """
-
-    def __init__(self, message: str, key: str) -> None:
-        super().__init__(message)
-        self.key = key
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A unit that patrols.
-
-    Parameters
-    ----------
-    start : str, optional
-        Where its shift begins; at its base if not given.
-    base : str, optional
-        Where it should be at the end of its shift, which ``risk`` is about; where it starts if not given.
-    name : str, optional
-        ``unit 1``, ``unit 2``, … if not given.
-    shift : tuple of int, optional
-        The times at which its shift begins and ends: 0 and the number of steps if not given. Before and after, it is
-        not on the map.
-    speed : float
-        Multiple of the map's usual speed; travel times are rounded up to whole steps.
-    detection : float, or mapping of place to float
-        Probability that it detects an attacker whom it meets; in a mapping by node or edge (``"a -- b"``), 1 elsewhere.
-    no_go : sequence of str
-        Nodes and edges that it does not enter.
-    ends : sequence of str, optional
-        Where its shift has to end; anywhere if not given.
-    """
-
-    start: Hashable | None = None
-    base: Hashable | None = None
-    name: str = ""
-    shift: Times | None = None
-    speed: float = 1.0
-    detection: float | Mapping[Any, float] = 1.0
-    no_go: Sequence[Any] = ()
-    ends: Sequence[Hashable] | None = None
-
-
-@dataclass(frozen=True)
-class Attacker:
-    """An attacker, or one type of them: the units do not know which type comes.
-
-    Parameters
-    ----------
-    entries : sequence of str, or mapping of str to (first, last)
-        Nodes where it may enter the map; with times, when.
-    goals : mapping of str to float
-        What arriving at each target or exit is worth to it. There its way is over.
-    probability : float, optional
-        Of this type; the same for all if none is given.
-    window : tuple of int
-        When it may enter, for entries without times of their own; at the beginning if not given.
-    name : str, optional
-        ``attacker 1``, ``attacker 2``, … if not given.
-    may_stay_away : bool
-        Whether it may choose not to come, which is worth 0.
-    meeting, step : float, optional
-        What a meeting and a step are worth to it; what the patrol says if not given.
-    speed : float
-        Multiple of the map's usual speed.
-    no_go : sequence of str
-        Nodes and edges that it does not enter.
-    """
-
-    entries: Sequence[Hashable] | Mapping[Any, Times]
-    goals: Mapping[Any, float]
-    probability: float | None = None
-    window: Times = (0, 0)
-    name: str = ""
-    may_stay_away: bool = True
-    meeting: float | None = None
-    step: float | None = None
-    speed: float = 1.0
-    no_go: Sequence[Any] = ()
-
-
-@dataclass(frozen=True)
-class Sensor:
-    """What stands still and detects.
-
-    Parameters
-    ----------
-    at : str
-        A node, or an edge (``"a -- b"``, or ``"a -> b"`` for one direction).
-    detection : float
-        Probability that it detects an attacker who is there: at a node in each step that ends there, on an edge each
-        time that the attacker passes.
-    times : tuple of int, optional
-        The first and the last time at which it is on: of arrival at a node, of leaving for an edge.
-    """
-
-    at: Any
-    detection: float = 1.0
-    times: Times | None = None
-
-
-@dataclass(frozen=True)
-class Closure:
-    """A node or an edge that is closed.
-
-    Parameters
-    ----------
-    at : str
-        A node, or an edge (``"a -- b"``, or ``"a -> b"`` for one direction). Nobody arrives or waits at a closed node;
-        whoever is there may leave. Nobody is on a closed edge.
-    times : tuple of int, optional
-        The first and the last time at which it is closed; always if not given. An edge that is closed from 3 to 5 is
-        closed in the steps that begin at these times.
-    side : {"all", "units", "attackers"}
-        For whom.
-    """
-
-    at: Any
-    times: Times | None = None
-    side: Side = "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,10 +49,12 @@ class Patrol:
     areas : mapping of str to sequence of str
         Nodes that functionals know under one name.
     limits : sequence of str
-        Constraints as text, which problems on :attr:`game` get.
+        Constraints as text, which problems about the game get.
     name : str
     spec : str
         The file that it was read from.
+    table : Table, optional
+        What is in it, for errors that say where.
 
     Raises
     ------
@@ -213,18 +83,24 @@ class Patrol:
     limits: Sequence[str] = ()
     name: str = "patrol"
     spec: str = ""
+    table: Table | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "map", RoadMap.from_graph(self.map))
-        with _about("steps"):
+        with about("steps"):
             check_whole(self.steps, "steps", InvalidGameError, f"[1, {_MOST_STEPS}]")
-        for name, kind, least in (("units", Unit, 0), ("attackers", Attacker, 1), ("sensors", Sensor, 0), ("closures", Closure, 0)):
+        for name, kind, least in (
+            ("units", Unit, 0),
+            ("attackers", Attacker, 1),
+            ("sensors", Sensor, 0),
+            ("closures", Closure, 0),
+        ):
             given = getattr(self, name)
-            with _about(name):
-                listed = _list_of(given, name, kind, least)
+            with about(name):
+                listed = list_of(given, name, kind, least)
             object.__setattr__(self, name, tuple(listed))
         for name, interval in (("meeting", "(-inf, inf)"), ("step", "(-inf, inf)"), ("failure", "[0, 1]")):
-            with _about(name):
+            with about(name):
                 check_number(getattr(self, name), name, InvalidGameError, interval)
         named = [replace(one, name=one.name or f"unit {number}") for number, one in enumerate(self.units, 1)]
         object.__setattr__(self, "units", tuple(named))
@@ -242,7 +118,7 @@ class Patrol:
         if all(each is None for each in given):
             return [1.0 / len(given)] * len(given)
         for number, each in enumerate(given, 1):
-            with _about(f"attackers[{number}].probability"):
+            with about(f"attackers[{number}].probability"):
                 check_number(each, f"attackers[{number}].probability", InvalidGameError, "(0, 1]")
         shares = [float(each) for each in given if each is not None]
         if abs(sum(shares) - 1.0) > 1e-9:
@@ -260,15 +136,10 @@ class Patrol:
                     raise PatrolError(f"{key} is {shown(one.name, 60)}, expected a text that is no other's name", key)
                 known[one.name] = key
         for name, nodes in self.areas.items():
-            with _about(f"areas.{name}"):
+            with about(f"areas.{name}"):
                 if name in self.map:
                     raise InvalidGameError(f"areas.{name} is an area, but a node of the map is called so too")
-                self.map.node_mask(_texts(nodes, f"areas.{name}"), f"areas.{name}")
-
-    @cached_property
-    def game(self) -> "PatrolGame":
-        """The game in sequence form, payoffs in factors."""
-        return PatrolGame(self)
+                self.map.node_mask(texts(nodes, f"areas.{name}"), f"areas.{name}")
 
     # The moves of all bodies: those of the map, and waiting at each node first.
 
@@ -291,23 +162,23 @@ class Patrol:
         ends = [np.concatenate([nodes, each])[self._order] for each in (self.map.sources, self.map.targets)]
         return ends[0], ends[1]
 
-    def _of_moves(self, values: Any, waiting: Any) -> Any:
+    def of_moves(self, values: Any, waiting: Any) -> Any:
         """Return values of the map's moves as values of bodies' moves."""
         return np.where(self.moves >= 0, np.append(values, waiting)[self.moves], waiting)
 
     def _durations(self, speed: float, what: str) -> Whole:
-        with _about(f"{what}.speed"):
+        with about(f"{what}.speed"):
             check_number(speed, f"{what}.speed", InvalidGameError, "[0.001, 1000]")
-        durations: Whole = self._of_moves(self.map.durations(float(speed)), 1)
+        durations: Whole = self.of_moves(self.map.durations(float(speed)), 1)
         return durations
 
     def _no_go(self, places: Any, what: str) -> Mask:
         """Return which moves of bodies some places leave, shape (num_nodes + m,)."""
         targets, left = self._ends_of_moves[1], np.ones(len(self.moves), dtype=bool)
-        with _about(f"{what}.no_go"):
-            for at in _texts(places, f"{what}.no_go"):
+        with about(f"{what}.no_go"):
+            for at in texts(places, f"{what}.no_go"):
                 place = self.map.place(at, f"{what}.no_go")
-                left &= ~(place.nodes[targets] | self._of_moves(place.moves, False))
+                left &= ~(place.nodes[targets] | self.of_moves(place.moves, False))
         return left
 
     @cached_property
@@ -316,16 +187,16 @@ class Patrol:
         closed: dict[str, list[tuple[Any, Times]]] = {"units": [], "attackers": []}
         for number, one in enumerate(self.closures, 1):
             key = f"closures[{number}]"
-            with _about(f"{key}.at"):
+            with about(f"{key}.at"):
                 place = self.map.place(one.at, f"{key}.at")
             times = self._times(one.times, f"{key}.times")
             if one.side not in ("all", "units", "attackers"):
                 raise PatrolError(
                     f"{key}.side is {shown(one.side, 60)}, expected one of all, units, attackers", f"{key}.side"
                 )
-            for side in closed:
+            for side, places in closed.items():
                 if one.side in ("all", side):
-                    closed[side].append((place, times))
+                    places.append((place, times))
         return closed
 
     def _times(self, given: Any, what: str, most: int | None = None) -> Times:
@@ -352,7 +223,7 @@ class Patrol:
             entering = np.flatnonzero(place.nodes[targets])
             arrivals = times + durations[entering]
             opened[:, entering] &= (arrivals < first) | (arrivals > last)
-            along = np.flatnonzero(self._of_moves(place.moves, False))
+            along = np.flatnonzero(self.of_moves(place.moves, False))
             opened[:, along] &= (times > last) | (times + durations[along] <= first)
         return opened
 
@@ -367,9 +238,9 @@ class Patrol:
                 raise PatrolError(f"{key}.shift is {shown(unit.shift, 60)}, expected at least one step", f"{key}.shift")
             start = self.unit_start(number - 1)
             durations = self._durations(unit.speed, key)
-            with _about(f"{key}.ends"):
+            with about(f"{key}.ends"):
                 ends = unit.ends
-                mask = None if ends is None else self.map.node_mask(_texts(ends, f"{key}.ends"), f"{key}.ends")
+                mask = None if ends is None else self.map.node_mask(texts(ends, f"{key}.ends"), f"{key}.ends")
             body = Body(
                 *self._ends_of_moves,
                 durations=durations,
@@ -391,7 +262,7 @@ class Patrol:
                     key,
                 )
             bodies.append(body)
-            self.unit_base(number - 1)
+            _ = self.unit_base(number - 1), self.detection(number - 1)  # refused now if they are wrong
         return tuple(bodies)
 
     def unit_start(self, number: int) -> int:
@@ -407,7 +278,7 @@ class Patrol:
         name = first if getattr(unit, first) is not None else second
         if getattr(unit, name) is None:
             raise PatrolError(f"{key} has no start, expected a node", key)
-        with _about(f"{key}.{name}"):
+        with about(f"{key}.{name}"):
             return self.map.node(getattr(unit, name), f"{key}.{name}")
 
     @cached_property
@@ -423,9 +294,9 @@ class Patrol:
         key = f"attackers[{number}]"
         window = self._times(one.window, f"{key}.window", self.steps - 1)
         given: Any = one.entries
-        windows = given if isinstance(given, Mapping) else dict.fromkeys(_texts(given, f"{key}.entries"), window)
+        windows = given if isinstance(given, Mapping) else dict.fromkeys(texts(given, f"{key}.entries"), window)
         entries = []
-        with _about(f"{key}.entries"):
+        with about(f"{key}.entries"):
             for name, times in windows.items():
                 node = self.map.node(name, f"{key}.entries")
                 first, last = self._times(times, f"{key}.entries", self.steps - 1)
@@ -434,7 +305,7 @@ class Patrol:
                 raise InvalidGameError(f"{key}.entries is {shown(given, 60)}, expected at least one node")
         goals = self.goal_values(number - 1)
         gone = ~np.isnan(goals)
-        for time, node in entries:
+        for _, node in entries:
             if gone[node]:
                 raise PatrolError(
                     f"{key}.entries has {self.map.nodes[node]}, expected no node that is one of its goals",
@@ -493,7 +364,7 @@ class Patrol:
         """Return what each node is worth to an attacker, shape (num_nodes,); NaN where it has no goal."""
         key, goals = f"attackers[{number + 1}].goals", self.attackers[number].goals
         values = np.full(self.map.num_nodes, np.nan)
-        with _about(key):
+        with about(key):
             if not isinstance(goals, Mapping) or not goals:
                 raise InvalidGameError(f"{key} is {shown(goals, 60)}, expected a value by node, such as {{bank: 1.0}}")
             for name, value in goals.items():
@@ -506,7 +377,7 @@ class Patrol:
         found = []
         for name in ("meeting", "step"):
             value = getattr(self, name) if getattr(one, name) is None else getattr(one, name)
-            with _about(f"{key}.{name}"):
+            with about(f"{key}.{name}"):
                 found.append(check_number(value, f"{key}.{name}", InvalidGameError))
         return found[0], found[1]
 
@@ -514,14 +385,14 @@ class Patrol:
         """Return how likely a unit detects whom it meets at each node, and inside the edge of each move of bodies."""
         given, key = self.units[number].detection, f"units[{number + 1}].detection"
         by_place: Mapping[Any, float] = given if isinstance(given, Mapping) else {}
-        with _about(key):
+        with about(key):
             usual = 1.0 if isinstance(given, Mapping) else check_number(given, key, InvalidGameError, "[0, 1]")
             nodes, moves = np.full(self.map.num_nodes, usual), np.full(len(self.map.sources), usual)
             for at, chance in by_place.items():
                 place = self.map.place(at, key)
                 number = check_number(chance, f"{key}: {at}", InvalidGameError, "[0, 1]")
                 nodes[place.nodes], moves[place.moves] = number, number
-        return nodes, self._of_moves(moves, 0.0)
+        return nodes, self.of_moves(moves, 0.0)
 
     @cached_property
     def _sensed(self) -> tuple[Floats, Floats] | None:
@@ -532,9 +403,9 @@ class Patrol:
         moves = np.zeros((self.steps + 1, len(self.map.sources)))
         for number, one in enumerate(self.sensors, 1):
             key = f"sensors[{number}]"
-            with _about(f"{key}.at"):
+            with about(f"{key}.at"):
                 place = self.map.place(one.at, f"{key}.at")
-            with _about(f"{key}.detection"):
+            with about(f"{key}.detection"):
                 chance = check_number(one.detection, f"{key}.detection", InvalidGameError, "[0, 1]")
             first, last = self._times(one.times, f"{key}.times")
             nodes[first : last + 1, place.nodes] += chance
@@ -575,6 +446,17 @@ class Patrol:
         found += np.where(along >= 0, moves[walker.times, along] * walker.success, 0.0)
         return found
 
+    @property
+    def probabilities(self) -> list[float]:
+        """How likely each type of attacker is."""
+        return [float(one.probability or 0.0) for one in self.attackers]
+
+    def coming(self, weights: Sequence[float]) -> list[Entries]:
+        """Return how much of each factor the moves of attackers hold, times a weight of each."""
+        pairs = zip(self.attacking.walkers, weights, strict=True)
+        each = ((self.keys.standing(walker, weight), self.keys.passing(walker, weight)) for walker, weight in pairs)
+        return [entries for both in each for entries in both]
+
     def watched(self, number: int) -> list[Entries]:
         """Return how much of each factor, a time and place of meeting, a unit's moves hold."""
         walker = self.patrolling.walkers[number]
@@ -582,7 +464,7 @@ class Patrol:
         return [self.keys.standing(walker, at_nodes), *self.keys.met(walker, on_moves)]
 
     def sequence_form(self) -> SequenceForm:
-        """Return the game in sequence form; :attr:`game` keeps it.
+        """Return the game in sequence form.
 
         Raises
         ------
@@ -591,12 +473,9 @@ class Patrol:
         """
         sequences = 2 + sum(body.size[1] for body in (*self.attacker_bodies, *self.unit_bodies))
         Budget().require(_SEQUENCE * sequences, f"the game has {sequences:,} sequences: its sequence form")
-        left, rewards = [], []
-        for number, (one, walker) in enumerate(zip(self.attackers, self.attacking.walkers, strict=True)):
-            assert one.probability is not None
-            cost = one.probability * self.worth(number)[0]
-            left += [self.keys.standing(walker, cost), self.keys.passing(walker, cost)]
-            rewards.append(one.probability * self.rewards(number))
+        shares = self.probabilities
+        left = self.coming([share * self.worth(number)[0] for number, share in enumerate(shares)])
+        rewards = [share * self.rewards(number) for number, share in enumerate(shares)]
         right = [entries for number in range(len(self.units)) for entries in self.watched(number)]
         payoff = assembled(self.attacking, self.patrolling, rewards, left, right, self.scale)
         return SequenceForm((self.attacking.treeplex, self.patrolling.treeplex), factored=payoff)
@@ -606,96 +485,3 @@ class Patrol:
         """The largest of what a goal, a meeting and a step are worth."""
         worth = [*map(abs, (one for number in range(len(self.attackers)) for one in self.worth(number)))]
         return max(*worth, *(float(np.nanmax(abs(self.goal_values(n)))) for n in range(len(self.attackers)))) or 1.0
-
-
-class PatrolGame(Game):
-    """A patrol on a map as a game: player 0 attacks, player 1 patrols.
-
-    Parameters
-    ----------
-    graph : networkx.Graph, DiGraph, MultiGraph, MultiDiGraph, RoadMap or Patrol
-        As :meth:`RoadMap.from_graph <treeplex.models.games.patrol.RoadMap.from_graph>` reads it.
-    **declared
-        What :class:`~treeplex.models.games.patrol.Patrol` takes beside the map; `steps`, `units` and `attackers` at
-        least.
-
-    Attributes
-    ----------
-    patrol : Patrol
-
-    Raises
-    ------
-    InvalidGameError
-        If the declarations do not fit the map or each other.
-
-    Notes
-    -----
-    Each unit and each type of attacker walks on its own, so a player's plans are a product of flows over time and
-    place (:func:`~treeplex.models.games.patrol.walker.party`). The payoff adds up over meetings and is kept in
-    factors, one for each time and place where two may meet.
-
-    References
-    ----------
-    B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), "Combining compact representation and incremental
-    generation in large games with sequential strategies", AAAI.
-
-    Examples
-    --------
-    Two ways lead from the gate to the bank, and the unit can watch one of them:
-
-    >>> import networkx as nx
-    >>> from treeplex import Nash, PatrolGame, solve
-    >>> from treeplex.models.games.patrol import Attacker, Unit
-    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
-    >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
-    >>> round(solve(Nash(game)).value, 6)
-    0.666667
-    """
-
-    def __init__(self, graph: Any, **declared: Any) -> None:
-        if isinstance(graph, Patrol) and declared:
-            raise InvalidGameError(
-                f"a Patrol stands beside {one_of(list(declared))}, expected one of the two; "
-                "dataclasses.replace(patrol, …) changes one"
-            )
-        missing = [name for name in ("steps", "units", "attackers") if name not in declared]
-        if not isinstance(graph, Patrol) and missing:
-            raise InvalidGameError(f"{missing[0]} is missing: PatrolGame(graph, steps=…, units=[…], attackers=[…])")
-        self.patrol = graph if isinstance(graph, Patrol) else Patrol(graph, **declared)
-        patrol = self.patrol
-        super().__init__(
-            patrol.name,
-            {"nodes": patrol.map.num_nodes, "steps": patrol.steps, "units": len(patrol.units)},
-            spec=patrol.spec or patrol.name,
-            sequence_form=patrol.sequence_form,
-            without_histories="plans are flows over time and place",
-        )
-
-
-@contextmanager
-def _about(key: str) -> Iterator[None]:
-    """Let errors in the block know what of the declaration they are about."""
-    try:
-        yield
-    except PatrolError:
-        raise
-    except InvalidGameError as error:
-        raise PatrolError(str(error), key) from None
-
-
-def _list_of(given: Any, name: str, kind: type, least: int) -> list[Any]:
-    if isinstance(given, kind):
-        given = [given]
-    if not isinstance(given, Sequence) or not all(isinstance(one, kind) for one in given) or len(given) < least:
-        number = "at least one" if least else "a list of"
-        raise InvalidGameError(f"{name} is {shown(given, 80)}, expected {number} {kind.__name__}")
-    return list(given)
-
-
-def _texts(given: Any, name: str) -> list[Any]:
-    """Return a list of names; a single one counts as such a list."""
-    if isinstance(given, str):
-        return [given]
-    if not isinstance(given, Sequence):
-        raise PatrolError(f"{name} is {shown(given, 60)}, expected a list of names", name)
-    return list(given)

@@ -74,9 +74,10 @@ class RoadMap(ReadOnly):
     >>> town = RoadMap.from_graph(roads, speed=100.0)
     >>> town.nodes, town.durations().tolist()
     (('gate', 'bank'), [3, 3])
-    >>> print(*town.notes, sep="\\n")
-    travel times are length / 100 rounded up to whole steps: 20.0 % longer in all
-    no node has a position: the map is laid out by networkx (spring layout, seed 0)
+    >>> town.notes[0]
+    'travel times are length / 100 rounded up to whole steps: 20.0 % longer in all'
+    >>> town.notes[1]
+    'no node has a position: the map is laid out by networkx (spring layout, seed 0)'
     """
 
     nodes: tuple[str, ...]
@@ -135,13 +136,15 @@ class RoadMap(ReadOnly):
                 times[pair] = min(time, times.get(pair, math.inf))
         if loops:
             notes.append(f"edges from a node to itself are left out, {loops} of them")
+        if not attribute and any(length in data for *_, data in graph.edges(data=True)):
+            notes.append(f"edges have a {length}, but no speed is given: along each it takes one step")
         if parallel:
             left_out = parallel if graph.is_directed() else parallel // 2
             notes.append(f"of parallel edges the quickest is kept, {left_out} left out")
         pairs = sorted(times)
         lasting = np.array([times[pair] for pair in pairs])
         moves = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        extra = float(_whole(lasting).sum() / lasting.sum() - 1.0) if len(pairs) else 0.0
+        extra = float(_whole(lasting).sum() / lasting.sum() - 1.0) if pairs else 0.0
         if speed is not None or extra > _ROUND_OFF:
             said = f"{attribute} / {rate:g}" if speed is not None else attribute
             notes.append(f"travel times are {said} rounded up to whole steps: {100 * extra:.1f} % longer in all")
@@ -166,7 +169,7 @@ class RoadMap(ReadOnly):
 
     @cached_property
     def positions(self) -> Floats:
-        """Where the nodes lie, shape (num_nodes, 2): x or longitude, y or latitude; laid out where that is not known."""
+        """Where the nodes lie, shape (num_nodes, 2): x or longitude, y or latitude; laid out if nothing is known."""
         if self.places is not None:
             return self.places
         graph = nx.Graph()

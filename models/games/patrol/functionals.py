@@ -1,0 +1,313 @@
+"""What can be said of a patrol in one number: functionals by name with arguments, made when they are asked for."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....seqform.arrays import Floats
+from ....seqform.errors import InvalidGameError, nearest, one_of, shown
+from ....seqform.functional import Functional, split_call
+from ....seqform.game import Game
+from ....seqform.hints import Named
+from .meetings import Amounts
+from .patrol import Patrol
+from .walker import Mask, Walker, Whole
+
+_WINDOW = re.compile(r"(\d+)\s*\.\.\s*(\d+)")
+
+
+_FORMS = {
+    "risk": "risk(UNIT)",
+    "visits": "visits(PLACE, …, FIRST..LAST, UNIT)",
+    "coverage": "coverage(PLACE, …, FIRST..LAST, UNIT)",
+    "travel": "travel(FIRST..LAST, UNIT)",
+    "workload": "workload(UNIT)",
+    "meetings": "meetings(PLACE, …, UNIT)",
+    "handover": "handover(UNIT, UNIT)",
+}
+
+
+class PatrolFunctionals(Named[str, Functional]):
+    """The functionals of a patrol: those without arguments and of each unit are listed, others made when asked for.
+
+    Parameters
+    ----------
+    patrol : Patrol
+    game : Game
+        What is made of it.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, Strategy
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> town = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(town, steps=4, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
+    >>> game.functionals["visits(bank, 1..3)"].description
+    'expected arrivals at bank from 1 to 3'
+    >>> game.functionals["visits"]
+    Traceback (most recent call last):
+    KeyError: 'visits: the place is missing, expected visits(PLACE, …, FIRST..LAST, UNIT)'
+    """
+
+    forms = _FORMS
+
+    def __init__(self, patrol: Patrol, game: Game) -> None:
+        self._patrol, self._fingerprint = patrol, game.fingerprint
+        self._made: dict[str, Functional] = {}
+        named = [f"{name}({unit.name})" for name in ("risk", "travel", "workload") for unit in patrol.units]
+        listed = ["risk", "travel", "workload", *(named if len(patrol.units) > 1 else []), "meetings"]
+        super().__init__({}, f"{game.spec} names no functional")
+        if patrol.units:
+            self.update({name: self[name] for name in listed})
+
+    def __missing__(self, key: object) -> Functional:
+        name, arguments = split_call(str(key))
+        if name not in _KINDS:
+            raise KeyError(
+                f"{self.what} {shown(key, 60)}{nearest(name, _KINDS)}; expected {one_of(list(self.forms.values()))}"
+            )
+        text = f"{name}({', '.join(arguments)})"
+        if text not in self._made:
+            try:
+                self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
+            except InvalidGameError as error:
+                raise KeyError(f"{text}: {error}") from None
+        return self._made[text]
+
+
+@dataclass(frozen=True, eq=False)
+class _Region:
+    """Nodes and moves of the map that are meant together."""
+
+    words: str
+    nodes: Mask
+    moves: Mask  # of bodies
+
+
+class _Call:
+    """A functional that is asked for: whom it is about, where and when."""
+
+    def __init__(self, patrol: Patrol, fingerprint: str, name: str, arguments: Sequence[str]) -> None:
+        self.patrol, self.fingerprint, self.name = patrol, fingerprint, name
+        self.window: tuple[int, int] | None = None
+        units = {unit.name: number for number, unit in enumerate(self.patrol.units)}
+        attackers = {one.name: number for number, one in enumerate(self.patrol.attackers)}
+        places, chosen = list[str](), list[str]()
+        for argument in arguments:
+            window = _WINDOW.fullmatch(argument)
+            if argument in units or argument in attackers:
+                chosen.append(argument)
+            elif window is not None and argument not in self.patrol.map:
+                self.window = self._read_window(argument, int(window[1]), int(window[2]))
+            else:
+                places.append(argument)
+        self.player = 0 if chosen and chosen[0] in attackers else 1
+        self.numbers = [(units, attackers)[1 - self.player].get(one, -1) for one in chosen]
+        if -1 in self.numbers:
+            raise InvalidGameError("units stand beside attackers, expected one side's")
+        self.bodies = chosen
+        self.party = self.patrol.patrolling if self.player == 1 else self.patrol.attacking
+        self.region = self._region(places) if places else None
+
+    def _read_window(self, text: str, first: int, last: int) -> tuple[int, int]:
+        if not first <= last <= self.patrol.steps:
+            raise InvalidGameError(f"the window is {text}, expected times from 0 to {self.patrol.steps}, as in 0..3")
+        return first, last
+
+    def _region(self, places: Sequence[str]) -> _Region:
+        patrol = self.patrol
+        nodes, moves = np.zeros(patrol.map.num_nodes, dtype=bool), np.zeros(len(patrol.moves), dtype=bool)
+        known = [*patrol.areas, *(unit.name for unit in patrol.units), *(one.name for one in patrol.attackers)]
+        for place in places:
+            key, equals, value = (part.strip() for part in place.partition("="))
+            if place in patrol.areas:
+                nodes |= patrol.map.node_mask(patrol.areas[place], place)
+            elif equals and key in patrol.map.attributes:
+                there = np.array([each == value for each in patrol.map.attributes[key]])
+                if not there.any():
+                    listed = dict.fromkeys(filter(None, patrol.map.attributes[key]))
+                    raise InvalidGameError(
+                        f"no node has {key} = {shown(value, 40)}{nearest(value, listed)}; expected {one_of(listed)}"
+                    )
+                nodes |= there
+            else:
+                try:
+                    found = patrol.map.place(place, "the place")
+                except InvalidGameError:
+                    hint = nearest(place, known)
+                    if place in patrol.map or not hint:
+                        raise
+                    raise InvalidGameError(
+                        f"{shown(place, 60)} is no place, area or body of the patrol{hint}"
+                    ) from None
+                nodes |= found.nodes
+                moves |= patrol.of_moves(found.moves, False)
+        return _Region(" and ".join(places), nodes, moves)
+
+    def only(self, **allowed: bool) -> None:
+        """Refuse arguments that the functional does not take."""
+        form = _FORMS[self.name]
+        if self.region is not None and not allowed.get("places"):
+            raise InvalidGameError(f"{self.region.words} is a place, expected {form}")
+        if self.region is None and allowed.get("needs_place"):
+            raise InvalidGameError(f"the place is missing, expected {form}")
+        if self.window is not None and not allowed.get("window"):
+            raise InvalidGameError(f"a window of times is given, expected {form}")
+        if self.player == 0 and not allowed.get("attackers"):
+            raise InvalidGameError(f"{self.bodies[0]} is an attacker, expected a unit: {form}")
+
+    @property
+    def walkers(self) -> Iterator[tuple[int, Walker]]:
+        """The bodies that it is about, each with its number."""
+        for number in self.numbers or range(len(self.party.walkers)):
+            yield number, self.party.walkers[number]
+
+    @property
+    def whose(self) -> str:
+        """Whom it is about, and when, in words."""
+        when = f" from {self.window[0]} to {self.window[1]}" if self.window is not None else ""
+        return (f" of {' and '.join(self.bodies)}" if self.bodies else "") + when
+
+    def within(self, times: Whole) -> Mask:
+        """Return which times lie in the window."""
+        first, last = self.window or (0, self.patrol.steps)
+        return (times >= first) & (times <= last)
+
+    def made(self, description: str, amounts: Callable[[int, Walker], Floats], constant: float = 0.0) -> Functional:
+        """Return the functional that adds up amounts of each move of each body."""
+        coefficients = np.zeros(self.party.treeplex.num_sequences)
+        for number, walker in self.walkers:
+            coefficients[walker.sequences] += amounts(number, walker)
+        return Functional(self.player, coefficients, description, constant, self.fingerprint)
+
+
+def _risk(call: _Call) -> Functional:
+    call.only()
+
+    def away(number: int, walker: Walker) -> Floats:
+        size = call.party.treeplex.num_sequences
+        return walker.ending_away(call.patrol.unit_base(number), size)[walker.sequences]
+
+    one = len(call.bodies or call.patrol.units) == 1
+    what = "probability of being away from the base" if one else "expected number of units away from their bases"
+    return call.made(f"{what} at the end of the shift{call.whose}", away)
+
+
+def _visits(call: _Call) -> Functional:
+    call.only(places=True, needs_place=True, window=True, attackers=True)
+    region = call.region
+    assert region is not None
+
+    def arriving(number: int, walker: Walker) -> Floats:
+        into = region.nodes[walker.targets] & ~region.nodes[walker.sources]
+        along = region.moves[walker.moves] & call.within(walker.times)
+        return walker.success * (along + (into & call.within(walker.times + walker.durations)))
+
+    return call.made(f"expected arrivals at {region.words}{call.whose}", arriving)
+
+
+def _coverage(call: _Call) -> Functional:
+    call.only(places=True, needs_place=True, window=True, attackers=True)
+    region, (first, last) = call.region, call.window or (0, call.patrol.steps)
+    assert region is not None
+    if region.moves.any():
+        raise InvalidGameError(f"{region.words} is an edge, expected nodes: visits counts who passes along edges")
+    share = 1.0 / (last - first + 1)
+    constant = 0.0
+    coefficients = np.zeros(call.party.treeplex.num_sequences)
+    for _, walker in call.walkers:
+        there = walker.presences
+        counted = np.flatnonzero(region.nodes[there.nodes] & call.within(there.times))
+        sequences = walker.sequences[there.moves[counted]]
+        coefficients += np.bincount(sequences, share * there.chances[counted], len(coefficients))
+        begun = region.nodes[walker.entry_nodes] & call.within(walker.entry_times)
+        if walker.body.chooses:
+            coefficients[walker.entry_sequences[begun]] += share
+        else:
+            constant += share * float(begun.sum())
+    return Functional(
+        call.player,
+        coefficients,
+        f"expected number at {region.words}, on average over times{call.whose}",
+        constant,
+        call.fingerprint,
+    )
+
+
+def _travel(call: _Call) -> Functional:
+    call.only(window=True, attackers=True)
+
+    def moving(number: int, walker: Walker) -> Floats:
+        first, last = call.window or (0, call.patrol.steps)
+        begins, ends = np.maximum(walker.times, first), np.minimum(walker.times + walker.durations, last)
+        return np.where(walker.moved, walker.success * np.maximum(ends - begins, 0), 0.0)
+
+    return call.made(f"expected steps on the road{call.whose}", moving)
+
+
+def _workload(call: _Call) -> Functional:
+    call.only()
+
+    def working(number: int, walker: Walker) -> Floats:
+        base = call.patrol.unit_base(number)
+        failed = np.where(walker.sources != base, walker.failure, 0.0)
+        lasting = np.where(walker.moved | (walker.sources != base), walker.durations, 0)
+        return walker.success * lasting + failed
+
+    return call.made(f"expected steps other than waiting at the base{call.whose}", working)
+
+
+def _meetings(call: _Call) -> Functional:
+    call.only(places=True)
+    patrol, keys = call.patrol, call.patrol.keys
+    coming = Amounts.of(patrol.coming(patrol.probabilities), patrol.attacking.treeplex.uniform_plan())
+    region = call.region
+    coefficients = np.zeros(call.party.treeplex.num_sequences)
+    for number, _ in call.walkers:
+        for entries in patrol.watched(number):
+            met = coming.at(entries.keys) * entries.amounts
+            if region is not None:
+                spots, size = keys.read(entries.keys), len(region.nodes)
+                inside = np.isin(spots.first * size + spots.second, _pairs(patrol, region))
+                met = np.where(inside | ((spots.first == spots.second) & region.nodes[spots.first]), met, 0.0)
+            coefficients += np.bincount(entries.sequences, met, len(coefficients))
+    where = "" if region is None else f" at {region.words}"
+    words = f"expected detections{where}{call.whose} of attackers who walk at random"
+    return Functional(1, coefficients, words, 0.0, call.fingerprint)
+
+
+def _pairs(patrol: Patrol, region: _Region) -> Whole:
+    """Return the numbers of the pairs of nodes that moves of a region lead between."""
+    body = patrol.attacker_bodies[0]
+    ends = body.sources * len(region.nodes) + body.targets
+    return ends[region.moves]
+
+
+def _handover(call: _Call) -> Functional:
+    call.only()
+    if len(call.bodies) != 2:
+        raise InvalidGameError(f"{len(call.bodies)} units are given, expected two: {_FORMS['handover']}")
+    first, second = (call.party.walkers[number] for number in call.numbers)
+    if first.body.last != int(second.body.entry_times[0]):
+        raise InvalidGameError(
+            f"the shift of {call.bodies[1]} begins at {second.body.entry_times[0]}, expected {first.body.last}, when "
+            f"that of {call.bodies[0]} ends"
+        )
+    place = int(second.body.entry_nodes[0])
+    away = first.ending_away(place, call.party.treeplex.num_sequences)
+    words = f"probability that {call.bodies[0]} ends its shift where {call.bodies[1]} begins"
+    return Functional(1, -away, words, 1.0, call.fingerprint)
+
+
+_KINDS: dict[str, Callable[[_Call], Functional]] = {
+    "risk": _risk,
+    "visits": _visits,
+    "coverage": _coverage,
+    "travel": _travel,
+    "workload": _workload,
+    "meetings": _meetings,
+    "handover": _handover,
+}

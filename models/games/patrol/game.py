@@ -1,0 +1,100 @@
+"""A patrol as a game that every problem and method takes."""
+
+from functools import cached_property
+from typing import Any
+
+from ....seqform.errors import InvalidConstraintError, InvalidGameError, one_of
+from ....seqform.game import Game
+from ...constraints import LinearConstraint, parse_constraint
+from .functionals import PatrolFunctionals
+from .patrol import Patrol
+
+
+class PatrolGame(Game):
+    """A patrol on a map as a game: player 0 attacks, player 1 patrols.
+
+    Parameters
+    ----------
+    graph : networkx.Graph, DiGraph, MultiGraph, MultiDiGraph, RoadMap or Patrol
+        As :meth:`RoadMap.from_graph <treeplex.models.games.patrol.RoadMap.from_graph>` reads it.
+    **declared
+        What :class:`~treeplex.models.games.patrol.Patrol` takes beside the map; `steps`, `units` and `attackers` at
+        least.
+
+    Attributes
+    ----------
+    patrol : Patrol
+
+    Raises
+    ------
+    InvalidGameError
+        If the declarations do not fit the map or each other.
+
+    Notes
+    -----
+    Each unit and each type of attacker walks on its own, so a player's plans are a product of flows over time and
+    place (:func:`~treeplex.models.games.patrol.walker.party`). The payoff adds up over meetings and is kept in
+    factors, one for each time and place where two may meet.
+
+    References
+    ----------
+    B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), "Combining compact representation and incremental
+    generation in large games with sequential strategies", AAAI.
+
+    Examples
+    --------
+    Two ways lead from the gate to the bank, and the unit can watch one of them:
+
+    >>> import networkx as nx
+    >>> from treeplex import Nash, PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
+    >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
+    >>> round(solve(Nash(game)).value, 6)
+    0.666667
+    """
+
+    def __init__(self, graph: Any, **declared: Any) -> None:
+        if isinstance(graph, Patrol) and declared:
+            raise InvalidGameError(
+                f"a Patrol stands beside {one_of(list(declared))}, expected one of the two; "
+                "dataclasses.replace(patrol, …) changes one"
+            )
+        missing = [name for name in ("steps", "units", "attackers") if name not in declared]
+        if not isinstance(graph, Patrol) and missing:
+            raise InvalidGameError(f"{missing[0]} is missing: PatrolGame(graph, steps=…, units=[…], attackers=[…])")
+        self.patrol = graph if isinstance(graph, Patrol) else Patrol(graph, **declared)
+        patrol = self.patrol
+        super().__init__(
+            patrol.name,
+            {"nodes": patrol.map.num_nodes, "steps": patrol.steps, "units": len(patrol.units)},
+            spec=patrol.spec or patrol.name,
+            sequence_form=patrol.sequence_form,
+            functionals=_functionals,
+            without_histories="plans are flows over time and place",
+        )
+
+    @cached_property
+    def constraints(self) -> tuple[LinearConstraint, ...]:
+        """The limits that are declared, read as :func:`~treeplex.models.constraints.parse_constraint` does.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If one cannot be read; it is on the units' plans where it names no functional of an attacker.
+        """
+        read: list[LinearConstraint] = []
+        for number, text in enumerate(self.patrol.limits, 1):
+            try:
+                read += parse_constraint(text, self, player=1)
+            except InvalidConstraintError as error:
+                table, key = self.patrol.table, f"limits[{number}].text"
+                line = None if table is None else table.line_of(key)
+                where = self.spec if line is None else f"{self.spec}: line {line}"
+                raise InvalidConstraintError(f"{where}: {key}: {error}") from None
+        return tuple(read)
+
+
+def _functionals(game: Game) -> PatrolFunctionals:
+    assert isinstance(game, PatrolGame)
+    return PatrolFunctionals(game.patrol, game)

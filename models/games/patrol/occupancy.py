@@ -1,0 +1,187 @@
+"""Where bodies of a patrol are at each time, and where they meet, as far as strategies say."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....seqform.arrays import Floats, ReadOnly
+from ....seqform.checks import check_type
+from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError
+from ....seqform.game import Game
+from ....seqform.strategy import Profile, Strategy, check_same_game
+from .game import PatrolGame
+from .meetings import Amounts
+from .patrol import Patrol
+from .walker import Walker
+
+
+@dataclass(frozen=True, eq=False)
+class Occupancy(ReadOnly):
+    """Where one body is at each time.
+
+    Attributes
+    ----------
+    name : str
+        Of the unit or of the type of attacker.
+    standing : ndarray of float64, shape (steps + 1, num_nodes)
+        Probability of standing at each node at each time. An attacker who has come to a goal counts there from then on.
+    moving : ndarray of float64, shape (steps, m)
+        Probability of being on each of the map's moves in each step.
+    """
+
+    name: str
+    standing: Floats
+    moving: Floats
+
+
+def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
+    """Return where each unit, or each type of attacker, is at each time.
+
+    Parameters
+    ----------
+    game : PatrolGame
+    strategy : Strategy
+        Of either player.
+
+    Returns
+    -------
+    tuple of Occupancy
+        One a unit, or one a type of attacker.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol.
+    InvalidStrategyError
+        If the strategy is of another game.
+
+    Notes
+    -----
+    Both are linear in the realization plan: with x(t, k, m) the probability of making the move m at time t and p(m)
+    the probability that it does not fail, a body stands at l at time t with Σ p(m) x(t − d(m), k, m) over the moves
+    from k to l that take d(m) steps, and Σ (1 − p(m)) x(t − 1, l, m) over those that failed there.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, Strategy
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.occupancy import patrol_occupancy
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
+    >>> (where,) = occupancy(game, Strategy.uniform(game, 1))
+    >>> where.standing.round(3)
+    array([[0.   , 1.   , 0.   ],
+           [0.333, 0.333, 0.333],
+           [0.278, 0.444, 0.278]])
+    """
+    patrol = check_type(game, "game", UnsupportedProblemError, PatrolGame, "a patrol on a map").patrol
+    check_type(strategy, "strategy", InvalidStrategyError, Strategy)
+    check_same_game(strategy, game)
+    attacks = strategy.player == 0
+    walkers = (patrol.attacking if attacks else patrol.patrolling).walkers
+    bodies = patrol.attackers if attacks else patrol.units
+    found = []
+    for body, walker in zip(bodies, walkers, strict=True):
+        standing, moving = _standing(walker, strategy.plan, patrol.steps), _moving(walker, strategy.plan, patrol)
+        if walker.body.gone is not None:
+            standing[:, walker.body.gone] = np.cumsum(standing[:, walker.body.gone], axis=0)
+        found.append(Occupancy(body.name, standing, moving))
+    return tuple(found)
+
+
+def _standing(walker: Walker, plan: Floats, steps: int) -> Floats:
+    size, there = walker.body.num_nodes, walker.presences
+    places = np.concatenate([walker.entry_times * size + walker.entry_nodes, there.times * size + there.nodes])
+    made = plan[walker.sequences][there.moves] * there.chances
+    weights = np.concatenate([plan[walker.entry_sequences], made])
+    return np.bincount(places, weights, (steps + 1) * size).reshape(steps + 1, size)
+
+
+def _moving(walker: Walker, plan: Floats, patrol: Patrol) -> Floats:
+    size = len(patrol.map.sources)
+    on = np.flatnonzero(walker.moved)
+    counts = walker.durations[on]
+    each = np.repeat(on, counts)  # a step of each move
+    steps = walker.times[each] + np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
+    weights = plan[walker.sequences[each]] * walker.success[each]
+    places = steps * size + patrol.moves[walker.moves[each]]
+    return np.bincount(places, weights, patrol.steps * size).reshape(patrol.steps, size)
+
+
+@dataclass(frozen=True, eq=False)
+class Meetings(ReadOnly):
+    """How often attackers are expected to be detected, by time and place.
+
+    Attributes
+    ----------
+    standing : ndarray of float64, shape (steps + 1, num_nodes)
+        By units at each node at each time.
+    passing : ndarray of float64, shape (steps, m)
+        By units inside the edge of each of the map's moves, by when the attacker begins the move.
+    sensed : float
+        By sensors, in all.
+    """
+
+    standing: Floats
+    passing: Floats
+    sensed: float
+
+    @property
+    def total(self) -> float:
+        """By whatever, wherever and whenever."""
+        return float(self.standing.sum() + self.passing.sum()) + self.sensed
+
+
+def patrol_meetings(game: Game, profile: Profile) -> Meetings:
+    """Return how often attackers are expected to be detected where.
+
+    Parameters
+    ----------
+    game : PatrolGame
+    profile : Profile
+
+    Returns
+    -------
+    Meetings
+        Types of attackers weighted by how likely they are.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol.
+    InvalidStrategyError
+        If the strategies are of another game.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, Profile
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.occupancy import patrol_meetings
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
+    >>> found = patrol_meetings(game, Profile.uniform(game))
+    >>> round(found.total, 6), found.standing.sum(axis=0).round(3)
+    (0.472222, array([0.   , 0.167, 0.139]))
+    """
+    patrol = check_type(game, "game", UnsupportedProblemError, PatrolGame, "a patrol on a map").patrol
+    check_type(profile, "profile", InvalidStrategyError, Profile)
+    check_same_game(profile[0], game)
+    size = patrol.map.num_nodes
+    coming = Amounts.of(patrol.coming(patrol.probabilities), profile[0].plan)
+    watched = [entries for number in range(len(patrol.units)) for entries in patrol.watched(number)]
+    met = coming.values * (Amounts.of(watched, profile[1].plan).at(coming.keys) if watched else 0.0)
+    spots = patrol.keys.read(coming.keys)
+    at_node = spots.first == spots.second
+    standing = np.bincount(
+        (spots.times + 1)[at_node] * size + spots.first[at_node], met[at_node], (patrol.steps + 1) * size
+    )
+    pairs = patrol.map.sources * size + patrol.map.targets  # sorted
+    along = np.searchsorted(pairs, (spots.first * size + spots.second)[~at_node])
+    passing = np.bincount(spots.times[~at_node] * len(pairs) + along, met[~at_node], patrol.steps * len(pairs))
+    sensed = sum(
+        share * float(patrol.sensed(walker) @ profile[0].plan[walker.sequences])
+        for share, walker in zip(patrol.probabilities, patrol.attacking.walkers, strict=True)
+    )
+    return Meetings(standing.reshape(-1, size), passing.reshape(patrol.steps, -1), sensed)

@@ -1,0 +1,116 @@
+"""Patrols from TOML files, whose errors name the line and the key that they are about."""
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from ....seqform.interchange.files import naming
+from ....seqform.interchange.toml_table import Table, read_toml
+from .declarations import Attacker, Closure, PatrolError, Sensor, Unit
+from .map_files import read_map
+from .patrol import Patrol
+from .road_map import RoadMap
+
+#: The keys of the file, and of each kind of its tables.
+_KEYS = (
+    *("map", "steps", "speed", "length", "names", "failure", "units", "attackers", "payoffs", "limits", "sensors"),
+    *("closures", "areas"),
+)
+_UNIT = ("start", "base", "name", "shift", "speed", "detection", "no_go", "ends")
+_ATTACKER = (
+    *("entries", "goals", "probability", "window", "name", "may_stay_away", "meeting", "step", "speed", "no_go"),
+)
+_PAYOFFS = ("meeting", "step")
+
+
+def is_patrol(top: Table) -> bool:
+    """Return whether a TOML file holds a patrol rather than a spot of hold'em."""
+    return "board" not in top and any(key in top for key in ("map", "units", "attackers"))
+
+
+def read_patrol(path: str | PathLike[str]) -> Patrol:
+    r"""Read a patrol from a TOML file: the reference page on patrols has its keys.
+
+    Raises
+    ------
+    GameFileError, InvalidGameError
+        The message names the file, the line and the key.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from treeplex import load_game
+    >>> _ = Path("roads.csv").write_text("gate,mill\nmill,bank\n")
+    >>> _ = Path("town.toml").write_text('''
+    ... map = "roads.csv"
+    ... steps = 4
+    ... [[units]]
+    ... start = "mill"
+    ... [[attackers]]
+    ... entries = ["gate"]
+    ... goals = { bank = 1.0 }
+    ... ''')
+    >>> load_game("town.toml").patrol.map.nodes
+    ('gate', 'mill', 'bank')
+    """
+    with naming(path):
+        top = read_toml(path)
+        top.check_keys(_KEYS)
+        payoffs = top.table("payoffs", "[payoffs] with meeting = -1.0")
+        payoffs.check_keys(_PAYOFFS)
+        road_map = _road_map(top, Path(path).parent)
+        steps = top.needs("steps", "a whole number, such as 20")
+        declared: dict[str, Any] = {
+            "units": [Unit(**_values(one, _UNIT)) for one in top.tables("units", '[[units]] with start = "gate"')],
+            "attackers": [
+                Attacker(**_values(one, _ATTACKER, "entries", "goals"))
+                for one in top.tables("attackers", '[[attackers]] with entries = ["gate"]')
+            ],
+            "sensors": [
+                Sensor(**_values(one, ("at", "detection", "times"), "at"))
+                for one in top.tables("sensors", '[[sensors]] with at = "gate"')
+            ],
+            "closures": [
+                Closure(**_values(one, ("at", "times", "side"), "at"))
+                for one in top.tables("closures", '[[closures]] with at = "gate"')
+            ],
+            "limits": [
+                _values(one, ("text",), "text")["text"]
+                for one in top.tables("limits", '[[limits]] with text = "risk <= 0.05"')
+            ],
+            "areas": top.table("areas", '[areas] with north = ["gate", "mill"]').values,
+        }
+        try:
+            return Patrol(
+                road_map,
+                steps,
+                **declared,
+                **payoffs.values,
+                failure=top.values.get("failure", 0.0),
+                name=Path(path).stem,
+                spec=fspath(path),
+                table=top,
+            )
+        except PatrolError as error:
+            key = f"payoffs.{error.key}" if error.key in _PAYOFFS else error.key
+            raise top.error(str(error), key) from None
+
+
+def _values(table: Table, known: tuple[str, ...], *needed: str) -> dict[str, Any]:
+    table.check_keys(known)
+    for key in needed:
+        table.needs(key, {"goals": "values of nodes, such as { bank = 1.0 }"}.get(key, "a text, or a list of them"))
+    return table.values
+
+
+def _road_map(top: Table, folder: Path) -> RoadMap:
+    name = top.needs("map", 'a file, such as "roads.graphml"')
+    with top.about("map"):
+        if not isinstance(name, str) or not name:
+            raise top.error(f"map is {name!r}, expected the name of a file", "map")
+        graph = read_map(folder / name)
+        options: dict[str, Any] = {key: top.values[key] for key in ("speed", "length", "names") if key in top}
+        for key in ("length", "names"):
+            if not isinstance(options.get(key, "text"), str):
+                raise top.error(f"{key} is {options[key]!r}, expected the name of an attribute", key)
+        return RoadMap.from_graph(graph, **options)

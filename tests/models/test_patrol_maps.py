@@ -1,0 +1,347 @@
+"""Maps and declarations of patrols from files: as other programs write them, and bad ones in one line each."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from treeplex import GameFileError, InvalidConstraintError, InvalidGameError, Nash, PatrolGame, load_game, solve
+from treeplex.models.games.patrol import Attacker, Closure, RoadMap, Sensor, Unit
+from treeplex.models.games.patrol.map_files import read_map
+
+OSMNX = """<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d9" for="edge" attr.name="oneway" attr.type="string"/>
+  <key id="d8" for="edge" attr.name="length" attr.type="string"/>
+  <key id="d5" for="node" attr.name="x" attr.type="string"/>
+  <key id="d4" for="node" attr.name="y" attr.type="string"/>
+  <key id="d0" for="graph" attr.name="crs" attr.type="string"/>
+  <graph edgedefault="directed">
+    <data key="d0">epsg:4326</data>
+    <node id="53028"><data key="d4">48.1</data><data key="d5">11.5</data></node>
+    <node id="53029"><data key="d4">48.2</data><data key="d5">11.6</data></node>
+    <edge source="53028" target="53029" id="0"><data key="d9">False</data><data key="d8">120.5</data></edge>
+    <edge source="53029" target="53028" id="0"><data key="d9">False</data><data key="d8">120.5</data></edge>
+    <edge source="53028" target="53029" id="1"><data key="d9">False</data><data key="d8">300.0</data></edge>
+  </graph>
+</graphml>
+"""
+YED = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key for="graphml" id="d7" yfiles.type="resources"/>
+  <key attr.name="description" attr.type="string" for="node" id="d5"/>
+  <key for="node" id="d6" yfiles.type="nodegraphics"/>
+  <key for="edge" id="d10" yfiles.type="edgegraphics"/>
+  <graph edgedefault="directed" id="G">
+    <node id="n0"><data key="d5"/><data key="d6"><y:ShapeNode><y:Geometry height="30.0" width="40.0" x="10.0" y="20.0"/>
+      <y:NodeLabel alignment="center" x="3">gate<y:LabelModel><y:SmartNodeLabelModel distance="4.0"/></y:LabelModel>
+      </y:NodeLabel><y:Shape type="rectangle"/></y:ShapeNode></data></node>
+    <node id="n1"><data key="d6"><y:ShapeNode><y:Geometry height="30.0" width="40.0" x="110.0" y="20.0"/>
+      <y:NodeLabel>bank</y:NodeLabel></y:ShapeNode></data></node>
+    <edge id="e0" source="n0" target="n1"><data key="d10"><y:PolyLineEdge><y:EdgeLabel>Main</y:EdgeLabel>
+      </y:PolyLineEdge></data></edge>
+  </graph>
+  <data key="d7"><y:Resources/></data>
+</graphml>
+"""
+GEPHI = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key attr.name="label" attr.type="string" for="node" id="label"/>
+<key attr.name="weight" attr.type="double" for="edge" id="weight"/>
+<key attr.name="x" attr.type="float" for="node" id="x"/><key attr.name="y" attr.type="float" for="node" id="y"/>
+<graph edgedefault="undirected">
+<node id="0"><data key="label">gate</data><data key="x">-3.5</data><data key="y">1.0</data></node>
+<node id="1"><data key="label">bank</data><data key="x">2.0</data><data key="y">0.0</data></node>
+<edge source="0" target="1"><data key="weight">1.0</data></edge>
+</graph></graphml>
+"""
+QGIS = {
+    "type": "FeatureCollection",
+    "name": "roads",
+    "crs": {"type": "name", "properties": {"name": "urn:ogc:def:crs:OGC:1.3:CRS84"}},
+    "features": [
+        {
+            "type": "Feature",
+            "properties": {"fid": 1, "name": "gate", "district": "north"},
+            "geometry": {"type": "Point", "coordinates": [11.0, 48.0]},
+        },
+        {
+            "type": "Feature",
+            "properties": {"fid": 1, "highway": "residential", "oneway": "yes"},
+            "geometry": {"type": "LineString", "coordinates": [[11.0, 48.0], [11.0, 48.0005], [11.0, 48.001]]},
+        },
+        {
+            "type": "Feature",
+            "properties": None,
+            "geometry": {"type": "MultiLineString", "coordinates": [[[11.0, 48.001], [11.002, 48.001, 5.0]]]},
+        },
+    ],
+}
+
+
+def written(folder, name, content):
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def town():
+    return nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
+
+
+def declared(**changes):
+    return {"steps": 4, "units": [Unit(base="mill")], "attackers": [Attacker(["gate"], {"bank": 1.0})]} | changes
+
+
+def test_osmnx_writes_texts_and_parallel_edges(tmp_path):
+    roads = RoadMap.from_graph(read_map(written(tmp_path, "osm.graphml", OSMNX)), speed=50)
+    assert roads.nodes == ("53028", "53029")
+    assert roads.durations().tolist() == [3, 3]
+    assert roads.positions.tolist() == [[11.5, 48.1], [11.6, 48.2]]
+    assert any("parallel" in note for note in roads.notes)
+    assert any("length / 50 rounded up" in note for note in roads.notes)
+
+
+def test_yed_writes_names_and_places_into_its_drawing(tmp_path):
+    roads = RoadMap.from_graph(read_map(written(tmp_path, "yed.graphml", YED)))
+    assert roads.nodes == ("gate", "bank")
+    assert roads.node("n1") == roads.node("bank") == 1  # by its id too
+    assert roads.positions.tolist() == [[30.0, -35.0], [130.0, -35.0]]
+    assert len(roads.sources) == 1
+    assert roads.notes == ()
+
+
+def test_gephi_writes_undirected_graphs_with_labels(tmp_path):
+    roads = RoadMap.from_graph(read_map(written(tmp_path, "gephi.graphml", GEPHI)))
+    assert roads.nodes == ("gate", "bank")
+    assert roads.sources.tolist() == [0, 1]
+
+
+def test_qgis_writes_lines_that_meet_at_their_ends(tmp_path):
+    roads = RoadMap.from_graph(read_map(written(tmp_path, "roads.geojson", QGIS)), speed=100)
+    assert roads.nodes[0] == "gate"
+    assert roads.num_nodes == 3
+    # 111 m one way, and 149 m both ways, measured on a sphere.
+    assert roads.times.tolist() == pytest.approx([1.112, 1.488, 1.488], abs=2e-3)
+    assert roads.attributes["district"] == ("north", "", "")
+
+
+@pytest.mark.parametrize(("edges", "directed"), [("links", False), ("edges", True)])
+def test_node_link_json_of_networkx(tmp_path, edges, directed):
+    graph = nx.DiGraph() if directed else nx.Graph()
+    graph.add_node(1, x=0.0, y=0.0)
+    graph.add_node(2, x=1.0, y=0.5)
+    graph.add_edge(1, 2, steps=3)
+    path = written(tmp_path, "roads.json", nx.node_link_data(graph, edges=edges))
+    roads = RoadMap.from_graph(read_map(path))
+    assert roads.nodes == ("1", "2")
+    assert roads.durations().tolist() == ([3] if directed else [3, 3])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gate,mill,2\nmill,bank,1\n",
+        "Source;Target;steps\r\ngate;mill;2\r\n\r\nmill;bank;1",
+        "\ufefffrom\tto\tsteps\toneway\ngate\tmill\t2\tno\nmill\tbank\t1\tfalse\n",
+    ],
+)
+def test_edge_lists_with_and_without_a_header(tmp_path, text):
+    roads = RoadMap.from_graph(read_map(written(tmp_path, "roads.csv", text)))
+    assert roads.nodes == ("gate", "mill", "bank")
+    assert roads.durations().tolist() == [2, 2, 1, 1]
+
+
+def test_one_graph_is_one_map_in_every_format(tmp_path):
+    graph = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    nx.set_edge_attributes(graph, 2, "steps")
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    written(tmp_path, "a.json", nx.node_link_data(graph, edges="edges"))
+    written(tmp_path, "a.csv", "gate,mill,2\nmill,bank,2\n")
+    prints = {PatrolGame(graph, **declared(steps=6)).fingerprint}
+    for name in ("a.graphml", "a.json", "a.csv"):
+        prints.add(PatrolGame(read_map(tmp_path / name), **declared(steps=6)).fingerprint)
+    assert len(prints) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.graphml", "<graphml><graph/></graphml>", "the map has no nodes"),
+        ("a.graphml", "<!DOCTYPE x><graphml/>", "line 1.*document type"),
+        ("a.graphml", "<graphml><graph><node/></graph></graphml>", "without the attribute 'id'"),
+        (
+            "a.graphml",
+            "<graphml>\n<graph><node id='a'/><edge source='a' target='b'/></graph></graphml>",
+            "line 2.*no node 'b'",
+        ),
+        ("a.graphml", "<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "two nodes 'a'"),
+        ("a.graphml", "not a map", "not XML"),
+        ("a.json", {"nodes": [{"id": 1}]}, "not a node-link graph"),
+        ("a.json", {"nodes": [{"name": 1}], "edges": []}, "expected an object with the key 'id'"),
+        ("a.json", {"nodes": [{"id": "gate"}], "edges": [{"source": "gate", "target": "gaet"}]}, "did you mean gate"),
+        ("a.geojson", {"type": "Point"}, "FeatureCollection"),
+        ("a.geojson", {"type": "FeatureCollection", "features": [3]}, "expected a feature"),
+        ("a.csv", "source,target\na,b,c\n", "line 2: 3 cells, expected 2"),
+        ("a.csv", "a\n", "1 cells, expected a header"),
+        ("a.csv", "source,target\n,b\n", "line 2: the edge: a node is called ''"),
+        ("a.shp", "", "suffix of the map is '.shp'"),
+    ],
+)
+def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
+    path = written(tmp_path, name, content)
+    with pytest.raises(GameFileError, match=message) as refused:
+        read_map(path)
+    assert str(refused.value).startswith(str(path))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("graph", "changes", "message"),
+    [
+        (nx.Graph([(1, "1")]), {}, "two nodes are called '1'"),
+        (nx.Graph(), {}, "the map has no nodes"),
+        (nx.Graph([("gate", "mill", {"steps": -2})]), {}, "steps of the edge from 'gate' to 'mill' is -2"),
+        (nx.Graph([("gate", "mill", {"steps": "many"})]), {}, "is 'many', expected a positive number"),
+        (town(), {"attackers": [Attacker(["gaet"], {"bank": 1})]}, r"entries is 'gaet'.*did you mean gate"),
+        (town(), {"attackers": [Attacker([], {"bank": 1})]}, r"attackers\[1\].entries is \[\], expected at least one"),
+        (town(), {"attackers": [Attacker(["gate"], {})]}, r"goals is {}, expected a value by node"),
+        (town(), {"attackers": [Attacker(["bank"], {"bank": 1})]}, "expected no node that is one of its goals"),
+        (town(), {"attackers": []}, "expected at least one Attacker"),
+        (town(), {"units": [Unit()]}, r"units\[1\] has no start"),
+        (town(), {"units": [Unit(base="mll")]}, r"units\[1\].base is 'mll'.*did you mean mill"),
+        (town(), {"units": [Unit(base="mill", shift=(3, 9))]}, r"shift is \(3, 9\), expected a first and a last time"),
+        (town(), {"units": [Unit(base="mill", speed=0)]}, r"units\[1\].speed is 0"),
+        (town(), {"units": [Unit(base="mill", detection=1.5)]}, r"detection is 1.5, expected a number in \[0, 1\]"),
+        (town(), {"units": [Unit(base="mill", no_go=["bank", "gat"])]}, r"no_go is 'gat'.*did you mean gate"),
+        (town(), {"units": [Unit(base="mill", ends=["bank"], shift=(0, 1), no_go=["mill -- bank"])]}, "no way leads"),
+        (town(), {"sensors": [Sensor("gate -- bank")]}, "no edge leads from one to the other"),
+        (town(), {"closures": [Closure("bank", side="us")]}, "expected one of all, units, attackers"),
+        (town(), {"closures": [Closure("bank")]}, r"attackers\[1\].goals: no way leads attacker 1"),
+        (town(), {"steps": 1}, "within 1 steps"),
+        (town(), {"failure": 2}, "failure is 2"),
+        (town(), {"areas": {"bank": ["mill"]}}, "areas.bank is an area, but a node"),
+        (nx.Graph([("gate", "mill"), ("bank", "inn")]), {}, "no way leads"),
+        (
+            nx.Graph([("gate", "mill"), ("bank", "inn")]),
+            {"attackers": [Attacker(["gate"], {"bank": 1, "mill": 1})], "units": [Unit(base="inn")]},
+            "goals has bank, to which no way leads",
+        ),
+    ],
+)
+def test_bad_declarations_are_refused_in_one_line(graph, changes, message):
+    with pytest.raises(InvalidGameError, match=message) as refused:
+        PatrolGame(graph, **declared(**changes))
+    assert "\n" not in str(refused.value)
+
+
+FILE = """
+map = "roads.csv"
+steps = 6
+failure = 0.1
+[[units]]
+start = "mill"
+shift = [0, 5]
+detection = { bank = 0.5 }
+[[units]]
+base = "bank"
+name = "car"
+speed = 2.0
+[[attackers]]
+entries = ["gate"]
+window = [0, 2]
+goals = { bank = 2.0, inn = 1.0 }
+probability = 0.75
+[[attackers]]
+entries = { inn = [1, 1] }
+goals = { bank = 1.0 }
+probability = 0.25
+may_stay_away = false
+[[sensors]]
+at = "mill -- bank"
+detection = 0.5
+[[closures]]
+at = "inn"
+times = [2, 3]
+side = "units"
+[payoffs]
+meeting = -1.5
+step = -0.02
+[areas]
+centre = ["mill", "inn"]
+[[limits]]
+text = "risk(unit 1) <= 0.05"
+[[limits]]
+text = "visits(centre) >= 0.1 as seen"
+"""
+ROADS = "gate,mill,1\ngate,inn,2\nmill,bank,1\ninn,bank,1\n"
+
+
+def test_a_file_holds_all_that_python_declares(tmp_path):
+    written(tmp_path, "roads.csv", ROADS)
+    game = load_game(written(tmp_path, "town.toml", FILE))
+    same = PatrolGame(
+        read_map(tmp_path / "roads.csv"),
+        steps=6,
+        units=[
+            Unit(start="mill", shift=(0, 5), detection={"bank": 0.5}),
+            Unit(base="bank", name="car", speed=2.0),
+        ],
+        attackers=[
+            Attacker({"gate": (0, 2)}, {"bank": 2.0, "inn": 1.0}, probability=0.75),
+            Attacker({"inn": (1, 1)}, {"bank": 1.0}, probability=0.25, may_stay_away=False),
+        ],
+        sensors=[Sensor("mill -- bank", 0.5)],
+        closures=[Closure("inn", (2, 3), "units")],
+        meeting=-1.5,
+        step=-0.02,
+        failure=0.1,
+    )
+    assert game.fingerprint == same.fingerprint
+    assert game.name == "town"
+    assert [constraint.name for constraint in game.constraints] == ["risk(unit 1) <= 0.05", "seen"]
+    assert solve(Nash(game)).value == pytest.approx(solve(Nash(same)).value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('start = "mill"', 'start = "mil"', r"town.toml: line 6: units\[1\].start is 'mil'.*did you mean mill"),
+        ("speed = 2.0", "speeed = 2.0", r"line 12: units\[2\]: unknown key 'speeed' \(did you mean speed"),
+        ("shift = [0, 5]", "shift = [5, 0]", r"line 7: units\[1\].shift is \[5, 0\]"),
+        ("probability = 0.25", "probability = 0.5", "line .*: the probabilities of attackers sum to 1.25"),
+        ("meeting = -1.5", 'meeting = "high"', "line 31: .*meeting is 'high', expected a number"),
+        ("steps = 6", "steps = 0", "line 3: steps is 0"),
+        ('map = "roads.csv"', "", "map is missing"),
+        ('map = "roads.csv"', 'map = "road.csv"', "line 2: map: .*road.csv"),
+        ("steps = 6", "steps = 6\npace = 3", "line 4: unknown key 'pace'"),
+        ("goals = { bank = 2.0, inn = 1.0 }", "goals = { bnak = 2.0 }", r"line 16: attackers\[1\].goals is 'bnak'"),
+        (
+            "steps = 6",
+            "steps = 6\nspeed = 10.0",
+            "line 2: map: the edge from 'gate' to 'mill' has no attribute 'length'",
+        ),
+    ],
+)
+def test_errors_in_a_file_say_where(tmp_path, old, new, message):
+    written(tmp_path, "roads.csv", ROADS)
+    with pytest.raises(InvalidGameError, match=message) as refused:
+        load_game(written(tmp_path, "town.toml", FILE.replace(old, new, 1)))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_limit_that_cannot_be_read_says_where(tmp_path):
+    written(tmp_path, "roads.csv", ROADS)
+    game = load_game(written(tmp_path, "town.toml", FILE.replace("visits(centre)", "visits(center)")))
+    with pytest.raises(InvalidConstraintError, match=r"town.toml: line \d+: limits\[2\].text: .*did you mean centre"):
+        _ = game.constraints
+
+
+def test_a_map_without_positions_is_laid_out_the_same_every_time():
+    first, second = (RoadMap.from_graph(town()) for _ in range(2))
+    assert np.array_equal(first.positions, second.positions)
+    assert any("laid out by networkx" in note for note in first.notes)
+    graph = town()
+    graph.add_node("gate", x=1, y=2)
+    assert any("3 of 4 nodes have no position" in note for note in RoadMap.from_graph(graph).notes)
