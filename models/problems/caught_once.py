@@ -14,7 +14,7 @@ from ...seqform.game import Game
 from ...seqform.parameters import About
 from ...seqform.strategy import Profile, check_same_game
 from ..games.patrol.encounters import Encounters, routes_matrix
-from ..games.patrol.patrol import PatrolGame
+from ..games.patrol.game import PatrolGame
 from ..games.patrol.walker import Whole
 from ..programs.integer_program import Runner, run_plainly
 from .features import Feature

@@ -13,12 +13,13 @@ from ..games.patrol.encounters import Encounters, routes_matrix
 from ..games.patrol.walker import Whole
 from ..programs.integer_program import IntegerProgram, Runner, run_plainly
 from ..programs.program_blocks import ProgramBlocks
+from .route_search import Search
 
 if TYPE_CHECKING:
     from .caught_once import Mixture
 
 #: How many detections of one route by units that are all alike are told apart from the beginning.
-_COUNTED = 4
+_COUNTED = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +59,42 @@ def best_route(
 
     Notes
     -----
-    max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t', t ≤ (1 − p_k) t' + p_k D⁺ (1 − x(k))
+    By :class:`~treeplex.models.problems.route_search.Search` where that has not too many labels, and else by an integer
+    program: max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t', t ≤ (1 − p_k) t' + p_k D⁺ (1 − x(k))
     over the contacts k at which the joint route j detects with probability p_k, from D on, and x(k) whether x comes
     there. Chances of the same route are multiplied, so their order does not matter; where p_k is 1, the row is
     t_j ≤ D⁺ (1 − x(k)).
     """
-    part, units = meetings.bodies[0][body], units.played
+    units = units.played
+    quick = better_route(meetings, body, units)
+    caught = float(meetings.caught[body])
+    found = _search(meetings, body, units).best(quick.value + gap - caught)
+    if found is not None:
+        route, most = found
+        if not len(route):
+            return Reply(quick.route, quick.value, most + caught)
+        value = _against(meetings, body, route, units)
+        return Reply(route, value, max(value, most + caught))
+    return _programmed(meetings, body, units, run, gap)
+
+
+def _search(meetings: Encounters, body: int, units: "Mixture") -> Search:
+    part, joint = meetings.bodies[0][body], units.matrix
+    attending = meetings.attending[part]
+    logs, certain = ((attending @ (one @ joint.T)).toarray() for one in (meetings.hazards, meetings.sure))
+    return Search(
+        meetings.treeplexes[0],
+        part,
+        meetings.rewards[part],
+        np.where(certain > 0.0, 0.0, np.exp(-logs)),
+        units.probabilities,
+        *((0.0, 1.0) if meetings.forfeits else (1.0, 0.0)),
+        -float(meetings.caught[body]),
+    )
+
+
+def _programmed(meetings: Encounters, body: int, units: "Mixture", run: Runner, gap: float) -> Reply:
+    part = meetings.bodies[0][body]
     treeplex, rewards, caught = meetings.treeplexes[0], meetings.rewards[part], meetings.caught[body]
     attending = sp.csr_array(meetings.attending[part].T)
     joint = units.matrix
