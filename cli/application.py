@@ -31,6 +31,7 @@ from .strategies import compare, evaluate, show
 from .style import style
 from .sweep import sweep
 from .validate import validate
+from .warmup import warmup
 
 if TYPE_CHECKING:
     from ..validation.sweeps import Found
@@ -96,6 +97,7 @@ _ALSO_CALLED = {
     "games": "list ls game",
     "info GAME": "describe size sizes stats tree-info",
     "doctor": "diagnose env environment",
+    "warmup": "compile precompile cache warm jit",
     "validate": "check test selftest",
     "reproduce": "figure figures paper papers",
 }
@@ -163,9 +165,10 @@ COMMANDS = (
     reproduce,
     export,
     doctor,
+    warmup,
 )
 #: Those that take no game.
-_WITHOUT_GAME = (games, problems, methods, match, sweep, validate, reproduce, doctor)
+_WITHOUT_GAME = (games, problems, methods, match, sweep, validate, reproduce, doctor, warmup)
 
 
 def application(chosen: str) -> Any:
@@ -314,7 +317,7 @@ def _command(name: str) -> Any:
     CommandLineError
         If there is none.
     """
-    known = [each.__name__ for each in COMMANDS if each not in (sweep, doctor, export)]
+    known = [each.__name__ for each in COMMANDS if each not in (sweep, doctor, warmup, export)]
     if name not in known:
         raise CommandLineError(
             f"unknown command {shown(name, 60)}{nearest(str(name), known)}; expected one of {', '.join(known)}"

@@ -37,7 +37,12 @@ def waiting(title: str, *, shown: bool = True) -> Iterator[None]:
     if not (shown and sys.stderr.isatty()):
         yield
         return
-    with console(stderr=True).status(title):
+    from ..solvers.progress import showing
+
+    with (
+        console(stderr=True).status(title) as status,
+        showing(lambda what: status.update(f"{title} ({what})" if what else title)),
+    ):
         yield
 
 
@@ -60,7 +65,7 @@ def filling(title: str, unit: str, *, shown: bool = True) -> "Iterator[Callable[
     if not (shown and sys.stderr.isatty()):
         yield None
         return
-    from ..solvers.progress import bar
+    from ..solvers.progress import bar, showing
 
     with bar(console(stderr=True), redirect_stdout=False) as display:
         task = display.add_task(title, total=None, standing="")
@@ -70,4 +75,5 @@ def filling(title: str, unit: str, *, shown: bool = True) -> "Iterator[Callable[
                 task, total=None if part is None else 1.0, completed=part or 0.0, standing=f"{done:,} {unit}"
             )
 
-        yield update
+        with showing(lambda what: display.update(task, standing=what)):
+            yield update

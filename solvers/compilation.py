@@ -1,15 +1,20 @@
 """Compilation by numba, with a cache on disk that notices damage."""
 
+import contextlib
 import hashlib
 import itertools
 import os
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numba
+from filelock import FileLock, Timeout
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import IndexDataCacheFile
+
+from .progress import waiting_for
 
 
 def number_functions_anew() -> None:
@@ -40,11 +45,30 @@ def compiled(function: Any, cache: bool = False) -> Any:
         try:
             found = njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # numba: no locator available
-            return njit(nogil=True, **options)(function)
-        if hasattr(found, "_cache"):  # not if compiling is switched off
-            found._cache._cache_file.__class__ = _CheckedCacheFile
+            found = njit(nogil=True, **options)(function)
+        kept = getattr(getattr(found, "_cache", None), "_cache_file", None)  # neither if compiling is switched off
+        if kept is not None:
+            kept.__class__ = _CheckedCacheFile
+        if hasattr(found, "compile"):
+            _announce(found, kept)
         return found
     return njit(no_cpython_wrapper=True, **options)(function)
+
+
+def _announce(dispatcher: Any, kept: Any) -> None:
+    """Let a function say that it is compiled, and one process compile a signature while others wait for its code."""
+    compile_now = dispatcher.compile
+
+    def compile_once(signature: Any) -> Any:
+        with contextlib.ExitStack() as stack:
+            if kept is None:
+                stack.enter_context(waiting_for("compiling; NUMBA_CACHE_DIR would keep it"))
+            else:
+                key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
+                stack.enter_context(kept.compiling(key))
+            return compile_now(signature)
+
+    dispatcher.compile = compile_once
 
 
 class _CheckedCacheFile(IndexDataCacheFile):
@@ -62,13 +86,33 @@ class _CheckedCacheFile(IndexDataCacheFile):
 
     def load(self, key: Any) -> Any:
         """Return the compiled code of a signature; ``None`` if it is not there, or of another source."""
-        if self._load_index().get(key) != self._named(key):
+        if not self.has(key):
             return None
         try:
             stamp, data = self._load_data(self._named(key))
         except OSError:
             return None
         return data if stamp == self._source_stamp else None
+
+    @contextlib.contextmanager
+    def compiling(self, key: Any) -> Iterator[None]:
+        """Wait until no other process compiles a signature; then, if it is not there, keep others from doing so."""
+        with contextlib.ExitStack() as stack:
+            if not self.has(key):
+                lock = FileLock(f"{self._data_path(self._named(key))}.lock")  # type: ignore[no-untyped-call]
+                with contextlib.suppress(OSError):  # where nothing can be locked, both compile
+                    try:
+                        stack.enter_context(lock.acquire(blocking=False))
+                    except Timeout:
+                        with waiting_for("another process is compiling, first time only"):
+                            stack.enter_context(lock.acquire())
+                if not self.has(key):
+                    stack.enter_context(waiting_for("compiling, first time only"))
+            yield
+
+    def has(self, key: Any) -> bool:
+        """Whether the compiled code of a signature is there, undamaged or not."""
+        return bool(self._load_index().get(key) == self._named(key))
 
     def _named(self, key: Any) -> str:
         """Return the name of a signature's file."""

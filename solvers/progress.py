@@ -18,6 +18,41 @@ if TYPE_CHECKING:
 _EVERY = 0.2
 
 
+#: Those who show where a solve stands, and are told what it waits for.
+_SHOWING: list[Callable[[str], None]] = []
+
+
+@contextlib.contextmanager
+def waiting_for(what: str) -> Iterator[None]:
+    """Say what a solve waits for before it goes on, such as compiling, to whoever shows where it stands.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.progress import showing, waiting_for
+    >>> with showing(print), waiting_for("compiling, first time only"):
+    ...     pass
+    compiling, first time only
+    <BLANKLINE>
+    """
+    for show in _SHOWING:
+        show(what)
+    try:
+        yield
+    finally:
+        for show in _SHOWING:
+            show("")
+
+
+@contextlib.contextmanager
+def showing(show: Callable[[str], None]) -> Iterator[None]:
+    """Let a function be told what a solve waits for, and then an empty text; see :func:`waiting_for`."""
+    _SHOWING.append(show)
+    try:
+        yield
+    finally:
+        _SHOWING.remove(show)
+
+
 class Course:
     """How far a solve has come, from the reports that it makes.
 
@@ -117,7 +152,8 @@ def on_terminal(console: "Console", title: str, time_limit: float | None) -> Ite
         def update(report: Progress) -> None:
             display.update(task, total=1.0, completed=course.done(report), standing=course.standing(report))
 
-        yield update
+        with showing(lambda what: display.update(task, standing=what)):
+            yield update
 
 
 class _NotebookBar(Displayed):
@@ -132,9 +168,12 @@ class _NotebookBar(Displayed):
         from IPython.display import display
 
         self._handle = display(self, display_id=True)
+        self._waits = showing(self._wait)
+        self._waits.__enter__()
         return self._update
 
     def __exit__(self, *_: object) -> None:
+        self._waits.__exit__(None, None, None)
         self._part = 1.0
         self._handle.update(self)
 
@@ -143,6 +182,10 @@ class _NotebookBar(Displayed):
         if time.perf_counter() - self._drawn >= _EVERY:
             self._handle.update(self)
             self._drawn = time.perf_counter()
+
+    def _wait(self, what: str) -> None:
+        self._standing = what
+        self._handle.update(self)
 
     def _text(self) -> str:
         return ", ".join(filter(None, (self._standing, f"{time.perf_counter() - self._begun:.1f} s")))

@@ -115,7 +115,7 @@ def _factors_of_code(rules: Transit, evader: Party, patroller: Party) -> Factore
         (first, -float(rules.encounter_cost) - reward, -1.0),
         (second, np.ones(len(second.times)), 1.0),
     ):
-        every = slice(None)
+        every = np.ones(len(walker.times), dtype=bool)
         edge = (walker.sources, walker.targets) if walker is first else (walker.targets, walker.sources)
         meetings = [
             ((walker.sources,), amounts, every),

@@ -7,6 +7,7 @@ from ...seqform.checks import check_type
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.strategy import Strategy, check_same_game
+from .patrol.walker import sums
 from .transit import Transit
 from .transit_flow import walkers
 
@@ -71,7 +72,7 @@ def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
     entered, made = plan[walker.entry_sequences], plan[walker.sequences]
     places = np.concatenate([walker.entry_nodes, there.times * size + there.nodes])
     weights = np.concatenate([entered, made[there.moves] * there.chances])
-    occupancy = np.bincount(places, weights, minlength=(rules.steps + 1) * size)
+    occupancy = sums(places, weights, (rules.steps + 1) * size)
     grids = occupancy.reshape(-1, rules.grid.rows, rules.grid.columns)
     if strategy.player == 0:
         grids[:, :, -1] = np.cumsum(grids[:, :, -1], axis=0)  # whoever is there stays out of the game

@@ -296,15 +296,15 @@ def match(
     played = _play(bots, table, deals, duplicate, seed, time_limit, jobs)
     try:
         for one in played:
+            if each is not None:
+                each(one)  # first, so that whatever counts was handed on, wherever Ctrl-C comes
             by_bot = [one.bots.index(bot) for bot in range(table.seats)]
-            won.append([one.record.won[seat] for seat in by_bot])
-            expected.append([one.expected[seat] for seat in by_bot])
             forfeits.extend(
                 MatchForfeit(one.deal, one.rotation, lost.seat, one.bots[lost.seat], lost.reason)
                 for lost in one.record.forfeits
             )
-            if each is not None:
-                each(one)
+            won.append([one.record.won[seat] for seat in by_bot])
+            expected.append([one.expected[seat] for seat in by_bot])
     except KeyboardInterrupt:
         interrupted = True
     finally:

@@ -128,4 +128,5 @@ def test_ctrl_c_keeps_what_was_played(tmp_path):
     assert record["interrupted"]
     assert record["hands"] == 2 * record["deals"] > 0
     with (tmp_path / "hands.phhs").open("rb") as file:
-        assert len(list(pokerkit.HandHistory.load_all(file))) - record["hands"] in (0, 1)
+        # A deal of which one hand was played does not count, nor does a hand that was written as Ctrl-C came.
+        assert len(list(pokerkit.HandHistory.load_all(file))) - record["hands"] in (0, 1, 2)

@@ -20,6 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 import treeplex
@@ -27,12 +28,15 @@ from treeplex import Profile, load_game, read_play_log
 from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.depth_limited import LeafStates
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
+from treeplex.models.games.patrol import PatrolGame, RoadMap, read_map
+from treeplex.models.games.patrol.patrol_files import patrol_of
 from treeplex.models.matches import HandHistories
 from treeplex.models.matches.json_lines import read_action
 from treeplex.models.opponents import Threshold
 from treeplex.models.preferences import preference_on
 from treeplex.models.problems import find_problem
 from treeplex.seqform.budget import memory_budget
+from treeplex.seqform.interchange.toml_table import read_toml
 from treeplex.seqform.observer import observer_tree
 from treeplex.seqform.strategy import Strategy
 from treeplex.solvers import StreamedMCCFR, StreamedProfile
@@ -72,6 +76,18 @@ def read_value(path: Path) -> Any:
     """Read a value function and ask it for values."""
     value, border = load_value(path, KUHN), LeafStates.of(KUHN, KUHN.public_tree.levels <= 1)
     return value.query(border, tuple(np.full(ways, 1.0 / ways) for ways in border.num_ways))
+
+
+def read_declared(path: Path) -> Any:
+    """Read a patrol on a map that is known, and its limits."""
+    roads = RoadMap.from_graph(nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank")]))
+    game = PatrolGame(patrol_of(read_toml(path), roads))
+    return game.sequence_form, game.constraints
+
+
+def read_roads(path: Path) -> Any:
+    """Read a map, and how long its edges take."""
+    return RoadMap.from_graph(read_map(path)).durations()
 
 
 Parts = list[tuple[str, bytes]]
@@ -139,6 +155,11 @@ READERS = {
     "checkpoint": Reader(contents, ".npz", ZIP),
     "streamed": Reader(StreamedProfile.load, ".jsonl"),
     "spot": Reader(lambda path: HoldemSpot.from_file(path).size, ".toml"),
+    "patrol": Reader(read_declared, ".toml"),
+    "map_graphml": Reader(read_roads, ".graphml"),
+    "map_json": Reader(read_roads, ".json"),
+    "map_geojson": Reader(read_roads, ".geojson"),
+    "map_csv": Reader(read_roads, ".csv"),
     "settings": Reader(read_settings, ".toml"),
     "threshold": Reader(Threshold.from_file, ".toml"),
     "results": Reader(read_results, ".jsonl"),

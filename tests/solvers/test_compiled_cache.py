@@ -1,6 +1,7 @@
 """The cache of compiled loops on disk: what is damaged in it is compiled again."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -81,3 +82,62 @@ def test_functions_of_different_processes_have_different_names() -> None:
     command = [sys.executable, "-c", code]
     found = {subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(3)}
     assert len(found) == 3
+
+
+RACE = """
+import importlib.util, os, sys, time
+from treeplex.solvers.compilation import compiled
+from treeplex.solvers.progress import showing
+spec = importlib.util.spec_from_file_location("summing", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+function = compiled(module.add, cache=True)
+print("ready", flush=True)
+sys.stdin.readline()
+with showing(lambda what: print(what, flush=True)):
+    assert function(1.0) == module.add(1.0)
+"""
+
+
+def test_one_process_compiles_while_others_wait(tmp_path: Path) -> None:
+    path = tmp_path / "summing.py"
+    lines = (f"    for i in range({count}):\n        x = x * 1.5 - i\n" for count in range(40))  # slow to compile
+    path.write_text("def add(x):\n" + "".join(lines) + "    return x\n")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    racing = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACE, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for _ in range(3)
+    ]
+    for one in racing:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+    for one in racing:
+        assert one.stdin is not None
+        one.stdin.write("\n")
+        one.stdin.flush()
+    said = [one.communicate(timeout=60)[0].splitlines() for one in racing]
+    assert [one.returncode for one in racing] == [0, 0, 0]
+    assert sum("compiling, first time only" in lines for lines in said) == 1
+    assert all(
+        set(lines) <= {"compiling, first time only", "another process is compiling, first time only", ""}
+        for lines in said
+    )
+
+
+def test_where_nothing_can_be_locked_it_is_compiled_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("filelock.FileLock.acquire", refused)
+    path = tmp_path / "doubling.py"
+    path.write_text("def double(number):\n    return 2 * number\n")
+    assert loaded(path)(21) == 42

@@ -3,6 +3,7 @@ from .declarations import Closure as Closure
 from .declarations import Sensor as Sensor
 from .declarations import Unit as Unit
 from .game import PatrolGame as PatrolGame
+from .map_files import read_map as read_map
 from .occupancy import Meetings as Meetings
 from .occupancy import Occupancy as Occupancy
 from .occupancy import patrol_meetings as patrol_meetings

@@ -13,7 +13,7 @@ from ....seqform.game import Game
 from ....seqform.hints import Named
 from .meetings import Amounts
 from .patrol import Patrol
-from .walker import Mask, Walker, Whole
+from .walker import Mask, Walker, Whole, sums
 
 _WINDOW = re.compile(r"(\d+)\s*\.\.\s*(\d+)")
 
@@ -69,7 +69,7 @@ class PatrolFunctionals(Named[str, Functional]):
             raise KeyError(
                 f"{self.what} {shown(key, 60)}{nearest(name, _KINDS)}; expected {one_of(list(self.forms.values()))}"
             )
-        text = f"{name}({', '.join(arguments)})"
+        text = f"{name}({', '.join(arguments)})" if arguments else name
         if text not in self._made:
             try:
                 self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
@@ -222,7 +222,7 @@ def _coverage(call: _Call) -> Functional:
         there = walker.presences
         counted = np.flatnonzero(region.nodes[there.nodes] & call.within(there.times))
         sequences = walker.sequences[there.moves[counted]]
-        coefficients += np.bincount(sequences, share * there.chances[counted], len(coefficients))
+        coefficients += sums(sequences, share * there.chances[counted], len(coefficients))
         begun = region.nodes[walker.entry_nodes] & call.within(walker.entry_times)
         if walker.body.chooses:
             coefficients[walker.entry_sequences[begun]] += share
@@ -273,7 +273,7 @@ def _meetings(call: _Call) -> Functional:
                 spots, size = keys.read(entries.keys), len(region.nodes)
                 inside = np.isin(spots.first * size + spots.second, _pairs(patrol, region))
                 met = np.where(inside | ((spots.first == spots.second) & region.nodes[spots.first]), met, 0.0)
-            coefficients += np.bincount(entries.sequences, met, len(coefficients))
+            coefficients += sums(entries.sequences, met, len(coefficients))
     where = "" if region is None else f" at {region.words}"
     words = f"expected detections{where}{call.whose} of attackers who walk at random"
     return Functional(1, coefficients, words, 0.0, call.fingerprint)

@@ -51,7 +51,7 @@ class PatrolGame(Game):
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
     >>> round(solve(Nash(game)).value, 6)
-    0.666667
+    0.7
     """
 
     def __init__(self, graph: Any, **declared: Any) -> None:

@@ -297,7 +297,7 @@ def _points(given: Any, where: str) -> list[tuple[float, ...]]:
     """Return points as pairs, rounded to where GPS ends: lines that meet may differ in the last digits."""
     if not isinstance(given, list):
         raise GameFileError(f"{where}: coordinates are {shown(given, 60)}, expected a list of positions")
-    points = []
+    points: list[tuple[float, ...]] = []
     for point in given:
         pair = [_plain(number) for number in point[:2]] if isinstance(point, list) else []
         if len(pair) != 2 or not all(map(math.isfinite, pair)):

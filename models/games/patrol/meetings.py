@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ....seqform.arrays import Floats
 from ....seqform.factored import FactoredPayoff
-from .walker import Party, Walker, Whole
+from .walker import Party, Walker, Whole, sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Amounts:
         """Return what a plan brings."""
         keys, places = np.unique(np.concatenate([each.keys for each in entries]), return_inverse=True)
         held = np.concatenate([each.amounts * plan[each.sequences] for each in entries])
-        return cls(keys, np.bincount(places, held, len(keys)))
+        return cls(keys, sums(places, held, len(keys)))
 
     def at(self, keys: Whole) -> Floats:
         """Return how much is brought to some factors, none to those that are not known."""

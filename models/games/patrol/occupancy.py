@@ -12,7 +12,7 @@ from ....seqform.strategy import Profile, Strategy, check_same_game
 from .game import PatrolGame
 from .meetings import Amounts
 from .patrol import Patrol
-from .walker import Walker
+from .walker import Walker, sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
     >>> from treeplex.models.games.patrol.occupancy import patrol_occupancy
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
-    >>> (where,) = occupancy(game, Strategy.uniform(game, 1))
+    >>> (where,) = patrol_occupancy(game, Strategy.uniform(game, 1))
     >>> where.standing.round(3)
     array([[0.   , 1.   , 0.   ],
            [0.333, 0.333, 0.333],
@@ -80,13 +80,13 @@ def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
     check_same_game(strategy, game)
     attacks = strategy.player == 0
     walkers = (patrol.attacking if attacks else patrol.patrolling).walkers
-    bodies = patrol.attackers if attacks else patrol.units
+    names = [one.name for one in (patrol.attackers if attacks else patrol.units)]
     found = []
-    for body, walker in zip(bodies, walkers, strict=True):
+    for name, walker in zip(names, walkers, strict=True):
         standing, moving = _standing(walker, strategy.plan, patrol.steps), _moving(walker, strategy.plan, patrol)
         if walker.body.gone is not None:
             standing[:, walker.body.gone] = np.cumsum(standing[:, walker.body.gone], axis=0)
-        found.append(Occupancy(body.name, standing, moving))
+        found.append(Occupancy(name, standing, moving))
     return tuple(found)
 
 
@@ -95,7 +95,7 @@ def _standing(walker: Walker, plan: Floats, steps: int) -> Floats:
     places = np.concatenate([walker.entry_times * size + walker.entry_nodes, there.times * size + there.nodes])
     made = plan[walker.sequences][there.moves] * there.chances
     weights = np.concatenate([plan[walker.entry_sequences], made])
-    return np.bincount(places, weights, (steps + 1) * size).reshape(steps + 1, size)
+    return sums(places, weights, (steps + 1) * size).reshape(steps + 1, size)
 
 
 def _moving(walker: Walker, plan: Floats, patrol: Patrol) -> Floats:
@@ -106,7 +106,7 @@ def _moving(walker: Walker, plan: Floats, patrol: Patrol) -> Floats:
     steps = walker.times[each] + np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
     weights = plan[walker.sequences[each]] * walker.success[each]
     places = steps * size + patrol.moves[walker.moves[each]]
-    return np.bincount(places, weights, patrol.steps * size).reshape(patrol.steps, size)
+    return sums(places, weights, patrol.steps * size).reshape(patrol.steps, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ def patrol_meetings(game: Game, profile: Profile) -> Meetings:
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
     >>> found = patrol_meetings(game, Profile.uniform(game))
     >>> round(found.total, 6), found.standing.sum(axis=0).round(3)
-    (0.472222, array([0.   , 0.167, 0.139]))
+    (0.555556, array([0.   , 0.167, 0.139]))
     """
     patrol = check_type(game, "game", UnsupportedProblemError, PatrolGame, "a patrol on a map").patrol
     check_type(profile, "profile", InvalidStrategyError, Profile)
@@ -174,12 +174,10 @@ def patrol_meetings(game: Game, profile: Profile) -> Meetings:
     met = coming.values * (Amounts.of(watched, profile[1].plan).at(coming.keys) if watched else 0.0)
     spots = patrol.keys.read(coming.keys)
     at_node = spots.first == spots.second
-    standing = np.bincount(
-        (spots.times + 1)[at_node] * size + spots.first[at_node], met[at_node], (patrol.steps + 1) * size
-    )
+    standing = sums((spots.times + 1)[at_node] * size + spots.first[at_node], met[at_node], (patrol.steps + 1) * size)
     pairs = patrol.map.sources * size + patrol.map.targets  # sorted
     along = np.searchsorted(pairs, (spots.first * size + spots.second)[~at_node])
-    passing = np.bincount(spots.times[~at_node] * len(pairs) + along, met[~at_node], patrol.steps * len(pairs))
+    passing = sums(spots.times[~at_node] * len(pairs) + along, met[~at_node], patrol.steps * len(pairs))
     sensed = sum(
         share * float(patrol.sensed(walker) @ profile[0].plan[walker.sequences])
         for share, walker in zip(patrol.probabilities, patrol.attacking.walkers, strict=True)

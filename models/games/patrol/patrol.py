@@ -16,7 +16,7 @@ from ....seqform.sequence_form import SequenceForm
 from .declarations import Attacker, Closure, PatrolError, Sensor, Times, Unit, about, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
-from .walker import Body, Mask, Party, Walker, Whole, party
+from .walker import Body, Mask, Party, Walker, Whole, party, sums
 
 #: Steps of a game are at most this many.
 _MOST_STEPS = 10_000
@@ -111,6 +111,9 @@ class Patrol:
         ]
         object.__setattr__(self, "attackers", tuple(types))
         self._check_names()
+        places = (self.steps + 1) * len(self.moves)
+        needed = places * (3 * (len(self.units) + len(self.attackers)) + 16 * bool(self.sensors))
+        Budget().require(needed, f"the patrol has {places:,} moves at all times: who may be where")
         _ = self._opened, self._sensed, self.unit_bodies, self.attacker_bodies  # what does not fit is refused now
 
     def _shares(self) -> list[float]:
@@ -129,12 +132,13 @@ class Patrol:
 
     def _check_names(self) -> None:
         known: dict[str, str] = {}
-        for kind, bodies in (("units", self.units), ("attackers", self.attackers)):
-            for number, one in enumerate(bodies, 1):
+        named = {"units": [one.name for one in self.units], "attackers": [one.name for one in self.attackers]}
+        for kind, names in named.items():
+            for number, name in enumerate(names, 1):
                 key = f"{kind}[{number}].name"
-                if not isinstance(one.name, str) or one.name in known or one.name in self.areas:
-                    raise PatrolError(f"{key} is {shown(one.name, 60)}, expected a text that is no other's name", key)
-                known[one.name] = key
+                if not isinstance(name, str) or name in known or name in self.areas:
+                    raise PatrolError(f"{key} is {shown(name, 60)}, expected a text that is no other's name", key)
+                known[name] = key
         for name, nodes in self.areas.items():
             with about(f"areas.{name}"):
                 if name in self.map:
@@ -390,8 +394,8 @@ class Patrol:
             nodes, moves = np.full(self.map.num_nodes, usual), np.full(len(self.map.sources), usual)
             for at, chance in by_place.items():
                 place = self.map.place(at, key)
-                number = check_number(chance, f"{key}: {at}", InvalidGameError, "[0, 1]")
-                nodes[place.nodes], moves[place.moves] = number, number
+                likely = check_number(chance, f"{key}: {at}", InvalidGameError, "[0, 1]")
+                nodes[place.nodes], moves[place.moves] = likely, likely
         return nodes, self.of_moves(moves, 0.0)
 
     @cached_property
@@ -441,7 +445,7 @@ class Patrol:
             return np.zeros(len(walker.times))
         nodes, moves = self._sensed
         there = walker.presences
-        found = np.bincount(there.moves, nodes[there.times, there.nodes] * there.chances, len(walker.times))
+        found = sums(there.moves, nodes[there.times, there.nodes] * there.chances, len(walker.times))
         along = self.moves[walker.moves]
         found += np.where(along >= 0, moves[walker.times, along] * walker.success, 0.0)
         return found

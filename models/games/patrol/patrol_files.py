@@ -56,44 +56,47 @@ def read_patrol(path: str | PathLike[str]) -> Patrol:
     with naming(path):
         top = read_toml(path)
         top.check_keys(_KEYS)
-        payoffs = top.table("payoffs", "[payoffs] with meeting = -1.0")
-        payoffs.check_keys(_PAYOFFS)
-        road_map = _road_map(top, Path(path).parent)
-        steps = top.needs("steps", "a whole number, such as 20")
-        declared: dict[str, Any] = {
-            "units": [Unit(**_values(one, _UNIT)) for one in top.tables("units", '[[units]] with start = "gate"')],
-            "attackers": [
-                Attacker(**_values(one, _ATTACKER, "entries", "goals"))
-                for one in top.tables("attackers", '[[attackers]] with entries = ["gate"]')
-            ],
-            "sensors": [
-                Sensor(**_values(one, ("at", "detection", "times"), "at"))
-                for one in top.tables("sensors", '[[sensors]] with at = "gate"')
-            ],
-            "closures": [
-                Closure(**_values(one, ("at", "times", "side"), "at"))
-                for one in top.tables("closures", '[[closures]] with at = "gate"')
-            ],
-            "limits": [
-                _values(one, ("text",), "text")["text"]
-                for one in top.tables("limits", '[[limits]] with text = "risk <= 0.05"')
-            ],
-            "areas": top.table("areas", '[areas] with north = ["gate", "mill"]').values,
-        }
-        try:
-            return Patrol(
-                road_map,
-                steps,
-                **declared,
-                **payoffs.values,
-                failure=top.values.get("failure", 0.0),
-                name=Path(path).stem,
-                spec=fspath(path),
-                table=top,
-            )
-        except PatrolError as error:
-            key = f"payoffs.{error.key}" if error.key in _PAYOFFS else error.key
-            raise top.error(str(error), key) from None
+        return patrol_of(top, _road_map(top, Path(path).parent), name=Path(path).stem, spec=fspath(path))
+
+
+def patrol_of(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
+    """Return what a file declares on a map.
+
+    Raises
+    ------
+    GameFileError, InvalidGameError
+        The message names the line and the key.
+    """
+    top.check_keys(_KEYS)
+    payoffs = top.table("payoffs", "[payoffs] with meeting = -1.0")
+    payoffs.check_keys(_PAYOFFS)
+    steps = top.needs("steps", "a whole number, such as 20")
+    declared: dict[str, Any] = {
+        "units": [Unit(**_values(one, _UNIT)) for one in top.tables("units", '[[units]] with start = "gate"')],
+        "attackers": [
+            Attacker(**_values(one, _ATTACKER, "entries", "goals"))
+            for one in top.tables("attackers", '[[attackers]] with entries = ["gate"]')
+        ],
+        "sensors": [
+            Sensor(**_values(one, ("at", "detection", "times"), "at"))
+            for one in top.tables("sensors", '[[sensors]] with at = "gate"')
+        ],
+        "closures": [
+            Closure(**_values(one, ("at", "times", "side"), "at"))
+            for one in top.tables("closures", '[[closures]] with at = "gate"')
+        ],
+        "limits": [
+            _values(one, ("text",), "text")["text"]
+            for one in top.tables("limits", '[[limits]] with text = "risk <= 0.05"')
+        ],
+        "areas": top.table("areas", '[areas] with north = ["gate", "mill"]').values,
+    }
+    failure = top.values.get("failure", 0.0)
+    try:
+        return Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, table=top, **known)
+    except PatrolError as error:
+        key = f"payoffs.{error.key}" if error.key in _PAYOFFS else error.key
+        raise top.error(str(error), key) from None
 
 
 def _values(table: Table, known: tuple[str, ...], *needed: str) -> dict[str, Any]:

@@ -172,7 +172,7 @@ class RoadMap(ReadOnly):
         """Where the nodes lie, shape (num_nodes, 2): x or longitude, y or latitude; laid out if nothing is known."""
         if self.places is not None:
             return self.places
-        graph = nx.Graph()
+        graph: nx.Graph[int] = nx.Graph()
         graph.add_nodes_from(range(self.num_nodes))
         graph.add_edges_from(zip(self.sources.tolist(), self.targets.tolist(), strict=True))
         found = nx.spring_layout(graph, seed=0)

@@ -16,6 +16,12 @@ Whole = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
+def sums(places: Whole, weights: Floats, size: int) -> Floats:
+    """Return the sum of the weights at each of so many places, shape (size,)."""
+    total: Floats = np.bincount(places, weights, size).astype(np.float64, copy=False)
+    return total
+
+
 @dataclass(frozen=True, eq=False)
 class Body:
     """What one body may do: the moves of the map as it makes them, and from where and until when.
@@ -75,7 +81,8 @@ class Body:
 
     @cached_property
     def _waits(self) -> Mask:
-        return self.sources == self.targets
+        waits: Mask = self.sources == self.targets
+        return waits
 
     def fails(self, time: int) -> Mask:
         """Return whether each move may fail if it begins at a time."""
@@ -210,7 +217,8 @@ class Walker:
     @cached_property
     def moved(self) -> Mask:
         """Whether each move leads elsewhere, rather than waiting, shape (num_moves,)."""
-        return self.sources != self.targets
+        moved: Mask = self.sources != self.targets
+        return moved
 
     @cached_property
     def presences(self) -> Presences:
@@ -228,7 +236,7 @@ class Walker:
         """Return, for each sequence of its player, the probability of ending elsewhere because of it."""
         there = self.presences
         away = np.flatnonzero((there.times == self.body.last) & (there.nodes != node))
-        return np.bincount(self.sequences[there.moves[away]], there.chances[away], num_sequences)
+        return sums(self.sequences[there.moves[away]], there.chances[away], num_sequences)
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +332,7 @@ def _walker(body: Body, built: _Built) -> Walker:
         built.actions.append(tuple(entries))
     built.counts.append(counts)
     built.labels += _labels(body, places)
-    names = np.array(body.actions, dtype=object)[moves]
+    names = np.array(list(body.actions), dtype=object)[moves]
     built.actions += [tuple(each.tolist()) for each in np.split(names, np.cumsum(counts)[:-1])]
     built.num_sequences = begun + len(moves)
     return Walker(

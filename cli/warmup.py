@@ -1,0 +1,108 @@
+"""``treeplex warmup``: compile the loops ahead of time, as when an image of a container is made."""
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from ..seqform.errors import nearest, shown
+from .errors import CommandLineError, ExitStatus, deferring_interrupts
+from .files import Record, check_files
+from .options import JsonOption
+from .progress import waiting
+from .tables import print_columns
+
+
+def warmup(
+    loops: Annotated[
+        list[str] | None, typer.Argument(metavar="[LOOP]...", help="Which loops; by default all.", show_default=False)
+    ] = None,
+    json: JsonOption = None,
+) -> int:
+    """Compile the loops of iterative methods, so that no solve waits for it.
+
+    Each is compiled once on a machine and kept where `treeplex doctor` says. Without this, a loop is compiled when it
+    is first used.
+    """
+    for name in loops or ():
+        if name not in _LOOPS:
+            hint, known = nearest(name, _LOOPS), ", ".join(_LOOPS)
+            raise CommandLineError(f"unknown loop {shown(name, 60)}{hint}; expected one of {known}")
+    check_files({}, json=json)
+    record = Record(json, ("loops",))
+    done: list[dict[str, Any]] = []
+    with record.interruptible():
+        with deferring_interrupts():
+            from ..solvers.progress import showing
+        for name in dict.fromkeys(loops or _LOOPS):
+            waited: list[str] = []
+            begun = time.monotonic()
+            with waiting(name, shown=record.shown), showing(waited.append):
+                _LOOPS[name]()
+            done.append({"name": name, "compiled": bool(waited), "seconds": time.monotonic() - begun})
+            record.update(loops=done)
+        record.write()
+    if record.shown:
+        rows = [
+            [one["name"], "compiled" if one["compiled"] else "was there", f"{one['seconds']:.1f} s"] for one in done
+        ]
+        print_columns(("loop", "", "took"), rows, names=True)
+    return ExitStatus.SUCCESS
+
+
+def _solves(method: str) -> Callable[[], None]:
+    """Return what solves Kuhn poker for one iteration."""
+
+    def run() -> None:
+        from .. import Nash, load_game, solve
+
+        solve(Nash(load_game("kuhn")), method, max_iterations=1, tol=0.0)
+
+    return run
+
+
+def _in_curves() -> None:
+    import cvxpy
+
+    from .. import ConstrainedNash, load_game, solve
+
+    game = load_game("kuhn")
+    cp: Any = cvxpy  # its types lack these
+    problem = ConstrainedNash(game, [cp.sum_squares(game.plan(0)) <= 10.0])
+    solve(problem, "ccfr", max_iterations=1, tol=0.0)
+
+
+def _in_parts() -> None:
+    from .. import CDBR, Strategy, load_game, solve
+
+    game = load_game("kuhn")
+    solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), "cfr+", max_iterations=1, tol=0.0)
+
+
+def _spots(*numbers: str, adding: bool = False) -> Callable[[], None]:
+    def run() -> None:
+        import numpy as np
+
+        from ..solvers.public.driver import warm
+
+        for number in numbers:
+            warm(getattr(np, number), False, adding)
+
+    return run
+
+
+#: What is compiled, by the name of what needs it.
+_LOOPS: dict[str, Callable[[], None]] = {
+    "regret": _solves("cfr+"),
+    "regret-single": _solves("cfr+:precision=single"),
+    "preferences": _solves("pref-cfr"),
+    "curves": _in_curves,
+    "depth-limited": _in_parts,
+    "sampling": _solves("es-mccfr"),
+    "sampling-preferences": _solves("es-pref-cfr"),
+    "spots": _spots("float32"),
+    "spots-double": _spots("float64"),
+    "spots-half": _spots("uint16"),
+    "spots-rows": _spots("float32", adding=True),
+}
