@@ -14,6 +14,7 @@ from .problem import Certificate, Problem, SaddleProblem, StepBounds
 from .registry import PROBLEMS, find_problem, register_problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, ResponseProblem, RestrictedNash
 from .robust import RobustResponse
+from .stackelberg import Stackelberg
 from .style import EpsilonSafeStyle
 
 __getattr__ = deprecated_names(
@@ -50,6 +51,7 @@ __all__ = [
     "RestrictedNash",
     "RobustResponse",
     "SaddleProblem",
+    "Stackelberg",
     "StepBounds",
     "find_problem",
     "register_problem",

@@ -24,3 +24,4 @@ class Feature(StrEnum):
     SEARCH = "subgames of an equilibrium solved again"
     LOCAL = "steps that assume calls to the end"
     ROUTES = "payoffs of pairs of routes"
+    COMMITMENT = "a commitment that the other player knows"

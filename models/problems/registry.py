@@ -16,6 +16,7 @@ from .nash import Nash
 from .problem import Problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
 from .robust import RobustResponse
+from .stackelberg import Stackelberg
 from .style import EpsilonSafeStyle
 
 Registered = TypeVar("Registered", bound=type[Any])
@@ -99,6 +100,7 @@ for _problem in (
     SES,
     LBR,
     CaughtOnce,
+    Stackelberg,
 ):
     register_problem(_problem)
 
@@ -133,6 +135,8 @@ _ALSO_CALLED = {
     "cdbr": "depthlimited depthlimitedbestresponse",
     "cdrnr": "depthlimitedrnr depthlimitedrestrictednash depthlimitedrestrictednashresponse",
     "lbr": "localbestresponse",
+    "caught-once": "detectedonce atleastonce caughtatleastonce",
+    "stackelberg": "commitment optimalcommitment strongstackelberg sse",
 }
 
 

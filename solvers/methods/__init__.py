@@ -12,7 +12,7 @@ from ...seqform.grammar import Grammar
 from ...seqform.parameters import Parameter, parameters_of
 from ...seqform.registry import Registry, check_class
 from .base import Method, check_method
-from .exact import CVXPY, DepthLimitedLP, DoubleOracle, HiGHS, Rational
+from .exact import CVXPY, BranchAndBound, DepthLimitedLP, DoubleOracle, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 
@@ -25,6 +25,7 @@ __all__ = [
     "DCFR",
     "MCCFR",
     "METHODS",
+    "BranchAndBound",
     "CFRPlus",
     "DepthLimitedLP",
     "DoubleOracle",
@@ -122,6 +123,7 @@ _OWN: Iterable[Callable[..., Method]] = (
     Rational,
     DepthLimitedLP,
     DoubleOracle,
+    BranchAndBound,
     CFR,
     CFRPlus,
     DCFR,

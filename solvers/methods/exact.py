@@ -201,3 +201,28 @@ class DoubleOracle(Method):
     backend: ClassVar[str] = "treeplex.solvers.exact.double_oracle"
     takes_start: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-6
+
+
+@dataclass(frozen=True)
+class BranchAndBound(Method):
+    """The integer program of a commitment, by HiGHS's branch and bound.
+
+    Notes
+    -----
+    The commitment to the reply that it ends with is then found by a linear program: V. Conitzer and T. Sandholm,
+    "Computing the optimal strategy to commit to", EC 2006. For types of followers: P. Paruchuri, J. P. Pearce, J.
+    Marecki, M. Tambe, F. Ordóñez and S. Kraus, "Playing games for security", AAMAS 2008.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.models.problems import Stackelberg
+    >>> game = load_game("kuhn")  # opposed: a commitment is worth the value of the game
+    >>> round(solve(Stackelberg(game, leader=0), "branch-and-bound").objective, 9)
+    -0.055555556
+    """
+
+    name: ClassVar[str] = "branch-and-bound"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.COMMITMENT})
+    backend: ClassVar[str] = "treeplex.solvers.exact.commitment"
+    default_tolerance: ClassVar[float] = 1e-8

@@ -10,3 +10,4 @@ from .occupancy import patrol_meetings as patrol_meetings
 from .occupancy import patrol_occupancy as patrol_occupancy
 from .patrol import Patrol as Patrol
 from .road_map import RoadMap as RoadMap
+from .units_payoff import units_payoff as units_payoff
