@@ -17,7 +17,7 @@ from ..seqform.strategy import Profile, Strategy
 from .convex import ConvexFunction, Norm1, Norm2, NormInfinity, Tail
 
 #: The norms by their names.
-_NORMS = {1.0: Norm1, 2.0: Norm2, math.inf: NormInfinity}
+_NORMS: dict[float, Any] = {1.0: Norm1, 2.0: Norm2, math.inf: NormInfinity}
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,9 @@ def tail(
     first = next((one for one in losses if isinstance(one, Functional)), None)
     player = player if first is None else first.player
     if not losses or player is None:
-        raise InvalidConstraintError(f"the losses are {shown(losses)}, expected at least one, and whose plan they are of")
+        raise InvalidConstraintError(
+            f"the losses are {shown(losses)}, expected at least one, and whose plan they are of"
+        )
     level = float(check_number(level, "level", InvalidConstraintError, "[0, 1]"))
     shares = np.full(len(losses), 1.0 / len(losses)) if probabilities is None else np.array(probabilities, dtype=float)
     if shares.shape != (len(losses),) or not (shares >= 0.0).all() or abs(shares.sum() - 1.0) > 1e-9:

@@ -293,7 +293,7 @@ class RiskConstraint(Constraint):
     def __init__(self, risk: "Risk", bound: Number, name: str) -> None:
         check_name(name)
         check_number(name, "bound", bound)
-        function = risk.function.with_constant(risk.function.constant - to_fraction(bound))
+        function = risk.function.with_constant(risk.function.exact_constant - to_fraction(bound))
         super().__init__(risk.player, function, name, fingerprint=risk.fingerprint)
         object.__setattr__(self, "risk", risk)
         object.__setattr__(self, "bound", bound)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,7 +70,7 @@ class Tail(PiecewiseLinear):
 
     @cached_property
     def _starts(self) -> list[int]:
-        return np.cumsum([0, *(treeplex.num_sequences for treeplex in self.replies)]).tolist()
+        return [0, *accumulate(treeplex.num_sequences for treeplex in self.replies)]
 
     def _parts(self, numbers: Floats) -> Iterator[tuple[Treeplex, Floats]]:
         """Yield each loss's replies with its part of z or of the slopes."""

@@ -16,7 +16,6 @@ from ...seqform.strategy import Profile, check_same_game
 from ..games.patrol.encounters import Encounters, routes_matrix
 from ..games.patrol.game import PatrolGame
 from ..games.patrol.walker import Whole
-from ..programs.integer_program import Runner, run_plainly
 from .features import Feature
 from .problem import Certificate, Problem
 from .route_responses import best_joint_route, best_route
@@ -125,9 +124,9 @@ class CaughtOnce(Problem):
 
         F(T) + Σ_{s ∉ T} (F(T ∪ s) − F(T)) y(s)    and    1 − e^{−h(T)} + e^{−h(T)} (h · y − h(T))
 
-    for each set T, with h(s) = −log(1 − p(s)): the first is inequality (2.5) of G. L. Nemhauser and L. A. Wolsey,
-    "Maximizing submodular set functions: formulations and analysis of algorithms", Annals of Discrete Mathematics 11,
-    1981; the second is a tangent. They are added where a reply claims more than it catches, until none does. The
+    for each set T, with h(s) = −log(1 − p(s)): the first is from G. L. Nemhauser and L. A. Wolsey, "Maximizing
+    submodular set functions: formulations and analysis of algorithms", Annals of Discrete Mathematics 11, 1981; the
+    second is a tangent. They are added where a reply claims more than it catches, until none does. The
     attacker's survival is a chain of variables, one a contact: t ≤ (1 − p) t' + p D (1 − x(k)), t ≤ t'. Detection
     probabilities from 0 to 1 are exact in both.
 
@@ -205,9 +204,7 @@ class CaughtOnce(Problem):
         given, form = dual_certificate or {}, self.game.sequence_form
         mixtures = [
             Mixture.restored(given[name], treeplex.num_sequences) if name in given else taken_apart(self, player, plan)
-            for player, (name, treeplex, plan) in enumerate(
-                zip(ROUTES, form.treeplexes, profile.plans, strict=True)
-            )
+            for player, (name, treeplex, plan) in enumerate(zip(ROUTES, form.treeplexes, profile.plans, strict=True))
         ]
         return self.proven(mixtures[0], mixtures[1])
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...seqform.limits import check_time
 from ...seqform.polytope import Treeplex
-from ..games.patrol.walker import Whole
+from ..games.patrol.walker import Mask, Whole
 
 #: Labels at one time and place, and in all, above which the search gives up.
 _MOST, _MOST_IN_ALL = 4_000, 200_000
@@ -57,7 +57,7 @@ class Search:
         permanent labelling algorithm for the shortest path problem with time windows", INFOR 26, 1988.
         """
         treeplex, start = self.treeplex, self.part.start
-        infosets = np.unique(treeplex.sequence_infosets[self.part])
+        infosets = np.unique(treeplex.sequence_infosets[self.part]).astype(np.int64)
         infosets = infosets[np.argsort(treeplex.depths[infosets], kind="stable")]
         below = np.full(treeplex.num_sequences, -1)
         inflow = treeplex.inflow.tocoo()
@@ -129,21 +129,21 @@ class Search:
             block = marks[first : first + _BLOCK]
             free = ~_dominated(block, kept)
             block, own = block[free], np.flatnonzero(free) + first
-            above = (block[None] >= block[:, None]).all(axis=2)
+            above = np.all(block[None] >= block[:, None], axis=2)
             earlier = np.tri(len(block), k=-1, dtype=bool)
             equal = above & above.T
-            free = ~((above & ~equal) | (equal & earlier)).any(axis=1)
-            kept = np.vstack([kept, block[free]])
-            places.append(own[free])
+            chosen = ~np.any((above & ~equal) | (equal & earlier), axis=1)
+            kept = np.vstack([kept, block[chosen]])
+            places.append(own[chosen])
             if len(kept) > _MOST:
                 break
-        chosen = order[np.concatenate(places)] if places else order
-        return rewards[chosen], chances[chosen], steps[chosen]
+        left = order[np.concatenate(places)] if places else order
+        return rewards[left], chances[left], steps[left]
 
 
-def _dominated(block: Floats, kept: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _dominated(block: Floats, kept: Floats) -> Mask:
     """Return which rows some kept row is nowhere below."""
     found = np.zeros(len(block), dtype=bool)
     for first in range(0, len(kept), _BLOCK):
-        found |= (kept[None, first : first + _BLOCK] >= block[:, None]).all(axis=2).any(axis=1)
+        found |= np.any(np.all(kept[None, first : first + _BLOCK] >= block[:, None], axis=2), axis=1)
     return found

@@ -34,8 +34,8 @@ class Stackelberg(Problem):
     ----------
     game : Game
         Two players. Its payoffs are the follower's, and the leader's too where `payoff` is not given.
-    payoff : FactoredPayoff, array_like or sparse, shape (num_sequences of player 0, num_sequences of player 1), optional
-        What the leader is paid; for patrols
+    payoff : FactoredPayoff, array_like or sparse, optional
+        What the leader is paid, shape (num_sequences of player 0, num_sequences of player 1); for patrols
         :func:`~treeplex.models.games.patrol.units_payoff` makes it.
     leader : {0, 1}
         The units, in a patrol.
@@ -58,14 +58,15 @@ class Stackelberg(Problem):
         t(s) \le u(s)\, x(s), \quad t(s) \le (B y)(s) - l(s) (1 - x(s)),
 
     for each sequence s at an infoset I, where v is what infosets are worth to the follower, and l ≤ B y ≤ u. The first
-    rows say that x is a best reply, the others that t = x · B y, entry by entry. What of B is opposed to A, −λ A, is not
-    in t: it is −λ times the worth of the game to the follower, so that opposed payoffs need no branching. For normal forms and types of
-    followers this is DOBSS: P. Paruchuri, J. P. Pearce, J. Marecki, M. Tambe, F. Ordóñez and S. Kraus, "Playing games
-    for security: an efficient exact algorithm for solving Bayesian Stackelberg games", AAMAS 2008; in sequence form:
-    B. Bošanský and J. Čermák, "Sequence-form algorithm for computing Stackelberg equilibria in extensive-form games",
-    AAAI 2015. For one reply the rest is a linear program (V. Conitzer and T. Sandholm, "Computing the optimal strategy
-    to commit to", EC 2006), which is solved for the reply that the branch and bound ends with, so that the follower is
-    indifferent to the last digits. Types of attackers are infosets below the empty sequence, and reply each for itself.
+    rows say that x is a best reply, the others that t = x · B y, entry by entry. What of B is opposed to A, −λ A, is
+    not in t: it is −λ times the worth of the game to the follower, so that opposed payoffs need no branching. For
+    normal forms and types of followers this is DOBSS: P. Paruchuri, J. P. Pearce, J. Marecki, M. Tambe, F. Ordóñez and
+    S. Kraus, "Playing games for security: an efficient exact algorithm for solving Bayesian Stackelberg games", AAMAS
+    2008; in sequence form: B. Bošanský and J. Čermák, "Sequence-form algorithm for computing Stackelberg equilibria in
+    extensive-form games", AAAI 2015. For one reply the rest is a linear program (V. Conitzer and T. Sandholm,
+    "Computing the optimal strategy to commit to", EC 2006), which is solved for the reply that the branch and bound
+    ends with, so that the follower is indifferent to the last digits. Types of attackers are infosets below the empty
+    sequence, and reply each for itself.
 
     The certificate recomputes what both are paid, and what a best reply would earn the follower more. It has no bounds:
     that no other commitment pays the leader more is the branch and bound's word, which the message quotes. Where
@@ -131,21 +132,18 @@ class Stackelberg(Problem):
 
     def paid(self, player: int) -> "Factors":
         """Return what a player is paid, by the sequences of the follower and of the leader."""
-        form = self.game.sequence_form
-        given = self.payoff if player == self.leader else None
+        form, sign = self.game.sequence_form, 1.0
+        given: Any = self.payoff if player == self.leader else None
         if given is None:
             given = form.payoff_matrix(player) if form.factored is None else form.factored
-            sign = -1.0 if player == 1 and isinstance(given, FactoredPayoff) else 1.0
+            sign = -1.0 if player == 1 and form.factored is not None else 1.0
+        if isinstance(given, FactoredPayoff) and given.chained is None:
+            left, right = (given.left, given.right) if self.leader == 1 else (given.right.T, given.left.T)
         else:
-            sign = 1.0
-        left, right = (given, None)
-        if isinstance(given, FactoredPayoff):
-            left, right = (given.matrix, None) if given.chained is not None else (given.left, given.right)
-        if self.leader == 0:
-            left, right = (sp.csr_array(left.T), None) if right is None else (right.T, left.T)
-        size = form.treeplexes[self.leader].num_sequences
-        right = sp.eye_array(size, format="csr") if right is None else sp.csr_array(right)
-        return Factors(sp.csr_array(sign * left), right)
+            matrix = given.matrix if isinstance(given, FactoredPayoff) else given
+            left = matrix if self.leader == 1 else matrix.T
+            right = sp.eye_array(form.treeplexes[self.leader].num_sequences, format="csr")
+        return Factors(sp.csr_array(sign * left), sp.csr_array(right))
 
     @cached_property
     def payoffs(self) -> "tuple[Factors, Factors]":
@@ -175,12 +173,13 @@ class Stackelberg(Problem):
             size = factors.right.shape[0]
             least, most = factors.quantities(own)
             blocks.add_columns(f"{name} quantities", size, lower=least, upper=most)
-            blocks.add_rows(
-                f"{name} quantities", {f"{name} quantities": sp.eye_array(size), "leader": -factors.right}, lower=0, upper=0
-            )
+            made = {f"{name} quantities": sp.eye_array(size), "leader": -factors.right}
+            blocks.add_rows(f"{name} quantities", made, lower=0.0, upper=0.0)
         low, high = theirs.range(own)
         worst, best = sequence_values(other, low), sequence_values(other, high)
-        at_least, at_most = (np.maximum.reduceat(values, other.offsets[:-1]) if infosets else values[:0] for values in (worst, best))
+        firsts = other.offsets[:-1]
+        at_most = np.maximum.reduceat(best, firsts) if infosets else best[:0]
+        at_least = np.maximum.reduceat(worst, firsts) if infosets else worst[:0]
         blocks.add_columns("worth", infosets, lower=at_least, upper=at_most)
         owners = other.sequence_infosets[1:]
         each = np.arange(count - 1)
@@ -202,17 +201,12 @@ class Stackelberg(Problem):
             low, high = mine.range(own)
             here = sp.eye_array(count, format="csr")
             blocks.add_rows("made", {"paid": here, "follower": -sp.diags_array(high)}, upper=0.0)
-            blocks.add_rows(
-                "of made", {"paid": here, "leader's quantities": -mine.left, "follower": -sp.diags_array(low)}, upper=-low
-            )
+            made = {"paid": here, "leader's quantities": -mine.left, "follower": -sp.diags_array(low)}
+            blocks.add_rows("of made", made, upper=-low)
         else:
-            blocks.add_columns("constant", 1, lower=1.0, upper=1.0)
-            made = sp.csr_array(reply[None])
-            paid = sp.csr_array(made @ mine.left).toarray().ravel()
+            paid = sp.csr_array(sp.csr_array(reply[None]) @ mine.left)
             blocks.add_columns("paid", 1, objective=1.0)
-            blocks.add_rows(
-                "paid", {"paid": sp.eye_array(1), "leader's quantities": sp.csr_array(-paid[None])}, lower=0.0, upper=0.0
-            )
+            blocks.add_rows("paid", {"paid": sp.eye_array(1), "leader's quantities": -paid}, lower=0.0, upper=0.0)
             blocks.add_rows("losses", loss, lower=0.0)
             roots = sp.csr_array(other.inflow[:, [0]].T)
             rest = reply.copy()

@@ -1,4 +1,4 @@
-"""Double oracle: restricted games between routes, which grow by best replies; see :class:`~treeplex.solvers.DoubleOracle`."""
+"""Restricted games between routes, which grow by best replies; see :class:`~treeplex.solvers.DoubleOracle`."""
 
 import math
 import time
@@ -15,7 +15,6 @@ from ...models.games.patrol.walker import Whole
 from ...models.problems import CaughtOnce, Nash
 from ...models.problems.caught_once import ROUTES, Mixture, taken_apart
 from ...models.problems.route_responses import (
-    Reply,
     best_joint_route,
     best_route,
     better_joint_route,
@@ -95,18 +94,19 @@ class _DoubleOracle(Stepper):
         self._attackers = [_Routes() for _ in self._meetings.shares]
         self._units = _Routes()
         self._gap = options.tol / 4
-        self._iterations, self._ended = 0, None
+        self._iterations = 0
+        self._ended: Status | None = None
         self._random = np.random.default_rng(0 if options.seed is None else options.seed)
         state, least = getattr(options.start, "state", None), -math.inf
         if isinstance(state, RouteMixtures):
-            begun = state.attackers, state.units
+            self.attackers, self.units = state.attackers, state.units
         else:
             additive = solved(Nash(problem.game), "highs-ipm-crossover")  # a vertex mixes few routes
             refuse_unfinished(additive, "the game in which every meeting counts was solved")
-            begun = tuple(taken_apart(problem, player, plan) for player, plan in enumerate(additive.profile.plans))
+            x, y = additive.profile.plans
+            self.attackers, self.units = taken_apart(problem, 0, x), taken_apart(problem, 1, y)
             if not problem.forfeits and additive.lower is not None:
                 least = additive.lower  # who is caught once is met once at least
-        self.attackers, self.units = begun
         for body, route in zip(self.attackers.bodies.tolist(), self.attackers.routes, strict=True):
             self._attackers[body].add(route)
         for route in self.units.routes:
@@ -154,7 +154,7 @@ class _DoubleOracle(Stepper):
 
     def check(self) -> float:
         """Return half of the gap between the bounds that the best mixtures prove."""
-        return max(0.0, self.upper - self.lower) / 2
+        return float(max(0.0, self.upper - self.lower) / 2)
 
     def _round(self) -> bool:
         """Prove bounds, and add the replies that prove them; whether any is new."""

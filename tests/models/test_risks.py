@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from effort import either
 
-from treeplex import ConstrainedNash, Functional, InvalidConstraintError, PatrolGame, Status, Strategy, load_game, solve
+from treeplex import (
+    ConstrainedNash,
+    EpsilonSafeStyle,
+    Functional,
+    InvalidConstraintError,
+    Nash,
+    PatrolGame,
+    Status,
+    Strategy,
+    load_game,
+    solve,
+)
 from treeplex.models.constraints import parse_constraint, risk_bound
 from treeplex.models.games.patrol import Attacker, Unit
 from treeplex.models.risks import spread, tail
@@ -132,16 +143,22 @@ def test_losses_of_a_patrol_are_best_routes_to_each_goal(town, seed):
     values, chances = losses_of(town, strategy, by_goal=True)
     worst = np.argsort(-values)
     for level in (0.0, 0.5, 0.9):
-        left = np.clip(np.minimum(np.cumsum(chances[worst]), 1 - level) - np.append(0, np.cumsum(chances[worst]))[:-1], 0, None)
+        left = np.clip(
+            np.minimum(np.cumsum(chances[worst]), 1 - level) - np.append(0, np.cumsum(chances[worst]))[:-1], 0, None
+        )
         expected = left @ values[worst] / (1.0 - level)
         assert town.functionals[f"cvar({level})"].value(strategy) == pytest.approx(expected, abs=1e-9)
-    assert town.functionals["worst"].value(strategy) == pytest.approx(losses_of(town, strategy, False)[0].max(), abs=1e-9)
+    assert town.functionals["worst"].value(strategy) == pytest.approx(
+        losses_of(town, strategy, False)[0].max(), abs=1e-9
+    )
     work = [town.functionals[f"workload(unit {number})"].value(strategy) for number in (1, 2)]
     for norm, expected in (("1", abs(work[0] - work[1])), ("inf", abs(work[0] - work[1]) / 2)):
         assert town.functionals[f"spread(workload, {norm})"].value(strategy) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(("text", "step"), [("cvar(0.8) <= 1.4 as limit", 1e-3), ("spread(workload) <= 0.2 as limit", 1e-3)])
+@pytest.mark.parametrize(
+    ("text", "step"), [("cvar(0.8) <= 1.4 as limit", 1e-3), ("spread(workload) <= 0.2 as limit", 1e-3)]
+)
 def test_prices_are_differences(town, text, step):
     (constraint,) = parse_constraint(text, town, player=1)
     problem = ConstrainedNash(town, [constraint])
@@ -177,3 +194,17 @@ def test_limits_that_cannot_be_met_name_what_excludes_them(town):
 def test_texts_that_cannot_be_read(town, text, message):
     with pytest.raises(InvalidConstraintError, match=message):
         parse_constraint(text, town, player=1)
+
+
+def test_the_least_risk_of_strategies_that_give_little_up(town):
+    value = -solve(Nash(town)).value
+    for text, epsilon in (("cvar(0.9)", 0.05), ("spread(workload)", 0.1)):
+        risk = town.functionals[text]
+        solution = solve(EpsilonSafeStyle(town, epsilon=epsilon, minimise=risk))
+        assert solution.status.is_success
+        assert solution.objective == pytest.approx(risk.value(solution.strategy), abs=1e-9)
+        assert solution.exploitability <= epsilon + 1e-7
+        # As a limit, what was found is worth what was given up.
+        bound = risk_bound(risk, at_most=solution.objective + 1e-9, name="limit")
+        limited = solve(ConstrainedNash(town, [bound]))
+        assert -limited.value >= value - epsilon - 1e-6

@@ -37,7 +37,9 @@ def walks_paid(oracle, goals, meeting):
         away = [np.zeros(len(joint))] if attacker.may_stay_away else []
         other = type(oracle)(oracle.graph, oracle.of | {"meeting": meeting, "step": 0.0})
         units = replace(attacker, goals={goal: goals[goal] for goal in attacker.goals})
-        theirs.append(np.array(away + [np.array([oracle.pays(attacker, walk, each) for each in joint]) for walk in own]))
+        theirs.append(
+            np.array(away + [np.array([oracle.pays(attacker, walk, each) for each in joint]) for walk in own])
+        )
         mine.append(np.array(away + [np.array([other.pays(units, walk, each) for each in joint]) for walk in own]))
     share = 1.0 / count
     return [share * table for table in theirs], [share * table for table in mine]
@@ -47,7 +49,10 @@ def walks_paid(oracle, goals, meeting):
 def test_patrols_against_every_route(seed):
     game, oracle = random_patrol(seed, most=either(300, 1000))
     rng = np.random.default_rng(seed)
-    goals, meeting = {goal: float(rng.uniform(-5, 1)) for goal in oracle.of["attackers"][0].goals}, float(rng.uniform(0, 3))
+    goals, meeting = (
+        {goal: float(rng.uniform(-5, 1)) for goal in oracle.of["attackers"][0].goals},
+        float(rng.uniform(0, 3)),
+    )
     theirs, mine = walks_paid(oracle, goals, meeting)
     problem = Stackelberg(game, payoff=units_payoff(game.patrol, goals, meeting))
     solution = solve(problem)

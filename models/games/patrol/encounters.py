@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,7 +81,7 @@ class Encounters:
             )
         attackers, units = patrol.attacking, patrol.patrolling
         size = attackers.treeplex.num_sequences, units.treeplex.num_sequences
-        coming = [keys for walker in attackers.walkers for keys in (patrol.keys.standing(walker), patrol.keys.passing(walker))]
+        coming = patrol.coming([1.0] * len(patrol.attackers))
         watching = [entries for number in range(len(patrol.units)) for entries in patrol.watched(number)]
         watching += _sensors(patrol)
         numbers, chances = _joined(watching)
@@ -91,7 +92,8 @@ class Encounters:
         certain = chances >= 1.0
         with np.errstate(divide="ignore"):
             logs = np.where(certain, 0.0, -np.log1p(-np.minimum(chances, 1.0)))
-        rewards, caught = np.zeros(size[0]), np.array([patrol.worth(number)[0] for number in range(len(patrol.attackers))])
+        caught = np.array([patrol.worth(number)[0] for number in range(len(patrol.attackers))])
+        rewards = np.zeros(size[0])
         for number, walker in enumerate(attackers.walkers):
             rewards[walker.sequences] = patrol.rewards(number) - caught[number] * patrol.sensed(walker)
         found = cls(
@@ -177,7 +179,7 @@ def _summed(values: Floats, rows: Whole, columns: Whole, shape: tuple[int, int])
 def _bodies(party: Party) -> tuple[slice, ...]:
     """Return the sequences of each body of a player, which stand together."""
     ends = [1, *(int(walker.sequences[-1]) + 1 for walker in party.walkers)]
-    return tuple(slice(first, last) for first, last in zip(ends, ends[1:], strict=False))
+    return tuple(slice(first, last) for first, last in pairwise(ends))
 
 
 def _sensors(patrol: Patrol) -> list[Entries]:

@@ -33,9 +33,7 @@ def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
             if goal is not None:
                 others = np.where(np.arange(len(values)) == goal, 0.0, np.nan_to_num(values))
                 rewards[number] = rewards[number] - walker.success * others[walker.targets]
-            payoff = assembled(
-                patrol.attacking, patrol.patrolling, rewards, patrol.coming(weights.tolist()), watched
-            )
+            payoff = assembled(patrol.attacking, patrol.patrolling, rewards, patrol.coming(weights.tolist()), watched)
             losses.append(Loss(patrol.attacking.treeplex, payoff.matrix, np.zeros(payoff.shape[0])))
             chances.append(share / len(goals) if by_goal else share)
     return losses, chances
