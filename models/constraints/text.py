@@ -42,7 +42,8 @@ def parse_constraint(
         TERM is ``SEAT/INFOSET:ACTION``, the probability of an action at an infoset; ``plan(SEAT/INFOSET:ACTION)``, the
         realization of a sequence; ``reach(SEAT/INFOSET)``, the player's reach of an infoset; ``[SEAT/]ACTION@first``,
         how often an action is taken at the player's first decisions, ``[SEAT/]ACTION@all``, how often anywhere, and
-        ``[SEAT/]ACTION@INFOSET``, how often there (:func:`~treeplex.frequency`); or a functional that the game names.
+        ``[SEAT/]ACTION@INFOSET``, how often there (:func:`~treeplex.frequency`); or a functional that the game names,
+        with arguments in brackets where it takes some, such as ``visits(bank, 3..8)``.
         Labels stand as ``treeplex info --infosets`` prints them, as JSON strings where they hold blanks or one of
         ``"':/()+<>=@``; an action may be called by one of the game's words for it
         (:attr:`Game.action_words <treeplex.Game.action_words>`), such as ``raise``. NUMBER is a decimal or a fraction,
@@ -224,8 +225,8 @@ class TermReader(Tokens):
             infoset = self._infoset(player, token)
             return Term(player, start, [self._read_action(player, infoset)], behaviour=True)
         functionals = self._game.functionals
-        called = self.follows("(")
-        if head.kind == "word" and (called or (head.text in functionals.forms and head.text not in functionals)):
+        called, forms = self.follows("("), getattr(functionals, "forms", {})
+        if head.kind == "word" and (called or (head.text in forms and head.text not in functionals)):
             text = f"{head.text}{self.take_brackets()}" if called else head.text
             try:
                 functional = functionals[text]
@@ -245,8 +246,8 @@ class TermReader(Tokens):
                             head.stop,
                             f"{head.shown} is an infoset; expected a seat and an action with it, as in {such}",
                         )
-            listed = [*(name for name in functionals if name.split("(")[0] not in functionals.forms)]
-            names = ", ".join([*map(quoted_label, listed), *functionals.forms.values()]) or "none"
+            listed = [name for name in functionals if name.partition("(")[0] not in forms]
+            names = ", ".join([*map(quoted_label, listed), *forms.values()]) or "none"
             raise self.error(
                 head.start,
                 f"{self._game.spec} names no functional {shown(head.text, 60)}{_hint(head.text, functionals)}; "

@@ -58,14 +58,22 @@ def best_route(meetings: Encounters, body: int, units: "Mixture", run: Runner = 
     Notes
     -----
     By :class:`~treeplex.models.problems.route_search.Search` where that has not too many labels, and else by an integer
-    program: max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t', t ≤ (1 − p_k) t' + p_k D⁺ (1
-    − x(k)) over the contacts k at which the joint route j detects with probability p_k, from D on, D⁺ the largest D,
-    and x(k) whether x comes there. Chances of the same route are multiplied, so their order does not matter; where p_k
-    is 1, the row is t_j ≤ D⁺ (1 − x(k)). """ units = units.played quick = better_route(meetings, body, units) caught =
-    float(meetings.caught[body]) found = _search(meetings, body, units).best(quick.value + gap - caught) if found is not
-    None: route, most = found if not len(route): return Reply(quick.route, quick.value, most + caught) value =
-    _against(meetings, body, route, units) return Reply(route, value, max(value, most + caught)) return
-    _programmed(meetings, body, units, run, gap)
+    program: max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t',
+    t ≤ (1 − p_k) t' + p_k D⁺ (1 − x(k)) over the contacts k at which the joint route j detects with probability p_k,
+    from D on, D⁺ the largest D, and x(k) whether x comes there. Chances of the same route are multiplied, so their order does not matter; where p_k is 1, the row is
+    t_j ≤ D⁺ (1 − x(k)).
+    """
+    units = units.played
+    quick = better_route(meetings, body, units)
+    caught = float(meetings.caught[body])
+    found = _search(meetings, body, units).best(quick.value + gap - caught)
+    if found is not None:
+        route, most = found
+        if not len(route):
+            return Reply(quick.route, quick.value, most + caught)
+        value = _against(meetings, body, route, units)
+        return Reply(route, value, max(value, most + caught))
+    return _programmed(meetings, body, units, run, gap)
 
 
 def _search(meetings: Encounters, body: int, units: "Mixture") -> Search:
@@ -117,8 +125,9 @@ def _programmed(meetings: Encounters, body: int, units: "Mixture", run: Runner, 
     first = np.append(True, routes[1:] != routes[:-1])[:links]
     blocks.add_columns("chain", links, lower=0.0, upper=most)
     here = sp.eye_array(links, format="csr")
-    later = np.flatnonzero(~first)
-    before = sp.csr_array((np.ones(len(later)), (later, later - 1)), (links, links))
+    before = sp.csr_array(
+        (np.ones(int((~first).sum())), (np.flatnonzero(~first), np.flatnonzero(~first) - 1)), (links, links)
+    )
     begun = sp.csr_array(first[:, None].astype(np.float64))
     passed = chances[contacts, routes]
     if links:

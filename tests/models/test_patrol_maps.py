@@ -1,5 +1,6 @@
 """Maps and declarations of patrols from files: as other programs write them, and bad ones in one line each."""
 
+import dataclasses
 import json
 
 import networkx as nx
@@ -209,6 +210,8 @@ def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
         (town(), {"attackers": [Attacker(["gate"], {})]}, r"goals is {}, expected a value by node"),
         (town(), {"attackers": [Attacker(["bank"], {"bank": 1})]}, "expected no node that is one of its goals"),
         (town(), {"attackers": []}, "expected at least one Attacker"),
+        (town(), {"units": []}, "expected at least one Unit"),
+        (town(), {"units": [Unit(base="inn", name="mill")]}, r"units\[1\].name is 'mill'"),
         (town(), {"units": [Unit()]}, r"units\[1\] has no start"),
         (town(), {"units": [Unit(base="mll")]}, r"units\[1\].base is 'mll'.*did you mean mill"),
         (town(), {"units": [Unit(base="mill", shift=(3, 9))]}, r"shift is \(3, 9\), expected a first and a last time"),
@@ -329,6 +332,30 @@ def test_errors_in_a_file_say_where(tmp_path, old, new, message):
     with pytest.raises(InvalidGameError, match=message) as refused:
         load_game(written(tmp_path, "town.toml", FILE.replace(old, new, 1)))
     assert "\n" not in str(refused.value)
+
+
+def test_a_map_may_be_given_by_its_file_and_read_in_other_units(tmp_path):
+    path = written(tmp_path, "roads.csv", "source,target,length\ngate,mill,150\nmill,bank,80\n")
+    game = PatrolGame(path, **declared(steps=8, speed=100))
+    assert game.patrol.map.durations().tolist() == [2, 2, 1, 1]
+    with pytest.raises(InvalidGameError, match=r"roads.csv: the edge from 'gate' to 'mill' has no attribute 'metres'"):
+        PatrolGame(path, **declared(speed=100, length="metres"))
+    with pytest.raises(InvalidGameError, match=r"unknown argument 'stpes' \(did you mean steps\?\)"):
+        PatrolGame(town(), stpes=3)
+    with pytest.raises(InvalidGameError, match="units is missing"):
+        PatrolGame(town(), steps=3)
+
+
+def test_what_if(tmp_path):
+    """A declaration with a change is another game, whose units keep their names."""
+    game = PatrolGame(town(), **declared(steps=6, units=[Unit(base="mill"), Unit(base="bank", name="car, red")]))
+    before = solve(Nash(game)).value
+    more = dataclasses.replace(game.patrol, units=[*game.patrol.units, Unit(base="inn")])
+    assert [unit.name for unit in more.units] == ["unit 1", "car, red", "unit 2"]
+    assert solve(Nash(PatrolGame(more))).value <= before + 1e-9
+    assert 'risk("car, red")' in game.functionals
+    closed = dataclasses.replace(game.patrol, closures=[Closure("gate -- inn", side="attackers")])
+    assert solve(Nash(PatrolGame(closed))).value <= before + 1e-9
 
 
 def test_a_limit_that_cannot_be_read_says_where(tmp_path):

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Literal
 
 from ....seqform.errors import InvalidGameError, shown
@@ -168,3 +169,10 @@ def texts(given: Any, name: str) -> list[Any]:
     if not isinstance(given, Sequence):
         raise PatrolError(f"{name} is {shown(given, 60)}, expected a list of names", name)
     return list(given)
+
+
+def free_names(kind: str, given: Sequence[str]) -> list[str]:
+    """Return names, with a kind and a number in the place of those that are empty."""
+    numbered = (f"{kind} {number}" for number in count(1))
+    free = (name for name in numbered if name not in given)
+    return [name or next(free) for name in given]

@@ -1,5 +1,6 @@
 """What can be said of a patrol in one number: functionals by name with arguments, made when they are asked for."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ class PatrolFunctionals(Named[str, Functional]):
     def __init__(self, patrol: Patrol, game: Game) -> None:
         self._patrol, self._fingerprint = patrol, game.fingerprint
         self._made: dict[str, Any] = {}
-        named = [f"{name}({unit.name})" for name in ("risk", "travel", "workload") for unit in patrol.units]
+        named = [f"{name}({_argument(unit.name)})" for name in ("risk", "travel", "workload") for unit in patrol.units]
         listed = ["risk", "travel", "workload", *(named if len(patrol.units) > 1 else []), "meetings"]
         super().__init__({}, f"{game.spec} names no functional")
         if patrol.units:
@@ -71,7 +72,7 @@ class PatrolFunctionals(Named[str, Functional]):
             raise KeyError(
                 f"{self.what} {shown(key, 60)}{nearest(name, self.forms)}; expected {one_of(list(self.forms.values()))}"
             )
-        text = f"{name}({', '.join(arguments)})" if arguments else name
+        text = f"{name}({', '.join(map(_argument, arguments))})" if arguments else name
         if text not in self._made:
             try:
                 if name in RISKS:
@@ -81,6 +82,10 @@ class PatrolFunctionals(Named[str, Functional]):
             except InvalidGameError as error:
                 raise KeyError(f"{text}: {error}") from None
         return self._made[text]
+
+
+def _argument(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False) if re.search(r'[,()"]', name) else name
 
 
 @dataclass(frozen=True, eq=False)

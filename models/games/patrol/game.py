@@ -3,11 +3,27 @@
 from functools import cached_property
 from typing import Any
 
-from ....seqform.errors import InvalidConstraintError, InvalidGameError, one_of
+from ....seqform.errors import InvalidConstraintError, InvalidGameError, nearest, one_of, shown
 from ....seqform.game import Game
 from ...constraints import LinearConstraint, RiskConstraint, parse_constraint
 from .functionals import PatrolFunctionals
 from .patrol import Patrol
+from .road_map import RoadMap
+
+_DECLARED = (
+    "steps",
+    "units",
+    "attackers",
+    "sensors",
+    "closures",
+    "meeting",
+    "step",
+    "failure",
+    "areas",
+    "limits",
+    "name",
+)
+_OF_MAPS = ("speed", "length", "names")
 
 
 class PatrolGame(Game):
@@ -15,11 +31,11 @@ class PatrolGame(Game):
 
     Parameters
     ----------
-    graph : networkx.Graph, DiGraph, MultiGraph, MultiDiGraph, RoadMap or Patrol
+    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph, path-like, RoadMap or Patrol
         As :meth:`RoadMap.from_graph <treeplex.models.games.patrol.RoadMap.from_graph>` reads it.
     **declared
-        What :class:`~treeplex.models.games.patrol.Patrol` takes beside the map; `steps`, `units` and `attackers` at
-        least.
+        What :class:`~treeplex.models.games.patrol.Patrol` takes beside the map, `steps`, `units` and `attackers` at
+        least, and what `RoadMap.from_graph` takes beside the graph.
 
     Attributes
     ----------
@@ -60,11 +76,19 @@ class PatrolGame(Game):
                 f"a Patrol stands beside {one_of(list(declared))}, expected one of the two; "
                 "dataclasses.replace(patrol, …) changes one"
             )
-        missing = [name for name in ("steps", "units", "attackers") if name not in declared]
+        known = [*_DECLARED, *_OF_MAPS]
+        for name in declared:
+            if name not in known:
+                raise InvalidGameError(
+                    f"unknown argument {shown(name, 60)}{nearest(name, known)}; expected {one_of(known)}"
+                )
+        missing = [name for name in _DECLARED[:3] if name not in declared]
         if not isinstance(graph, Patrol) and missing:
             raise InvalidGameError(f"{missing[0]} is missing: PatrolGame(graph, steps=…, units=[…], attackers=[…])")
-        self.patrol = graph if isinstance(graph, Patrol) else Patrol(graph, **declared)
-        patrol = self.patrol
+        if not isinstance(graph, Patrol):
+            options = {name: declared.pop(name) for name in _OF_MAPS if name in declared}
+            graph = Patrol(RoadMap.from_graph(graph, **options), **declared)
+        self.patrol = patrol = graph
         super().__init__(
             patrol.name,
             {"nodes": patrol.map.num_nodes, "steps": patrol.steps, "units": len(patrol.units)},
@@ -72,6 +96,7 @@ class PatrolGame(Game):
             sequence_form=patrol.sequence_form,
             functionals=_functionals,
             without_histories="plans are flows over time and place",
+            citation="B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), AAAI",
         )
 
     @cached_property

@@ -13,7 +13,7 @@ from ....seqform.checks import check_number, check_whole, is_whole
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
-from .declarations import Attacker, Closure, PatrolError, Sensor, Times, Unit, about, list_of, texts
+from .declarations import Attacker, Closure, PatrolError, Sensor, Times, Unit, about, free_names, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
 from .walker import Body, Mask, Party, Walker, Whole, party, sums
@@ -90,7 +90,7 @@ class Patrol:
         with about("steps"):
             check_whole(self.steps, "steps", InvalidGameError, f"[1, {_MOST_STEPS}]")
         for name, kind, least in (
-            ("units", Unit, 0),
+            ("units", Unit, 1),
             ("attackers", Attacker, 1),
             ("sensors", Sensor, 0),
             ("closures", Closure, 0),
@@ -102,14 +102,12 @@ class Patrol:
         for name, interval in (("meeting", "(-inf, inf)"), ("step", "(-inf, inf)"), ("failure", "[0, 1]")):
             with about(name):
                 check_number(getattr(self, name), name, InvalidGameError, interval)
-        named = [replace(one, name=one.name or f"unit {number}") for number, one in enumerate(self.units, 1)]
-        object.__setattr__(self, "units", tuple(named))
-        shares = self._shares()
-        types = [
-            replace(one, name=one.name or f"attacker {number}", probability=share)
-            for number, (one, share) in enumerate(zip(self.attackers, shares, strict=True), 1)
-        ]
-        object.__setattr__(self, "attackers", tuple(types))
+        named = zip(self.units, free_names("unit", [one.name for one in self.units]), strict=True)
+        object.__setattr__(self, "units", tuple(replace(one, name=name) for one, name in named))
+        names = free_names("attacker", [one.name for one in self.attackers])
+        types = zip(self.attackers, names, self._shares(), strict=True)
+        attackers = tuple(replace(one, name=name, probability=share) for one, name, share in types)
+        object.__setattr__(self, "attackers", attackers)
         self._check_names()
         places = (self.steps + 1) * len(self.moves)
         needed = places * (3 * (len(self.units) + len(self.attackers)) + 16 * bool(self.sensors))
@@ -136,8 +134,9 @@ class Patrol:
         for kind, names in named.items():
             for number, name in enumerate(names, 1):
                 key = f"{kind}[{number}].name"
-                if not isinstance(name, str) or name in known or name in self.areas:
-                    raise PatrolError(f"{key} is {shown(name, 60)}, expected a text that is no other's name", key)
+                if not isinstance(name, str) or name in known or name in self.areas or name in self.map:
+                    expected = "a text that is the name of nothing else, node, area or body"
+                    raise PatrolError(f"{key} is {shown(name, 60)}, expected {expected}", key)
                 known[name] = key
         for name, nodes in self.areas.items():
             with about(f"areas.{name}"):
@@ -299,12 +298,12 @@ class Patrol:
         window = self._times(one.window, f"{key}.window", self.steps - 1)
         given: Any = one.entries
         windows = given if isinstance(given, Mapping) else dict.fromkeys(texts(given, f"{key}.entries"), window)
-        entries = []
+        entries: dict[tuple[int, int], None] = {}
         with about(f"{key}.entries"):
             for name, times in windows.items():
                 node = self.map.node(name, f"{key}.entries")
                 first, last = self._times(times, f"{key}.entries", self.steps - 1)
-                entries += [(time, node) for time in range(first, last + 1)]
+                entries |= dict.fromkeys((time, node) for time in range(first, last + 1))
             if not entries:
                 raise InvalidGameError(f"{key}.entries is {shown(given, 60)}, expected at least one node")
         goals = self.goal_values(number - 1)

@@ -1,5 +1,6 @@
 """Convex measures of a patrol by name: the tail of losses over attackers and goals, the worst type, spread of work."""
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -63,7 +64,7 @@ def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "
         raise InvalidGameError(f"{shown(name, 40)} is given{nearest(name, names)}, expected one of {one_of(names)}")
     if norm not in (1.0, 2.0, math.inf) or len(arguments) > 2:
         raise InvalidGameError(f"the norm is {shown(', '.join(arguments[1:]), 40)}, expected 1, 2 or inf")
-    each = [known[f"{name}({unit.name})"] for unit in patrol.units]
+    each = [known[f"{name}({json.dumps(unit.name, ensure_ascii=False)})"] for unit in patrol.units]
     words = f"how far the {name} of units is from their mean, norm {norm:g}"
     return spread(each, norm, words)
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import networkx as nx
@@ -13,6 +14,8 @@ import numpy as np
 from ....seqform.arrays import Floats, ReadOnly
 from ....seqform.checks import check_number, is_number, read_float
 from ....seqform.errors import InvalidGameError, nearest, shown
+from ....seqform.interchange.files import naming
+from .map_files import read_map
 from .walker import Mask, Whole
 
 #: Attributes of nodes that give positions, in the order in which they are looked for.
@@ -91,16 +94,22 @@ class RoadMap(ReadOnly):
 
     @classmethod
     def from_graph(
-        cls, graph: "nx.Graph[Any] | RoadMap", *, speed: float | None = None, length: str = "length", names: str = ""
+        cls,
+        graph: "nx.Graph[Any] | RoadMap | str | PathLike[str]",
+        *,
+        speed: float | None = None,
+        length: str = "length",
+        names: str = "",
     ) -> "RoadMap":
         """Return the map of a graph of networkx, directed or not.
 
         Parameters
         ----------
-        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            Edges may have ``steps``, how many steps it takes along them; by default one. Nodes may have positions
-            (``x`` and ``y``, ``lon`` and ``lat``, or ``pos``), names (``name`` or ``label``; otherwise they are called
-            what they are) and other attributes. Of parallel edges the quickest counts; loops are left out.
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph, or path-like
+            Or a file, as :func:`~treeplex.models.games.patrol.read_map` reads it. Edges may have ``steps``, how many
+            steps it takes along them; by default one. Nodes may have positions (``x`` and ``y``, ``lon`` and ``lat``,
+            or ``pos``), names (``name`` or ``label``; otherwise they are called what they are) and other attributes.
+            Of parallel edges the quickest counts; loops are left out.
         speed : float, optional
             How much of `length` is covered in a step; travel times are then lengths divided by it, rounded up.
         length : str
@@ -115,8 +124,11 @@ class RoadMap(ReadOnly):
         """
         if isinstance(graph, RoadMap):
             return graph
+        if isinstance(graph, str | PathLike):
+            with naming(graph):
+                return cls.from_graph(read_map(graph), speed=speed, length=length, names=names)
         if not isinstance(graph, nx.Graph):
-            raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a graph of networkx or a RoadMap")
+            raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a graph of networkx or a file")
         if not len(graph):
             raise InvalidGameError("the map has no nodes, expected at least one")
         called = _names(graph, names)
