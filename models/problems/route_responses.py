@@ -60,8 +60,8 @@ def best_route(meetings: Encounters, body: int, units: "Mixture", run: Runner = 
     By :class:`~treeplex.models.problems.route_search.Search` where that has not too many labels, and else by an integer
     program: max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t',
     t ≤ (1 − p_k) t' + p_k D⁺ (1 − x(k)) over the contacts k at which the joint route j detects with probability p_k,
-    from D on, D⁺ the largest D, and x(k) whether x comes there. Chances of the same route are multiplied, so their order does not matter; where p_k is 1, the row is
-    t_j ≤ D⁺ (1 − x(k)).
+    from D on, D⁺ the largest D, and x(k) whether x comes there. Chances of the same route are multiplied, so their
+    order does not matter; where p_k is 1, the row is t_j ≤ D⁺ (1 − x(k)).
     """
     units = units.played
     quick = better_route(meetings, body, units)

@@ -23,6 +23,7 @@ from ...models.problems.route_responses import (
 from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError
 from ...seqform.game import Game
+from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ..dispatch import refuse_unfinished, solved
@@ -102,7 +103,8 @@ class _DoubleOracle(Stepper):
             self.attackers, self.units = state.attackers, state.units
         else:
             additive = solved(Nash(problem.game), "highs-ipm-crossover")  # a vertex mixes few routes
-            refuse_unfinished(additive, "the game in which every meeting counts was solved")
+            if additive.status is Status.INTERRUPTED and seconds_left():
+                raise KeyboardInterrupt
             x, y = additive.profile.plans
             self.attackers, self.units = taken_apart(problem, 0, x), taken_apart(problem, 1, y)
             if not problem.forfeits and additive.lower is not None:
