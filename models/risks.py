@@ -119,6 +119,17 @@ def tail(
     ------
     InvalidConstraintError
         If there are no losses, or the numbers are not probabilities.
+
+    Examples
+    --------
+    The mean of the worse half of three chances to be bluffed, for a player who bets at random:
+
+    >>> from treeplex import Strategy, frequency, load_game
+    >>> from treeplex.models.risks import tail
+    >>> game = load_game("kuhn")
+    >>> bets = [frequency(game, 0, "b", infosets=[card]) for card in ("J_", "Q_", "K_")]
+    >>> round(tail(bets, 0.5).value(Strategy.uniform(game, 0)), 6)
+    0.166667
     """
     first = next((one for one in losses if isinstance(one, Functional)), None)
     player = player if first is None else first.player
@@ -159,6 +170,15 @@ def spread(functionals: Sequence[Functional], norm: Any = math.inf, description:
     ------
     InvalidConstraintError
         If there is no such norm, or functionals are not of one player.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, frequency, load_game
+    >>> from treeplex.models.risks import spread
+    >>> game = load_game("kuhn")
+    >>> bets = [frequency(game, 0, "b", infosets=[card]) for card in ("J_", "K_")]
+    >>> round(spread(bets, 1).value(Strategy.uniform(game, 0)), 6) + 0.0
+    0.0
     """
     kind = _NORMS.get(float(norm)) if isinstance(norm, int | float) else None
     if kind is None:

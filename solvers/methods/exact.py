@@ -192,8 +192,8 @@ class DoubleOracle(Method):
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank")])
     >>> game = PatrolGame(town, steps=2, units=[Unit(start="bank")], attackers=[Attacker(["gate"], {"bank": 2.0})])
     >>> solution = solve(CaughtOnce(game), "double-oracle")
-    >>> solution.value, solution.gap
-    (1.0, 0.0)
+    >>> solution.value, solution.gap <= 2e-6
+    (1.0, True)
     """
 
     name: ClassVar[str] = "double-oracle"
