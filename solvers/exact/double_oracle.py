@@ -26,6 +26,7 @@ from ...seqform.game import Game
 from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
+from ...seqform.strategy import check_same_game
 from ..dispatch import refuse_unfinished, solved
 from ..iteration import Checks, Stepper, iterate
 from ..outcome import Options, Outcome, nearest_profile
@@ -99,16 +100,20 @@ class _DoubleOracle(Stepper):
         self._ended: Status | None = None
         self._random = np.random.default_rng(0 if options.seed is None else options.seed)
         state, least = getattr(options.start, "state", None), -math.inf
+        profile = getattr(options.start, "profile", options.start)
         if isinstance(state, RouteMixtures):
             self.attackers, self.units = state.attackers, state.units
         else:
-            additive = solved(Nash(problem.game), "highs-ipm-crossover")  # a vertex mixes few routes
-            if additive.status is Status.INTERRUPTED and seconds_left():
-                raise KeyboardInterrupt
-            x, y = additive.profile.plans
+            if profile is None:
+                additive = solved(Nash(problem.game), "highs-ipm-crossover")  # a vertex mixes few routes
+                if additive.status is Status.INTERRUPTED and seconds_left():
+                    raise KeyboardInterrupt
+                profile = additive.profile
+                if not problem.forfeits and additive.lower is not None:
+                    least = additive.lower  # who is caught once is met once at least
+            check_same_game(profile[0], problem.game)
+            x, y = profile.plans
             self.attackers, self.units = taken_apart(problem, 0, x), taken_apart(problem, 1, y)
-            if not problem.forfeits and additive.lower is not None:
-                least = additive.lower  # who is caught once is met once at least
         for body, route in zip(self.attackers.bodies.tolist(), self.attackers.routes, strict=True):
             self._attackers[body].add(route)
         for route in self.units.routes:
