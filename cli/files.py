@@ -225,7 +225,7 @@ class Record(dict[str, Any]):
 
         game = load_game(spec)
         if game.constraints and not constrained:
-            print_note(f"the locks of {game.spec} are left out; treeplex solve keeps to them")
+            print_note(f"the constraints of {game.spec} are left out; treeplex solve keeps to them")
         self.update(game=game.spec, parameters=game.parameters)
         return game
 

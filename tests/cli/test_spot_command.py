@@ -407,7 +407,7 @@ def test_locks_of_the_file_and_of_the_command_line_hold_together(capsys, tmp_pat
 def test_commands_that_leave_out_locks_say_so(capsys, tmp_path):
     path = tmp_path / "locked.toml"
     path.write_text(TOY + "[[locks]]\ntext = 'ip at \"all-in\": call 40%'\n", encoding="utf-8")
-    note = f"note: the locks of {path} are left out; treeplex solve keeps to them\n"
+    note = f"note: the constraints of {path} are left out; treeplex solve keeps to them\n"
     assert main(["evaluate", str(path), "--strategy", "uniform", "--json", "-"]) == 0
     assert capsys.readouterr().err == note
     assert main(["solve", str(path), "--json", "-"]) == 0
