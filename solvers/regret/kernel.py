@@ -385,14 +385,16 @@ class Kernel:
         at_average = dual.tangents == "average" and not last_iterate
         flags = rows_of.soft, at_average
         dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, *map(float, flags)]
+        # What is None is not compiled.
+        limits: tuple[Any, Any, Any, Any] = None, None, None, None
+        if constraints is not None:
+            curves = constraints.curves.arrays if constraints.curves.rows else None
+            limits = constraints.arrays, constraints.proven, curves, state.multipliers
         exploitability, rows = run_loop(
             self.layout.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
             float(tolerance) / unit, checked, values,
-            *((None, None, None, None) if constraints is None else (
-                rows_of.arrays, rows_of.proven, rows_of.curves.arrays if rows_of.curves.rows else None,
-                state.multipliers,
-            )),
+            *limits,
             np.array(dual_numbers), state.preferences, part,
         )  # fmt: skip
         rows_of.curves.raise_error()
