@@ -13,8 +13,10 @@ from .methods import CFR as CFR
 from .methods import CFVFP as CFVFP
 from .methods import CVXPY as CVXPY
 from .methods import DCFR as DCFR
+from .methods import BranchAndBound as BranchAndBound
 from .methods import CFRPlus as CFRPlus
 from .methods import DepthLimitedLP as DepthLimitedLP
+from .methods import DoubleOracle as DoubleOracle
 from .methods import ESPrefCFR as ESPrefCFR
 from .methods import Exact as Exact
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR

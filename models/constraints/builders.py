@@ -19,7 +19,8 @@ from ...seqform.rationals import to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from ..distances import Distance
-from .constraint import DistanceConstraint, LinearConstraint, Sense, check_number
+from ..risks import Risk
+from .constraint import DistanceConstraint, LinearConstraint, RiskConstraint, Sense, check_number
 
 
 @explained
@@ -323,6 +324,39 @@ def distance_bound(distance: Distance, *, at_most: Number, name: str | None = No
         raise InvalidConstraintError(f"received {shown(distance)}, expected a Distance")
     title = f"distance of player {distance.player} <= {shown_number(at_most)}"
     return DistanceConstraint(distance, at_most, title if name is None else name)
+
+
+@explained
+def risk_bound(risk: Risk, *, at_most: Number, name: str | None = None) -> RiskConstraint:
+    """Bound a convex measure of a plan, such as the tail of losses or the spread of work.
+
+    Parameters
+    ----------
+    risk : Risk
+    at_most : number
+    name : str, optional
+        By default the measure's description.
+
+    Returns
+    -------
+    RiskConstraint
+
+    Examples
+    --------
+    Kuhn poker, where the cards that are bet with at once differ by 0.1 from their mean at most:
+
+    >>> from treeplex import ConstrainedNash, frequency, load_game, solve
+    >>> from treeplex.models.constraints import risk_bound
+    >>> from treeplex.models.risks import spread
+    >>> game = load_game("kuhn")
+    >>> bets = [frequency(game, 0, "b", infosets=[card]) for card in ("J_", "Q_", "K_")]
+    >>> solution = solve(ConstrainedNash(game, [risk_bound(spread(bets), at_most=0.1, name="even")]))
+    >>> round(solution.value, 6), solution.violation
+    (-0.055556, 0.0)
+    """
+    if not isinstance(risk, Risk):
+        raise InvalidConstraintError(f"received {shown(risk)}, expected a Risk, such as tail(…) or spread(…)")
+    return RiskConstraint(risk, at_most, f"{risk.description} <= {shown_number(at_most)}" if name is None else name)
 
 
 def shown_number(number: Any, digits: int = 12) -> str:

@@ -13,7 +13,7 @@ from ...seqform.arrays import Floats, Integers
 from ...seqform.checks import is_number, is_whole
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.interchange.page import Content, Displayed, code, emphasis, facts, prose
-from ...seqform.rationals import Fractions
+from ...seqform.rationals import Fractions, to_fraction
 from ...seqform.rules import Number
 from ..convex import ConvexFunction
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
     from ..distances import Distance
+    from ..risks import Risk
 
 Sense = Literal["<=", ">="]
 
@@ -267,6 +268,39 @@ class DistanceConstraint(Constraint):
     def with_bound(self, bound: Number) -> "DistanceConstraint":
         """Return the same constraint with another bound."""
         return DistanceConstraint(self.distance, bound, self.name)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class RiskConstraint(Constraint):
+    """R(x) ≤ r: a convex measure of a plan, such as the tail of losses, that is not above r.
+
+    Parameters
+    ----------
+    risk : Risk
+    bound : number
+        r.
+    name : str
+    """
+
+    function: ConvexFunction = field(init=False, repr=False)
+    fingerprint: str | None = field(init=False)
+    variable: None = field(init=False, repr=False)
+    name: str
+    player: int = field(init=False)
+    risk: "Risk"
+    bound: Number
+
+    def __init__(self, risk: "Risk", bound: Number, name: str) -> None:
+        check_name(name)
+        check_number(name, "bound", bound)
+        function = risk.function.with_constant(risk.function.exact_constant - to_fraction(bound))
+        super().__init__(risk.player, function, name, fingerprint=risk.fingerprint)
+        object.__setattr__(self, "risk", risk)
+        object.__setattr__(self, "bound", bound)
+
+    def with_bound(self, bound: Number) -> "RiskConstraint":
+        """Return the same constraint with another bound."""
+        return RiskConstraint(self.risk, bound, self.name)
 
 
 def weighted_minorant(

@@ -19,8 +19,9 @@ from ...seqform.polytope import Treeplex
 from ...seqform.rationals import intended_fraction, to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy
+from ..risks import Risk
 from .builders import behaviour_terms, constant_reach
-from .constraint import LinearConstraint, Sense
+from .constraint import LinearConstraint, RiskConstraint, Sense
 from .tokens import SYMBOLS, Token, Tokens, pattern_of
 
 #: The terms of a constraint or of a style, beside the names of the game's functionals.
@@ -32,7 +33,7 @@ TERMS = (
 @explained
 def parse_constraint(
     text: str, game: Game, *, player: int = 0, others: Profile | Strategy | None = None
-) -> list[LinearConstraint]:
+) -> list[LinearConstraint | RiskConstraint]:
     """Read a constraint: ``TERM(+TERM)* (<=|>=|==) NUMBER [as NAME]``.
 
     Parameters
@@ -94,6 +95,11 @@ def parse_constraint(
     bound = reader.read_number()
     name = reader.read_name()
     player = reader.player_of(total)
+    risk = total[0].functional
+    if isinstance(risk, Risk) and len(total) == 1:
+        if comparison != "<=":
+            raise reader.error(total[0].column, f"{comparison} follows a convex measure, expected <=")
+        return [RiskConstraint(risk, bound, name)]
     terms, limit, fixed = reader.inequality(total, bound)
     senses: Mapping[str, Sense] = {" (at most)": "<=", " (at least)": ">="}
     if comparison != "==":
@@ -139,7 +145,7 @@ def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Stra
     total = reader.read_sum()
     reader.read_end()
     player = reader.player_of(total)
-    if len(total) == 1 and total[0].functional is not None:
+    if len(total) == 1 and isinstance(total[0].functional, Functional):
         return total[0].functional
     terms, constant = reader.linear(total)
     coefficients = np.zeros(game.sequence_form.treeplexes[player].num_sequences)
@@ -156,7 +162,7 @@ class Term:
     column: int
     sequences: Sequence[int] = ()
     behaviour: bool = False
-    functional: Functional | None = field(default=None, repr=False)
+    functional: Functional | Risk | None = field(default=None, repr=False)
     counts: bool = False  # whether the functional is how often an action is taken
 
 
@@ -356,6 +362,9 @@ class TermReader(Tokens):
         coefficients: defaultdict[int, Fraction] = defaultdict(Fraction)
         constant = Fraction(0)
         for term in terms:
+            if isinstance(term.functional, Risk):
+                where = "alone before <= NUMBER" if self._what == "constraint" else "in a constraint"
+                raise self.error(term.column, f"a convex measure stands here, expected it {where}")
             if term.functional is not None:
                 vector = term.functional.coefficients
                 exact = intended_fraction if term.counts else to_fraction

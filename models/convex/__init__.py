@@ -1,8 +1,8 @@
 """Convex functions of a realization plan: what constraints bound and what distances measure.
 
 A :class:`ConvexFunction` is f(x) = a · x + a₀ + Σ φ(B x − c): an affine part, and terms (:class:`Term`), each a norm, a
-maximum, a sum of squares, a relative entropy, a polyhedral function or a cvxpy expression of affine functions of x. It
-is the only form in which the library holds such functions. Everything else is read off it:
+maximum, a sum of squares, a relative entropy, the tail of several losses, a polyhedral function or a cvxpy expression
+of affine functions of x. It is the only form in which the library holds such functions. Everything else is read off it:
 
 - ``value(x)`` in floats, or in fractions where ``is_rational``;
 - ``slopes_at(x)`` and ``minorant(x, slopes)``: a linear lower bound that holds whatever the slopes are. Slopes are the
@@ -17,6 +17,7 @@ tangents through cvxpy, but no rows.
 """
 
 from .function import ConvexFunction, LinearRows
+from .tail import Tail
 from .terms import (
     MAXIMUM,
     NORM_1,
@@ -56,5 +57,6 @@ __all__ = [
     "Polyhedral",
     "RelativeEntropy",
     "Squares",
+    "Tail",
     "Term",
 ]

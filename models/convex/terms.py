@@ -576,7 +576,7 @@ class TermRows:
     costs: Floats
     auxiliary: tuple[Any, Any, Floats]
     equal: npt.NDArray[np.bool_]
-    least: float = -np.inf
+    least: float | Floats = -np.inf
 
 
 #: Games share the variables of their plans among threads, and cvxpy keeps a variable's value in it.

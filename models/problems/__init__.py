@@ -1,6 +1,7 @@
 """Problems on games, as data; each says which canonical program it is."""
 
 from ...seqform.deprecation import deprecated_names
+from .caught_once import CaughtOnce
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
@@ -13,6 +14,7 @@ from .problem import Certificate, Problem, SaddleProblem, StepBounds
 from .registry import PROBLEMS, find_problem, register_problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, ResponseProblem, RestrictedNash
 from .robust import RobustResponse
+from .stackelberg import Stackelberg
 from .style import EpsilonSafeStyle
 
 __getattr__ = deprecated_names(
@@ -33,6 +35,7 @@ __all__ = [
     "SES",
     "BestNash",
     "BestResponse",
+    "CaughtOnce",
     "Certificate",
     "ConstrainedNash",
     "DataBiasedResponse",
@@ -48,6 +51,7 @@ __all__ = [
     "RestrictedNash",
     "RobustResponse",
     "SaddleProblem",
+    "Stackelberg",
     "StepBounds",
     "find_problem",
     "register_problem",

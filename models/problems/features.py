@@ -23,3 +23,5 @@ class Feature(StrEnum):
     STEPS = "decisions step by step"
     SEARCH = "subgames of an equilibrium solved again"
     LOCAL = "steps that assume calls to the end"
+    ROUTES = "payoffs of pairs of routes"
+    COMMITMENT = "a commitment that the other player knows"

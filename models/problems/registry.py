@@ -7,6 +7,7 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.grammar import Grammar
 from ...seqform.parameters import parameters_of
 from ...seqform.registry import Registry, check_attribute, check_class
+from .caught_once import CaughtOnce
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
@@ -15,6 +16,7 @@ from .nash import Nash
 from .problem import Problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
 from .robust import RobustResponse
+from .stackelberg import Stackelberg
 from .style import EpsilonSafeStyle
 
 Registered = TypeVar("Registered", bound=type[Any])
@@ -97,6 +99,8 @@ for _problem in (
     CDBRNE,
     SES,
     LBR,
+    CaughtOnce,
+    Stackelberg,
 ):
     register_problem(_problem)
 
@@ -131,6 +135,8 @@ _ALSO_CALLED = {
     "cdbr": "depthlimited depthlimitedbestresponse",
     "cdrnr": "depthlimitedrnr depthlimitedrestrictednash depthlimitedrestrictednashresponse",
     "lbr": "localbestresponse",
+    "caught-once": "detectedonce atleastonce caughtatleastonce",
+    "stackelberg": "commitment optimalcommitment strongstackelberg sse",
 }
 
 

@@ -14,9 +14,10 @@ from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.rationals import intended_fraction, to_fractions
 from ...seqform.strategy import check_same_game
-from ..constraints.constraint import DistanceConstraint
+from ..constraints.constraint import Constraint, DistanceConstraint, RiskConstraint
 from ..declarations import Epsilon, Maximised, Minimised, Player
 from ..distances import check_distance
+from ..risks import Risk
 from ..saddle import SAFETY, Rows, Saddle
 from .features import Feature
 from .one_player import EpsilonSafe, checked_number
@@ -41,7 +42,8 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     epsilon : float
         Payoff units, at least 0.
     maximise, minimise : Functional or array_like, shape (num_sequences,), optional
-        A functional of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
+        A functional of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients. What is
+        minimised may be a :class:`~treeplex.models.risks.Risk` too, such as the tail of losses.
     nearest : Distance, optional
         To a strategy of the player, such as ``L2Distance(strategy)``.
     player : int, optional
@@ -103,7 +105,12 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
                 f"received {received}"
             )
         style = getattr(self, styles[0])
-        if styles[0] == "nearest":
+        if isinstance(style, Risk) and styles[0] == "minimise":
+            if style.fingerprint not in (None, self.game.fingerprint):
+                raise UnsupportedProblemError(
+                    f"{self.name}: the measure {shown(style.description)} is of another game than {self.game.spec}"
+                )
+        elif styles[0] == "nearest":
             check_distance(self.name, style)
             check_same_game(style.reference, self.game)
         else:
@@ -150,13 +157,20 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     @property
     def needs(self) -> frozenset[str]:
-        """A floor, and constraints if a distance is stated by a row."""
-        return super().needs | (frozenset() if self.nearest is None else frozenset({Feature.CONSTRAINTS}))
+        """A floor, and constraints if a distance or a convex measure is stated by a row."""
+        return super().needs | (frozenset() if self._measured is None else frozenset({Feature.CONSTRAINTS}))
+
+    @property
+    def _measured(self) -> Constraint | None:
+        """The row that states a distance or a convex measure, which is to be small; ``None`` for a functional."""
+        if self.nearest is not None:
+            return DistanceConstraint(self.nearest, 0.0, _NEAREST)
+        return RiskConstraint(self.minimise, 0.0, _NEAREST) if isinstance(self.minimise, Risk) else None
 
     @property
     def is_linear(self) -> bool:
         """Whether linear programs can state it."""
-        return self.nearest is None or bool(self.nearest.is_linear)
+        return self._measured is None or self._measured.is_linear
 
     @property
     def meaning(self) -> str:
@@ -184,6 +198,10 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         """The objective's unit in tolerances: the largest Σ abs(c) x of a plan, 1 if that is 0; a distance's own."""
         if self.nearest is not None:
             return float(self.nearest.scale)
+        if isinstance(self.minimise, Risk):
+            uniform = self.game.sequence_form.treeplexes[self.player].uniform_plan()
+            measure = self.minimise.function
+            return max(abs(float(measure.value(uniform))), measure.steepness(uniform))
         treeplex = self.game.sequence_form.treeplexes[self.player]
         return best_response_value(treeplex, np.abs(self.coefficients)) or 1.0
 
@@ -197,8 +215,8 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         """Return max over x of ± c · x, or of minus the distance, stated by a row at price 1, with the floor v − ε."""
         view = self.view(exact)
         floor = self.known_value(exact) - view.number(self.epsilon)
-        if self.nearest is not None:
-            row = DistanceConstraint(self.nearest, 0.0, _NEAREST)
+        row = self._measured
+        if row is not None:
             rows = Rows((row,), view.own.num_sequences, penalty=view.number(1))
             return Saddle(view, own=rows, floor=floor, maximises=False)
         tilt = self._exact_coefficients if exact else self.coefficients

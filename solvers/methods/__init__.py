@@ -13,7 +13,7 @@ from ...seqform.grammar import Grammar
 from ...seqform.parameters import Parameter, parameters_of
 from ...seqform.registry import Registry, check_class
 from .base import Method, check_method
-from .exact import CVXPY, DepthLimitedLP, Exact, HiGHS, Rational
+from .exact import CVXPY, BranchAndBound, DepthLimitedLP, DoubleOracle, Exact, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 
@@ -26,8 +26,10 @@ __all__ = [
     "DCFR",
     "MCCFR",
     "METHODS",
+    "BranchAndBound",
     "CFRPlus",
     "DepthLimitedLP",
+    "DoubleOracle",
     "ESPrefCFR",
     "Exact",
     "ExternalSamplingMCCFR",
@@ -123,6 +125,8 @@ _OWN: Iterable[Callable[..., Method]] = (
     Exact,
     Rational,
     DepthLimitedLP,
+    DoubleOracle,
+    BranchAndBound,
     CFR,
     CFRPlus,
     DCFR,

@@ -210,3 +210,63 @@ class DepthLimitedLP(Method):
     serves: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.SEARCH, Feature.LOCAL})
     backend: ClassVar[str] = "treeplex.solvers.depth_limited.linear_programs"
     default_tolerance: ClassVar[float] = 1e-7
+
+
+@dataclass(frozen=True)
+class DoubleOracle(Method):
+    """The game between a few routes of each side, by linear programs, which grows by best replies.
+
+    Notes
+    -----
+    Each iteration solves the game restricted to the routes so far, and adds what gains against its mixtures: first
+    replies that one pass over time finds, and when these gain no more, best replies by integer programs. Whatever these
+    find, their bounds prove bounds on the value of the game, and those of the best mixtures so far are kept. There are
+    finitely many routes, so it ends with the value, to the precision of HiGHS.
+
+    H. B. McMahan, G. J. Gordon and A. Blum, "Planning in the presence of cost functions controlled by an adversary",
+    ICML 2003. On road networks, with better replies before best ones: M. Jain, D. Korzhyk, O. Vaněk, V. Conitzer,
+    M. Pěchouček and M. Tambe, "A double oracle algorithm for zero-sum security games on graphs", AAMAS 2011.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.problems import CaughtOnce
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank")])
+    >>> game = PatrolGame(town, steps=2, units=[Unit(start="bank")], attackers=[Attacker(["gate"], {"bank": 2.0})])
+    >>> solution = solve(CaughtOnce(game), "double-oracle")
+    >>> solution.value, solution.gap <= 2e-6
+    (1.0, True)
+    """
+
+    name: ClassVar[str] = "double-oracle"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.ROUTES})
+    backend: ClassVar[str] = "treeplex.solvers.exact.double_oracle"
+    takes_start: ClassVar[bool] = True
+    default_tolerance: ClassVar[float] = 1e-6
+
+
+@dataclass(frozen=True)
+class BranchAndBound(Method):
+    """The integer program of a commitment, by HiGHS's branch and bound.
+
+    Notes
+    -----
+    The commitment to the reply that it ends with is then found by a linear program: V. Conitzer and T. Sandholm,
+    "Computing the optimal strategy to commit to", EC 2006. For types of followers: P. Paruchuri, J. P. Pearce, J.
+    Marecki, M. Tambe, F. Ordóñez and S. Kraus, "Playing games for security", AAMAS 2008.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.models.problems import Stackelberg
+    >>> game = load_game("kuhn")  # opposed: a commitment is worth the value of the game
+    >>> round(solve(Stackelberg(game, leader=0), "branch-and-bound").objective, 9)
+    -0.055555556
+    """
+
+    name: ClassVar[str] = "branch-and-bound"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.COMMITMENT})
+    backend: ClassVar[str] = "treeplex.solvers.exact.commitment"
+    default_tolerance: ClassVar[float] = 1e-8

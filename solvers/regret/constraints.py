@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...models.constraints import Constraint
-from ...models.convex import MAXIMUM, OPAQUE, SQUARES, Opaque, Polyhedral, Term
+from ...models.convex import MAXIMUM, OPAQUE, SQUARES, Opaque, Term
 from ...models.saddle import Saddle
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_plan
@@ -115,7 +115,7 @@ class Row:
 
     def respond(self, term: Term, arguments: Floats, exactly: bool) -> tuple[Floats, float]:
         """Return slopes and offset of a term that the loop does not know; its value as the offset if ``exactly``."""
-        if isinstance(term, Polyhedral):
+        if not isinstance(term, Opaque):
             slopes = term.slopes(arguments)
             return slopes, float(slopes @ arguments) if exactly else 0.0
         tangent = None if exactly else term.minorant(term.slopes_at(arguments))
@@ -141,7 +141,7 @@ def _unit(constraint: Constraint, treeplex: Treeplex, plans: tuple[Floats, Float
     """
     function, (uniform, uneven) = constraint.function, plans
     slope, _ = function.minorant(uneven)
-    is_known = not any(isinstance(term, Opaque | Polyhedral) for term in function.terms)
+    is_known = all(term.code < OPAQUE for term in function.terms)
     size = function.steepness(uniform) if is_known else float(np.abs(slope[1:]).max(initial=0.0))
     values = [constraint.value(plan) for plan in (uniform, uneven, best_response_plan(treeplex, slope).plan)]
     values = [value for value in values if np.isfinite(value)]

@@ -17,5 +17,6 @@ from .road_map import RoadMap as RoadMap
 from .schedules import LimitCheck as LimitCheck
 from .schedules import Schedule as Schedule
 from .schedules import schedule as schedule
+from .units_payoff import units_payoff as units_payoff
 from .words import Route as Route
 from .words import likely_routes as likely_routes

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ....seqform.game import Game
 from ....seqform.hints import Named
 from .meetings import Amounts
 from .patrol import Patrol
+from .risks import RISK_FORMS, RISKS
 from .walker import Mask, Walker, Whole, sums
 
 _WINDOW = re.compile(r"(\d+)\s*\.\.\s*(\d+)")
@@ -53,27 +55,30 @@ class PatrolFunctionals(Named[str, Functional]):
     KeyError: 'visits: the place is missing, expected visits(PLACE, …, FIRST..LAST, UNIT)'
     """
 
-    forms = _FORMS
+    forms = _FORMS | RISK_FORMS
 
     def __init__(self, patrol: Patrol, game: Game) -> None:
         self._patrol, self._fingerprint = patrol, game.fingerprint
-        self._made: dict[str, Functional] = {}
+        self._made: dict[str, Any] = {}
         named = [f"{name}({_argument(unit.name)})" for name in ("risk", "travel", "workload") for unit in patrol.units]
         listed = ["risk", "travel", "workload", *(named if len(patrol.units) > 1 else []), "meetings"]
         super().__init__({}, f"{game.spec} names no functional")
         if patrol.units:
             self.update({name: self[name] for name in listed})
 
-    def __missing__(self, key: object) -> Functional:
+    def __missing__(self, key: object) -> Any:
         name, arguments = split_call(str(key))
-        if name not in _KINDS:
+        if name not in _KINDS and name not in RISKS:
             raise KeyError(
-                f"{self.what} {shown(key, 60)}{nearest(name, _KINDS)}; expected {one_of(list(self.forms.values()))}"
+                f"{self.what} {shown(key, 60)}{nearest(name, self.forms)}; expected {one_of(list(self.forms.values()))}"
             )
         text = f"{name}({', '.join(map(_argument, arguments))})" if arguments else name
         if text not in self._made:
             try:
-                self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
+                if name in RISKS:
+                    self._made[text] = RISKS[name](self._patrol, self._fingerprint, arguments, self)
+                else:
+                    self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
             except InvalidGameError as error:
                 raise KeyError(f"{text}: {error}") from None
         return self._made[text]

@@ -5,7 +5,7 @@ from typing import Any
 
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, nearest, one_of, shown
 from ....seqform.game import Game
-from ...constraints import LinearConstraint, parse_constraint
+from ...constraints import LinearConstraint, RiskConstraint, parse_constraint
 from .functionals import PatrolFunctionals
 from .patrol import Patrol
 from .road_map import RoadMap
@@ -100,7 +100,7 @@ class PatrolGame(Game):
         )
 
     @cached_property
-    def constraints(self) -> tuple[LinearConstraint, ...]:
+    def constraints(self) -> tuple[LinearConstraint | RiskConstraint, ...]:
         """The limits that are declared, read as :func:`~treeplex.models.constraints.parse_constraint` does.
 
         Raises
@@ -108,7 +108,7 @@ class PatrolGame(Game):
         InvalidConstraintError
             If one cannot be read; it is on the units' plans where it names no functional of an attacker.
         """
-        read: list[LinearConstraint] = []
+        read: list[LinearConstraint | RiskConstraint] = []
         for number, text in enumerate(self.patrol.limits, 1):
             try:
                 read += parse_constraint(text, self, player=1)

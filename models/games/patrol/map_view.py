@@ -12,7 +12,7 @@ from ....seqform.checks import check_type
 from ....seqform.errors import UnsupportedProblemError
 from ....seqform.game import Game
 from ....seqform.strategy import Profile, Strategy, check_same_game
-from ...constraints import LinearConstraint
+from ...constraints import Constraint, LinearConstraint
 from .game import PatrolGame
 from .occupancy import patrol_meetings, patrol_occupancy
 from .patrol import Patrol
@@ -115,7 +115,7 @@ def patrol_of(game: Game) -> Patrol:
     return patrol
 
 
-def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[LinearConstraint] = ()) -> MapView:
+def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constraint] = ()) -> MapView:
     """Return what there is to see of strategies of a patrol.
 
     Parameters
@@ -124,8 +124,8 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Linear
         A :class:`~treeplex.PatrolGame`.
     strategies : iterable of Strategy
         Of the attackers, the units or both; meetings need both.
-    limits : iterable of LinearConstraint, optional
-        On the units' plans: in a layer each, how much of it is used where and when.
+    limits : iterable of Constraint, optional
+        On the units' plans: in a layer each, how much of it is used where and when; those that are linear.
 
     Raises
     ------
@@ -178,7 +178,9 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Linear
         layers.append(layer("meetings", "meeting", "meeting", met.standing, met.passing))
     if 1 in known:
         layers.extend(
-            layer(f"used by {limit.name}", "limit", "limit", *_used(patrol, limit, known[1].plan)) for limit in limits
+            layer(f"used by {limit.name}", "limit", "limit", *_used(patrol, limit, known[1].plan))
+            for limit in limits
+            if isinstance(limit, LinearConstraint)  # what is convex is used everywhere at once
         )
     marks = {
         "entry": {int(node) for walker in patrol.attacking.walkers for node in walker.entry_nodes},

@@ -1,0 +1,152 @@
+"""The mean of what exceeds a quantile of several losses, each the most that somebody's replies can make of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.evaluate import best_response_plan, best_response_value
+from ...seqform.polytope import Treeplex
+from .terms import POLYHEDRAL, Numbers, PiecewiseLinear, TermRows
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+@dataclass(frozen=True, eq=False)
+class Tail(PiecewiseLinear):
+    """The conditional value at risk (CVaR) of losses V_i with probabilities p_i, each a largest value over replies.
+
+    With z = B x − c in parts z_i, one a loss, and V_i(z) = max over replies r in R_i of r · z_i,
+
+        φ(z) = min over τ of τ + Σ p_i (V_i(z) − τ)⁺ / (1 − α) = max over q of Σ q_i V_i(z),
+
+    where 0 ≤ q_i ≤ p_i / (1 − α) and Σ q_i = 1: the mean of the worst losses, of probability 1 − α in all (R. T.
+    Rockafellar and S. Uryasev, "Optimization of conditional value-at-risk", Journal of Risk 2, 2000, theorem 1; for
+    losses with atoms "Conditional value-at-risk for general loss distributions", Journal of Banking & Finance 26,
+    2002). With α = 0 it is the mean, and with α = 1 the largest loss. Slopes are (q_i r_i): φ is the support function
+    of all of them, and its conjugate is 0 there.
+
+    Attributes
+    ----------
+    matrix, shifts
+        B and c, whose rows are the sequences of the replies of the first loss, then of the second, and so on.
+    replies : tuple of Treeplex
+        R_i. A loss that is linear in x has a treeplex without infosets, whose one sequence is the empty one.
+    probabilities : ndarray of float64, shape (len(replies),)
+        p.
+    level : float
+        α, from 0 to 1.
+
+    Examples
+    --------
+    The mean of the worse half of three losses, of probabilities 1/2, 1/4 and 1/4:
+
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from treeplex.models.convex import Tail
+    >>> from treeplex.seqform.polytope import Treeplex
+    >>> linear = (Treeplex([], []),) * 3
+    >>> tail = Tail(sp.eye_array(3, format="csr"), np.zeros(3), linear, np.array([0.5, 0.25, 0.25]), 0.5)
+    >>> tail.value(np.array([1.0, 4.0, 2.0])), tail.slopes_at(np.array([1.0, 4.0, 2.0])).tolist()
+    (3.0, [0.0, 0.5, 0.5])
+    """
+
+    replies: tuple[Treeplex, ...]
+    probabilities: Floats
+    level: float
+
+    code = POLYHEDRAL
+
+    @cached_property
+    def caps(self) -> Floats:
+        """The most that each q may be, shape (len(replies),)."""
+        worst = self.probabilities > (1.0 - self.level)
+        return np.where(worst, 1.0, self.probabilities / np.where(worst, 1.0, 1.0 - self.level))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *accumulate(treeplex.num_sequences for treeplex in self.replies)]
+
+    def _parts(self, numbers: Floats) -> Iterator[tuple[Treeplex, Floats]]:
+        """Yield each loss's replies with its part of z or of the slopes."""
+        return zip(self.replies, np.split(numbers, self._starts[1:-1]), strict=True)
+
+    def losses(self, arguments: Floats) -> Floats:
+        """Return V at z, shape (len(replies),)."""
+        return np.array([best_response_value(treeplex, part) for treeplex, part in self._parts(arguments)])
+
+    def to_cvxpy(self, plan: "cp.Variable") -> "cp.Expression":
+        """Return the term as a convex cvxpy expression of a plan: a minimum over variables of its own."""
+        import cvxpy as cp
+        from cvxpy.transforms.partial_optimize import partial_optimize
+
+        rows = self.linear_rows()
+        auxiliary = cp.Variable(len(rows.costs), bounds=[rows.least, np.inf])
+        matrix = np.zeros((len(rows.places), len(rows.costs)))
+        matrix[rows.auxiliary[0], rows.auxiliary[1]] = rows.auxiliary[2]
+        arguments = (self.matrix @ plan - self.shifts)[rows.places]
+        least = cp.Problem(cp.Minimize(rows.costs @ auxiliary), [arguments + matrix @ auxiliary <= 0])
+        expression: cp.Expression = partial_optimize(least, opt_vars=[auxiliary])
+        return expression
+
+    def linear_rows(self, unit: float = 1.0) -> TermRows:
+        """Return the rows on z and on auxiliary variables: τ, the excesses, and what infosets of replies are worth.
+
+        V_i ≤ τ + u_i for each loss, and v(I) ≥ z(s) + Σ_J w(J, s) v(J) for each sequence s at an infoset I of replies:
+        the dual of the best reply, as in the linear program of an equilibrium.
+        """
+        count = len(self.replies)
+        rows, columns, values = [], [], []
+        place, column = np.array(self._starts[:-1]), 1 + count
+        for number, treeplex in enumerate(self.replies):
+            inflow = treeplex.inflow.tocoo()
+            owned = np.arange(1, treeplex.num_sequences)
+            # Row s of a loss is that of its sequence s; that of the empty one bounds the loss itself.
+            rows.append(place[number] + np.concatenate([inflow.coords[1], owned, [0, 0]]))
+            infosets = np.concatenate([inflow.coords[0], treeplex.sequence_infosets[1:]]) + column
+            columns.append(np.concatenate([infosets, [0, 1 + number]]))
+            values.append(np.concatenate([inflow.data, -np.ones(len(owned)), [-1.0, -1.0]]))
+            column += treeplex.num_infosets
+        total = self._starts[-1]
+        return TermRows(
+            heads=np.zeros(0, dtype=np.int64),
+            places=np.arange(total),
+            signs=np.ones(total, dtype=np.int64),
+            costs=unit * np.concatenate([[1.0], self._rates, np.zeros(column - 1 - count)]),
+            auxiliary=(np.concatenate(rows), np.concatenate(columns), unit * np.concatenate(values)),
+            equal=np.zeros(total, dtype=bool),
+            least=np.concatenate([[-np.inf], np.zeros(count), np.full(column - 1 - count, -np.inf)]),
+        )
+
+    @property
+    def _rates(self) -> Floats:
+        """What each excess counts: at least as much as leaves none of it where a loss may be all of the tail."""
+        return np.where(self.caps < 1.0, self.caps, 2.0)
+
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
+        replies = [best_response_plan(treeplex, part) for treeplex, part in self._parts(arguments)]
+        losses = np.array([reply.value for reply in replies])
+        worst = np.argsort(-losses, kind="stable")
+        shares = np.empty(len(losses))
+        before = np.cumsum(self.caps[worst]) - self.caps[worst]
+        shares[worst] = np.clip(1.0 - before, 0.0, self.caps[worst])
+        return np.concatenate([share * reply.plan for share, reply in zip(shares, replies, strict=True)])
+
+    def _value(self, arguments: Numbers) -> float:
+        return float(self.slopes(arguments) @ arguments)
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return slopes that are shares of replies: those given, normalised, and cut to the caps."""
+        given = np.minimum(np.maximum(slopes, 0.0), 1e100)
+        shares = given[self._starts[:-1]]
+        shares = np.minimum(shares / (shares.sum() or 1.0), self.caps)
+        room = self.caps - shares
+        shares += room * ((1.0 - shares.sum()) / (room.sum() or 1.0))
+        replies = [treeplex.plan(treeplex.behaviour(part)) for treeplex, part in self._parts(given)]
+        return np.concatenate([share * reply for share, reply in zip(shares, replies, strict=True)])

@@ -1,0 +1,84 @@
+"""Convex measures of a patrol by name: the tail of losses over attackers and goals, the worst type, spread of work."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....seqform.errors import InvalidGameError, nearest, one_of, shown
+from ...risks import Loss, Risk, spread, tail
+from .meetings import assembled
+from .patrol import Patrol
+
+if TYPE_CHECKING:
+    from ....seqform.functional import Functional
+
+#: How they are written.
+RISK_FORMS = {"cvar": "cvar(LEVEL)", "worst": "worst", "spread": "spread(workload|travel|risk, 1|2|inf)"}
+
+
+def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
+    """Return what each type of attackers earns at best, against each goal alone or all, and how likely that is."""
+    losses, chances = list[Loss](), list[float]()
+    watched = [entries for number in range(len(patrol.units)) for entries in patrol.watched(number)]
+    for number, (walker, share) in enumerate(zip(patrol.attacking.walkers, patrol.probabilities, strict=True)):
+        values = patrol.goal_values(number)
+        goals = np.flatnonzero(~np.isnan(values))
+        weights = np.zeros(len(patrol.attackers))
+        weights[number] = patrol.worth(number)[0]
+        for goal in goals.tolist() if by_goal else [None]:
+            rewards = [np.zeros(len(each.sequences)) for each in patrol.attacking.walkers]
+            rewards[number] = patrol.rewards(number)
+            if goal is not None:
+                others = np.where(np.arange(len(values)) == goal, 0.0, np.nan_to_num(values))
+                rewards[number] = rewards[number] - walker.success * others[walker.targets]
+            payoff = assembled(patrol.attacking, patrol.patrolling, rewards, patrol.coming(weights.tolist()), watched)
+            losses.append(Loss(patrol.attacking.treeplex, payoff.matrix, np.zeros(payoff.shape[0])))
+            chances.append(share / len(goals) if by_goal else share)
+    return losses, chances
+
+
+def _cvar(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "Mapping[str, Functional]") -> Risk:
+    level = _number(arguments[0]) if len(arguments) == 1 else None
+    if level is None or not 0.0 <= level <= 1.0:
+        raise InvalidGameError(f"the level is {shown(', '.join(arguments), 40)}, expected cvar(LEVEL) from 0 to 1")
+    losses, chances = _losses(patrol, by_goal=True)
+    words = f"mean of the worst {1.0 - level:.3g} of what attackers earn, over types and goals"
+    return tail(losses, level, chances, player=1, description=words, fingerprint=fingerprint)
+
+
+def _worst(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "Mapping[str, Functional]") -> Risk:
+    if arguments:
+        raise InvalidGameError(f"{shown(arguments[0], 40)} is given, expected worst alone")
+    losses, chances = _losses(patrol, by_goal=False)
+    words = "what the type of attackers that earns most does"
+    return tail(losses, 1.0, chances, player=1, description=words, fingerprint=fingerprint)
+
+
+def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "Mapping[str, Functional]") -> Risk:
+    names = ("workload", "travel", "risk")
+    name, norm = (arguments[0] if arguments else "", _number(arguments[1]) if len(arguments) > 1 else math.inf)
+    if name not in names:
+        raise InvalidGameError(f"{shown(name, 40)} is given{nearest(name, names)}, expected one of {one_of(names)}")
+    if norm not in (1.0, 2.0, math.inf) or len(arguments) > 2:
+        raise InvalidGameError(f"the norm is {shown(', '.join(arguments[1:]), 40)}, expected 1, 2 or inf")
+    each = [known[f"{name}({json.dumps(unit.name, ensure_ascii=False)})"] for unit in patrol.units]
+    words = f"how far the {name} of units is from their mean, norm {norm:g}"
+    return spread(each, norm, words)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+#: What makes each, of the patrol, the game's fingerprint, arguments and the functionals.
+RISKS: "Mapping[str, Callable[[Patrol, str, Sequence[str], Mapping[str, Functional]], Risk]]" = {
+    "cvar": _cvar,
+    "worst": _worst,
+    "spread": _spread,
+}

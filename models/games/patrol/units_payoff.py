@@ -1,0 +1,76 @@
+"""What a patrol is worth to the units where that is not the opposite of what it is worth to attackers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ....seqform.checks import check_number
+from ....seqform.errors import InvalidGameError, shown
+from ....seqform.factored import FactoredPayoff
+from .meetings import assembled
+from .patrol import Patrol
+
+
+def units_payoff(
+    patrol: Patrol, goals: Mapping[Any, float] | Sequence[Mapping[Any, float]], meeting: float = 0.0, step: float = 0.0
+) -> FactoredPayoff:
+    """Return what the units are paid, for :class:`~treeplex.models.problems.Stackelberg`.
+
+    Parameters
+    ----------
+    patrol : Patrol
+    goals : mapping of str to float, or a sequence of one for each type of attackers
+        What it is worth to the units that an attacker arrives there: a loss is negative. Goals left out are worth 0.
+    meeting : float
+        What each detection is worth to them.
+    step : float
+        What each step of an attacker is worth to them.
+
+    Returns
+    -------
+    FactoredPayoff, shape (num_sequences of the attackers, num_sequences of the units)
+        Types weighted by their probabilities.
+
+    Raises
+    ------
+    InvalidGameError
+        If goals are none of the map's nodes, or there are not as many mappings as types.
+
+    Examples
+    --------
+    The attacker wins 3 at the bank and 1 at the mill; the units lose 10 and 1. Opposed, they would defend both:
+
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit, units_payoff
+    >>> from treeplex.models.problems import Stackelberg
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "bank"), ("inn", "mill"), ("inn", "bank")])
+    >>> thief = Attacker(["gate"], {"bank": 3.0, "mill": 1.0})
+    >>> game = PatrolGame(town, steps=1, units=[Unit(start="inn")], attackers=[thief], meeting=-4.0)
+    >>> payoff = units_payoff(game.patrol, {"bank": -10.0, "mill": -1.0}, meeting=5.0)
+    >>> solution = solve(Stackelberg(game, payoff=payoff))
+    >>> round(solution.objective, 6), round(solution.value, 6)
+    (0.25, 0.0)
+    """
+    given = [goals] * len(patrol.attackers) if isinstance(goals, Mapping) else list(goals)
+    if len(given) != len(patrol.attackers) or not all(isinstance(one, Mapping) for one in given):
+        raise InvalidGameError(
+            f"goals are {shown(goals, 80)}, expected a value by node, or one such mapping for each of the "
+            f"{len(patrol.attackers)} types of attackers"
+        )
+    meeting, step = (
+        check_number(value, name, InvalidGameError) for name, value in (("meeting", meeting), ("step", step))
+    )
+    rewards = []
+    for share, walker, one in zip(patrol.probabilities, patrol.attacking.walkers, given, strict=True):
+        values = np.zeros(patrol.map.num_nodes)
+        for name, value in one.items():
+            values[patrol.map.node(name, "goals")] = check_number(value, f"goals: {name}", InvalidGameError)
+        ends = np.zeros(patrol.map.num_nodes, dtype=bool) if walker.body.gone is None else walker.body.gone
+        paid = walker.success * np.where(ends[walker.targets], values[walker.targets], 0.0)
+        paid += step * (walker.success * walker.durations + walker.failure)
+        rewards.append(share * (paid + meeting * patrol.sensed(walker)))
+    watched = [entries for number in range(len(patrol.units)) for entries in patrol.watched(number)]
+    coming = patrol.coming([share * meeting for share in patrol.probabilities])
+    return assembled(patrol.attacking, patrol.patrolling, rewards, coming, watched)

@@ -1,0 +1,289 @@
+"""Patrols in which an attacker is caught by its first detection."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.game import Game
+from ...seqform.parameters import About
+from ...seqform.strategy import Profile, check_same_game
+from ..games.patrol.encounters import Encounters, routes_matrix
+from ..games.patrol.game import PatrolGame
+from ..games.patrol.walker import Whole
+from .features import Feature
+from .problem import Certificate, Problem
+from .route_responses import best_joint_route, best_route
+
+#: What mixtures of routes are called in a dual certificate, by player.
+ROUTES = ("attackers' routes", "units' routes")
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Routes of one player, each with its probability.
+
+    Attributes
+    ----------
+    routes : tuple of ndarray of int64
+        The sequences of each: of one type of attackers, or a joint route of all units.
+    bodies : ndarray of int64, shape (len(routes),)
+        The type that each is of; 0 for units.
+    probabilities : ndarray of float64, shape (len(routes),)
+        Those of each type sum to 1.
+    num_sequences : int
+        Of the player.
+    """
+
+    routes: tuple[Whole, ...]
+    bodies: Whole
+    probabilities: Floats
+    num_sequences: int
+
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        """The routes as rows of zeros and ones."""
+        return routes_matrix(self.routes, self.num_sequences)
+
+    @property
+    def plan(self) -> Floats:
+        """How likely each sequence is made: the realization plan, which does not tell which of them go together."""
+        plan: Floats = self.probabilities @ self.matrix
+        plan[0] = 1.0
+        return plan
+
+    def of(self, body: int) -> "Mixture":
+        """Return the routes of one type."""
+        chosen = np.flatnonzero(self.bodies == body)
+        routes = tuple(self.routes[number] for number in chosen.tolist())
+        return replace(self, routes=routes, bodies=self.bodies[chosen], probabilities=self.probabilities[chosen])
+
+    @property
+    def played(self) -> "Mixture":
+        """Those that have a probability."""
+        chosen = np.flatnonzero(self.probabilities > 0.0)
+        routes = tuple(self.routes[number] for number in chosen.tolist())
+        return replace(self, routes=routes, bodies=self.bodies[chosen], probabilities=self.probabilities[chosen])
+
+    def saved(self) -> Floats:
+        """Return it as one array, shape (3, k): the type, the probability and a sequence, sequence by sequence."""
+        lengths = [len(route) for route in self.routes]
+        ends = np.repeat(np.arange(len(lengths)), lengths)
+        given = self.bodies[ends], self.probabilities[ends], np.concatenate(self.routes), ends
+        return np.array(given, dtype=np.float64)
+
+    @classmethod
+    def restored(cls, saved: Floats, num_sequences: int) -> "Mixture":
+        """Return what :meth:`saved` wrote, with probabilities that sum to 1."""
+        ends = saved[3].astype(np.int64)
+        firsts = np.flatnonzero(np.diff(ends, prepend=-1))
+        routes = tuple(part.astype(np.int64) for part in np.split(saved[2], firsts[1:]))
+        bodies, chances = saved[0, firsts].astype(np.int64), np.maximum(saved[1, firsts], 0.0)
+        totals = np.bincount(bodies, chances)
+        return cls(routes, bodies, chances / np.where(totals > 0.0, totals, 1.0)[bodies], num_sequences)
+
+
+@dataclass(frozen=True, eq=False)
+class CaughtOnce(Problem):
+    r"""A patrol in which it matters whether an attacker is detected, not how often.
+
+    The game of :class:`~treeplex.PatrolGame` pays for every meeting. Here an attacker is caught by its first
+    detection, with probability 1 − Π (1 − p) over the meetings of its route with the units' routes and with sensors,
+    and :attr:`Patrol.meeting <treeplex.models.games.patrol.Patrol.meeting>` is what that is worth to it. So payoffs
+    are no longer a product of flows: they depend on which routes are played together, and the answer is a mixture of
+    routes of each type of attackers, and of joint routes of all units.
+
+    Parameters
+    ----------
+    game : PatrolGame
+        Moves do not fail.
+    forfeits : bool
+        Whether an attacker who is caught also loses what its way pays, goals and steps; by default it keeps that.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol, moves may fail, or being caught is worth more than some route.
+
+    Notes
+    -----
+    With A(r, j) what a route earns against a joint route (:class:`~treeplex.models.games.patrol.encounters.Encounters`)
+    and π the probabilities of types, mixtures x of routes and q of joint routes prove
+
+    .. math::
+        \min_j \sum_c \pi_c \sum_r x_c(r) A_c(r, j) \le v \le
+        \sum_c \pi_c \max_r \sum_j q(j) A_c(r, j)
+
+    of the value v of the game to the attackers. Both ends are integer programs. The units' best reply is a problem of
+    maximum coverage: F(j) = 1 − S(r, j) is submodular in the set of sequences that the units make, and at most
+
+        F(T) + Σ_{s ∉ T} (F(T ∪ s) − F(T)) y(s)    and    1 − e^{−h(T)} + e^{−h(T)} (h · y − h(T))
+
+    for each set T, with h(s) = −log(1 − p(s)): the first is from G. L. Nemhauser and L. A. Wolsey, "Maximizing
+    submodular set functions: formulations and analysis of algorithms", Annals of Discrete Mathematics 11, 1981; the
+    second is a tangent. They are added where a reply claims more than it catches, until none does. The
+    attacker's survival is a chain of variables, one a contact: t ≤ (1 − p) t' + p D (1 − x(k)), t ≤ t'. Detection
+    probabilities from 0 to 1 are exact in both.
+
+    The marginals of the mixtures are the profile: who is where and when. They do not tell which routes of two units go
+    together, which matters here: sample from the mixtures, ``solution.state``, not from the profile.
+
+    Examples
+    --------
+    Two units meet an attacker in each of its two steps; it is caught once:
+
+    >>> import networkx as nx
+    >>> from treeplex import Nash, PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.problems import CaughtOnce
+    >>> road = nx.path_graph(["gate", "mill", "bank"])
+    >>> game = PatrolGame(
+    ...     road, steps=2, units=[Unit(base="mill"), Unit(base="bank")], attackers=[Attacker(["gate"], {"bank": 3.0})]
+    ... )
+    >>> solve(Nash(game)).value, solve(CaughtOnce(game)).value
+    (0.0, 2.0)
+    """
+
+    game: Game
+    forfeits: Annotated[bool, About("whether an attacker who is caught also loses what its way pays")] = field(
+        default=False, kw_only=True
+    )
+
+    name: ClassVar[str] = "caught-once"
+    question: ClassVar[str] = (
+        "Which mixtures of routes leave nobody anything to gain by another route, if the first detection catches?"
+    )
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.ROUTES})
+    usual_method: ClassVar[str] = "double-oracle"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.game, PatrolGame):
+            raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, and {self.game.spec} is none")
+        _ = self.encounters  # raises here if there are no routes
+
+    @cached_property
+    def encounters(self) -> Encounters:
+        """What pairs of routes pay."""
+        assert isinstance(self.game, PatrolGame)
+        return Encounters.of(self.game.patrol, self.forfeits)
+
+    def value_of(self, attackers: Mixture, units: Mixture) -> float:
+        """Return what mixtures pay the attackers."""
+        meetings = self.encounters
+        found = [
+            share * (own.probabilities @ meetings.payoffs(body, own.matrix, units.matrix) @ units.probabilities)
+            for body, share in enumerate(meetings.shares.tolist())
+            for own in [attackers.of(body)]
+        ]
+        return float(sum(found))
+
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        dual_certificate: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
+        """Compute what mixtures of routes prove: both best replies are found anew, by integer programs.
+
+        Parameters
+        ----------
+        profile : Profile
+            Where no mixtures are given, they are those of :func:`taken_apart`.
+        multipliers : mapping of str to float, optional
+            Not read.
+        dual_certificate : mapping of str to ndarray, optional
+            The mixtures under the names of :data:`ROUTES`, as :meth:`Mixture.saved` writes them.
+        """
+        check_same_game(profile[0], self.game)
+        given, form = dual_certificate or {}, self.game.sequence_form
+        mixtures = [
+            Mixture.restored(given[name], treeplex.num_sequences) if name in given else taken_apart(self, player, plan)
+            for player, (name, treeplex, plan) in enumerate(zip(ROUTES, form.treeplexes, profile.plans, strict=True))
+        ]
+        return self.proven(mixtures[0], mixtures[1])
+
+    def proven(
+        self, attackers: Mixture, units: Mixture, lower: float | None = None, upper: float | None = None
+    ) -> Certificate:
+        """Return the certificate of mixtures, with bounds that are known of them or are found."""
+        value = self.value_of(attackers, units)
+        if lower is None:
+            lower = best_joint_route(self.encounters, attackers).bound
+        if upper is None:
+            upper = sum(
+                share * best_route(self.encounters, body, units).bound
+                for body, share in enumerate(self.encounters.shares.tolist())
+            )
+        treeplexes = self.game.sequence_form.treeplexes
+        plans = zip(treeplexes, (attackers.plan, units.plan), strict=True)
+        return Certificate(
+            value=(value, 0 - value),
+            objective=value,
+            lower=lower,
+            upper=upper,
+            exploitability=(upper - lower) / 2,
+            residual=max(treeplex.residual(plan) for treeplex, plan in plans),
+            violations={},
+        )
+
+    def error(self, certificate: Certificate) -> float:
+        """Return the quantity compared with the tolerance: the exploitability, half of the gap."""
+        return certificate.exploitability
+
+
+def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> Mixture:
+    """Return routes whose mixture has a player's plan for its marginals: those of each body on its own.
+
+    A flow is taken apart along the path of its largest parts; joint routes are drawn from all bodies with one and the
+    same quantile, so that there are few of them.
+    """
+    treeplex, bodies = problem.game.sequence_form.treeplexes[player], problem.encounters.bodies[player]
+    followers = sp.csc_array(treeplex.inflow)
+    parts: list[list[tuple[float, Whole]]] = []
+    for body in bodies:
+        left, found, total = plan.copy(), [], 0.0
+        first = int(treeplex.sequence_infosets[body.start])
+        while total < 1.0 - 1e-12:
+            route, amount, infoset = list[int](), np.inf, first
+            while infoset >= 0:
+                owned = slice(int(treeplex.offsets[infoset]), int(treeplex.offsets[infoset + 1]))
+                sequence = owned.start + int(np.argmax(left[owned]))
+                route.append(sequence)
+                amount = min(amount, float(left[sequence]))
+                below = followers.indices[followers.indptr[sequence] : followers.indptr[sequence + 1]]
+                infoset = int(below[0]) if len(below) else -1
+            if amount <= 0.0:
+                break
+            left[route] -= amount
+            total += amount
+            found.append((amount, np.array(route)))
+        parts.append(found)
+    if player == 0:
+        flat = [(body, amount, route) for body, found in enumerate(parts) for amount, route in found]
+        chances = np.array([amount for _, amount, _ in flat])
+        owners = np.array([body for body, _, _ in flat])
+        return Mixture(
+            tuple(route for *_, route in flat), owners, chances / np.bincount(owners, chances)[owners], len(plan)
+        )
+    levels = [np.cumsum([amount for amount, _ in found]) for found in parts]
+    ends = np.unique(np.concatenate([each / each[-1] for each in levels]))
+    ends = ends[np.diff(ends, prepend=0.0) > 1e-12]
+    middles = ends - np.diff(ends, prepend=0.0) / 2
+    joint = tuple(
+        np.concatenate([np.zeros(1, dtype=np.int64), *_chosen(parts, levels, middle)]) for middle in middles.tolist()
+    )
+    return Mixture(joint, np.zeros(len(joint), dtype=np.int64), np.diff(ends, prepend=0.0) / ends[-1], len(plan))
+
+
+def _chosen(parts: Sequence[Sequence[tuple[float, Any]]], levels: Sequence[Floats], quantile: float) -> list[Whole]:
+    """Return the route of each body at a quantile of its own mixture."""
+    return [
+        found[min(int(np.searchsorted(level / level[-1], quantile)), len(found) - 1)][1]
+        for found, level in zip(parts, levels, strict=True)
+    ]

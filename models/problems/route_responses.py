@@ -1,0 +1,373 @@
+"""Best replies to mixtures of routes where the first detection catches: an attacker's, and that of all units."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats
+from ...seqform.evaluate import best_response_plan
+from ...seqform.polytope import Treeplex
+from ..games.patrol.encounters import Encounters, routes_matrix
+from ..games.patrol.walker import Whole
+from ..programs.integer_program import IntegerProgram, Runner, run_plainly
+from ..programs.program_blocks import ProgramBlocks
+from .route_search import Search
+
+if TYPE_CHECKING:
+    from .caught_once import Mixture
+
+#: How many detections of one route by units that are all alike are told apart from the beginning.
+_COUNTED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """A reply to a mixture.
+
+    Attributes
+    ----------
+    route : ndarray of int64
+        Its sequences.
+    value : float
+        What it pays the attackers; of one type's route, that type.
+    bound : float
+        What no reply exceeds: nothing pays an attacker more, or lets the units pay less.
+    """
+
+    route: Whole
+    value: float
+    bound: float
+
+
+def best_route(meetings: Encounters, body: int, units: "Mixture", run: Runner = run_plainly, gap: float = 0.0) -> Reply:
+    """Return the best route of a type of attackers against a mixture of joint routes.
+
+    Parameters
+    ----------
+    meetings : Encounters
+    body : int
+        The type.
+    units : Mixture
+    run : callable
+        Runs HiGHS.
+    gap : float
+        How far from the bound it may stay.
+
+    Notes
+    -----
+    By :class:`~treeplex.models.problems.route_search.Search` where that has not too many labels, and else by an integer
+    program: max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t',
+    t ≤ (1 − p_k) t' + p_k D⁺ (1 − x(k)) over the contacts k at which the joint route j detects with probability p_k,
+    from D on, D⁺ the largest D, and x(k) whether x comes there. Chances of the same route are multiplied, so their
+    order does not matter; where p_k is 1, the row is t_j ≤ D⁺ (1 − x(k)).
+    """
+    units = units.played
+    quick = better_route(meetings, body, units)
+    caught = float(meetings.caught[body])
+    found = _search(meetings, body, units).best(quick.value + gap - caught)
+    if found is not None:
+        route, most = found
+        if not len(route):
+            return Reply(quick.route, quick.value, most + caught)
+        value = _against(meetings, body, route, units)
+        return Reply(route, value, max(value, most + caught))
+    return _programmed(meetings, body, units, run, gap)
+
+
+def _search(meetings: Encounters, body: int, units: "Mixture") -> Search:
+    part, joint = meetings.bodies[0][body], units.matrix
+    attending = meetings.attending[part]
+    logs, certain = ((attending @ (one @ joint.T)).toarray() for one in (meetings.hazards, meetings.sure))
+    return Search(
+        meetings.treeplexes[0],
+        part,
+        meetings.rewards[part],
+        np.where(certain > 0.0, 0.0, np.exp(-logs)),
+        units.probabilities,
+        *((0.0, 1.0) if meetings.forfeits else (1.0, 0.0)),
+        -float(meetings.caught[body]),
+    )
+
+
+def _programmed(meetings: Encounters, body: int, units: "Mixture", run: Runner, gap: float) -> Reply:
+    part = meetings.bodies[0][body]
+    treeplex, rewards, caught = meetings.treeplexes[0], meetings.rewards[part], meetings.caught[body]
+    attending = sp.csr_array(meetings.attending[part].T)
+    joint = units.matrix
+    # A contact that no route of this type comes to detects nobody.
+    open_to = np.diff(attending.indptr) > 0
+    logs, certain = ((one @ joint.T).toarray()[open_to] for one in (meetings.hazards, meetings.sure))
+    attending = attending[np.flatnonzero(open_to)]
+    chances = np.where(certain > 0.0, 1.0, -np.expm1(-logs))
+    most = float(meetings.most[body])
+
+    blocks = ProgramBlocks()
+    base = 0.0 * rewards if meetings.forfeits else rewards
+    count = len(units.routes)
+    blocks.add_columns("route", len(rewards), objective=base, lower=0.0, upper=1.0)
+    blocks.add_columns("escape", 1, lower=0.0, upper=most)
+    blocks.add_columns("survival", count, objective=units.probabilities, lower=0.0, upper=most)
+    rows = _own_rows(treeplex, part)
+    blocks.add_rows("flow", {"route": rows.matrix}, lower=rows.limits, upper=rows.limits)
+    paid = rewards[None] if meetings.forfeits else 0.0 * rewards[None]
+    blocks.add_rows(
+        "paid",
+        {"escape": sp.csr_array([[1.0]]), "route": sp.csr_array(-paid)},
+        lower=-caught, upper=-caught,
+    )  # fmt: skip
+    contacts, routes = np.nonzero(chances == 1.0)
+    _bound_survival(blocks, "caught", routes, most * attending[contacts], most, count)
+    # Chains: the first link follows D, the last one is the survival.
+    contacts, routes = np.nonzero(((chances > 0.0) & (chances < 1.0)).T)[::-1]
+    links = len(contacts)
+    first = np.append(True, routes[1:] != routes[:-1])[:links]
+    blocks.add_columns("chain", links, lower=0.0, upper=most)
+    here = sp.eye_array(links, format="csr")
+    before = sp.csr_array(
+        (np.ones(int((~first).sum())), (np.flatnonzero(~first), np.flatnonzero(~first) - 1)), (links, links)
+    )
+    begun = sp.csr_array(first[:, None].astype(np.float64))
+    passed = chances[contacts, routes]
+    if links:
+        blocks.add_rows("going on", {"chain": sp.csr_array(here - before), "escape": -begun}, upper=0.0)
+        left = sp.diags_array(1.0 - passed)
+        blocks.add_rows(
+            "detected",
+            {
+                "chain": sp.csr_array(here - left @ before),
+                "escape": sp.csr_array(-(left @ begun)),
+                "route": sp.csr_array(sp.diags_array(passed * most) @ attending[contacts]),
+            },
+            upper=passed * most,
+        )
+    last = np.flatnonzero(np.append(first[1:], True)[:links])
+    ended = np.zeros(count, dtype=bool)
+    ended[routes[last]] = True
+    if links:
+        picked = sp.csr_array((np.ones(len(last)), (np.arange(len(last)), last)), (len(last), links))
+        alive = sp.csr_array((np.ones(len(last)), (np.arange(len(last)), routes[last])), (len(last), count))
+        blocks.add_rows("end", {"survival": alive, "chain": -picked}, upper=0.0)
+    free = np.flatnonzero(~ended)
+    if len(free):
+        alive = sp.csr_array((np.ones(len(free)), (np.arange(len(free)), free)), (len(free), count))
+        blocks.add_rows("free", {"survival": alive, "escape": sp.csr_array(-np.ones((len(free), 1)))}, upper=0.0)
+    program = blocks.program(maximise=True)
+    whole = np.zeros(program.shape[1], dtype=bool)
+    whole[program.columns["route"]] = True
+    found = IntegerProgram(program, whole).solve(run, gap)
+    constant = caught  # of b, kept or forfeited
+    route = part.start + np.flatnonzero(found.columns[program.columns["route"]] > 0.5)
+    value = _against(meetings, body, route, units)
+    return Reply(route, value, max(value, found.bound + constant))
+
+
+def better_route(meetings: Encounters, body: int, units: "Mixture", emphasis: Floats | float = 1.0) -> Reply:
+    """Return a good route of a type against a mixture: the best one if every detection counted, by one pass over time.
+
+    Joint routes count times an emphasis each. The bound says nothing.
+    """
+    part, joint = meetings.bodies[0][body], units.matrix
+    logs, certain = ((one @ joint.T).toarray() for one in (meetings.hazards, meetings.sure))
+    chances = np.where(certain > 0.0, 1.0, -np.expm1(-logs)) @ (units.probabilities * emphasis)
+    gradient = np.zeros(len(meetings.rewards))
+    at_stake = float(meetings.most[body]) if meetings.forfeits else -float(meetings.caught[body])
+    gradient[part] = meetings.rewards[part] - at_stake * (meetings.attending[part] @ chances)
+    plan = best_response_plan(meetings.treeplexes[0], gradient).plan[part]
+    route = part.start + np.flatnonzero(plan > 0.5)
+    return Reply(route, _against(meetings, body, route, units), np.inf)
+
+
+def _against(meetings: Encounters, body: int, route: Whole, units: "Mixture") -> float:
+    own = routes_matrix([route], len(meetings.rewards))
+    return float((meetings.payoffs(body, own, units.matrix) @ units.probabilities)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Coverage:
+    """How joint routes catch a mixture of attackers: constant − Σ weights · F.
+
+    Attributes
+    ----------
+    constant : float
+        What the mixture is paid if sensors alone detect.
+    weights : ndarray of float64, shape (routes,)
+        What catching each route for certain costs it.
+    hazards, sure : csr_array, shape (routes, num_sequences of player 1)
+        −log(1 − p) of each sequence of a unit against each route, and where p is 1; column 0 empty.
+    """
+
+    constant: float
+    weights: Floats
+    hazards: sp.csr_array
+    sure: sp.csr_array
+
+    @classmethod
+    def of(cls, meetings: Encounters, attackers: "Mixture") -> "_Coverage":
+        attackers = attackers.played
+        came = attackers.matrix @ meetings.attending
+        hazards, sure = (sp.lil_array(came @ one) for one in (meetings.hazards, meetings.sure))
+        sensed = np.where(sure[:, [0]].toarray().ravel() > 0.0, 0.0, np.exp(-hazards[:, [0]].toarray().ravel()))
+        hazards[:, 0], sure[:, 0] = 0.0, 0.0
+        constant, weights = 0.0, np.zeros(len(attackers.routes))
+        for body, share in enumerate(meetings.shares.tolist()):
+            chosen = attackers.bodies == body
+            base, free = meetings.split(body, attackers.matrix[np.flatnonzero(chosen)])
+            weights[chosen] = share * attackers.probabilities[chosen] * free * sensed[chosen]
+            constant += share * float(attackers.probabilities[chosen] @ base) + float(weights[chosen].sum())
+        return cls(constant, weights, sp.csr_array(hazards), sp.csr_array(sure))
+
+    def escaping(self, made: Floats) -> Floats:
+        """Return S of each route against the sequences that units make, zeros and ones."""
+        escaping: Floats = np.where(self.sure @ made > 0.0, 0.0, np.exp(-(self.hazards @ made)))
+        return escaping
+
+    def value(self, made: Floats) -> float:
+        """Return what the mixture is paid."""
+        return self.constant - float(self.weights @ (1.0 - self.escaping(made)))
+
+
+def best_joint_route(meetings: Encounters, attackers: "Mixture", run: Runner = run_plainly, gap: float = 0.0) -> Reply:
+    """Return the joint route of all units that pays a mixture of attackers' routes least.
+
+    Parameters
+    ----------
+    meetings : Encounters
+    attackers : Mixture
+    run : callable
+        Runs HiGHS.
+    gap : float
+        How far from the bound it may stay.
+
+    Notes
+    -----
+    See :class:`~treeplex.models.problems.CaughtOnce`: a program of maximum coverage, to which inequalities are added
+    where F of a reply is claimed to be more than it is.
+    """
+    cover, treeplex = _Coverage.of(meetings, attackers), meetings.treeplexes[1]
+    size, count = treeplex.num_sequences, len(cover.weights)
+    inside = slice(1, size)
+    rows = _own_rows(treeplex, inside)
+    cuts = _Cuts(cover)
+    best = better_joint_route(meetings, attackers)
+    made = routes_matrix([best.route], size).toarray().ravel()
+    cuts.begin()
+    cuts.add(made, np.full(count, np.inf))
+    tolerance = max(gap, 1e-9 * (float(cover.weights.sum()) or 1.0))
+    bound = -np.inf
+    while True:
+        blocks = ProgramBlocks()
+        blocks.add_columns("joint", size - 1, lower=0.0, upper=1.0)
+        blocks.add_columns("caught", count, objective=cover.weights, lower=0.0, upper=1.0)
+        blocks.add_rows("flow", {"joint": rows.matrix}, lower=rows.limits, upper=rows.limits)
+        cuts.give(blocks)
+        program = blocks.program(maximise=True)
+        whole = np.zeros(program.shape[1], dtype=bool)
+        whole[program.columns["joint"]] = True
+        start = np.concatenate([made[1:], 1.0 - cover.escaping(made)])
+        found = IntegerProgram(program, whole).solve(run, gap / 2, start)
+        bound = max(bound, cover.constant - found.bound)
+        reply = np.append(1.0, found.columns[program.columns["joint"]])
+        value = cover.value(reply)
+        if value < best.value:
+            best, made = Reply(np.flatnonzero(reply > 0.5), value, -np.inf), reply
+        if best.value - bound <= tolerance or not cuts.add(reply, found.columns[program.columns["caught"]]):
+            return Reply(best.route, best.value, min(best.value, bound))
+
+
+def better_joint_route(meetings: Encounters, attackers: "Mixture", emphasis: Floats | float = 1.0) -> Reply:
+    """Return a good joint route: each unit in turn catches most of what the others leave, twice over.
+
+    Routes of attackers that are played count times an emphasis each. The bound says nothing.
+    """
+    cover, treeplex = _Coverage.of(meetings, attackers), meetings.treeplexes[1]
+    made = np.zeros(treeplex.num_sequences)
+    made[0] = 1.0
+    for body in meetings.bodies[1] * 2:
+        made[body] = 0.0
+        gains = _chances(cover.hazards, cover.sure).T @ (cover.weights * emphasis * cover.escaping(made))
+        gradient = np.zeros(len(made))
+        gradient[body] = gains[body]
+        made[body] = best_response_plan(treeplex, gradient).plan[body]
+    return Reply(np.flatnonzero(made > 0.5), cover.value(made), -np.inf)
+
+
+def _chances(hazards: sp.csr_array, sure: sp.csr_array) -> sp.csr_array:
+    """Return p of each sequence against each route."""
+    chances = hazards.copy()
+    chances.data = -np.expm1(-chances.data)
+    chances = chances - chances * sure.sign() + sure.sign()
+    return sp.csr_array(chances)
+
+
+class _Cuts:
+    """Inequalities F ≤ c · y + c₀ of the routes of a mixture."""
+
+    def __init__(self, cover: _Coverage) -> None:
+        self._cover = cover
+        self._chances = _chances(cover.hazards, cover.sure)
+        self._certain = cover.sure.sign()
+        self._rows: list[tuple[Whole, sp.csr_array, Floats]] = []
+
+    def begin(self) -> None:
+        """Add what holds of one detection, and of a few where all are alike."""
+        chances, every = self._chances, np.arange(len(self._cover.weights))
+        self._rows.append((every, chances, np.zeros(len(every))))
+        sizes = np.diff(chances.indptr)
+        firsts = np.append(chances.data, 0.0)[np.minimum(chances.indptr[:-1], len(chances.data))]
+        spread = np.abs(chances.data - np.repeat(firsts, sizes))
+        alike = np.bincount(np.repeat(every, sizes), spread, len(every)) <= 1e-12
+        chosen = np.flatnonzero(alike & (sizes > 1) & (firsts < 1.0))
+        for number in range(1, _COUNTED):
+            left = (1.0 - firsts[chosen]) ** number
+            slopes = sp.csr_array(sp.diags_array(left) @ chances[chosen])
+            self._rows.append((chosen, slopes, 1.0 - left - left * firsts[chosen] * number))
+
+    def add(self, made: Floats, claimed: Floats) -> bool:
+        """Add both inequalities at a joint route, of the routes that it claims to catch more than it does."""
+        cover = self._cover
+        escaping = cover.escaping(made)
+        wrong = np.flatnonzero((claimed > 1.0 - escaping + 1e-9) & (escaping > 0.0))
+        if not len(wrong):
+            return False
+        left, reached = sp.diags_array(escaping[wrong]), cover.hazards[wrong] @ made
+        others = sp.csr_array(self._chances[wrong] @ sp.diags_array(1.0 - made))
+        self._rows.append((wrong, sp.csr_array(left @ others), 1.0 - escaping[wrong]))
+        certain = self._certain[wrong]
+        certain = sp.diags_array(1.0 + reached) @ certain
+        tangent = sp.csr_array(left @ (cover.hazards[wrong] + certain))
+        self._rows.append((wrong, tangent, 1.0 - escaping[wrong] * (1.0 + reached)))
+        return True
+
+    def give(self, blocks: ProgramBlocks) -> None:
+        """Add the inequalities to a program with columns ``joint`` and ``caught``."""
+        count = len(self._cover.weights)
+        for number, (routes, slopes, constants) in enumerate(self._rows):
+            if not len(routes):
+                continue
+            claimed = sp.csr_array((np.ones(len(routes)), (np.arange(len(routes)), routes)), (len(routes), count))
+            blocks.add_rows(
+                f"cut {number}", {"caught": claimed, "joint": sp.csr_array(-slopes[:, 1:])}, upper=constants
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _OwnRows:
+    matrix: sp.csr_array
+    limits: Floats
+
+
+def _own_rows(treeplex: Treeplex, part: slice) -> _OwnRows:
+    """Return the rows of a treeplex on the sequences of some bodies, the empty one being made."""
+    infosets = np.unique(treeplex.sequence_infosets[part])
+    rows = treeplex.E[infosets + 1]
+    return _OwnRows(sp.csr_array(rows[:, part]), -rows[:, [0]].toarray().ravel())
+
+
+def _bound_survival(
+    blocks: ProgramBlocks, name: str, routes: Whole, slopes: sp.csr_array, most: float, count: int
+) -> None:
+    if len(routes):
+        each = sp.csr_array((np.ones(len(routes)), (np.arange(len(routes)), routes)), (len(routes), count))
+        blocks.add_rows(name, {"survival": each, "route": slopes}, upper=most)

@@ -1,0 +1,294 @@
+"""Commitment: one player commits to a mixed strategy, and the other one, who knows it, replies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats, canonical
+from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.evaluate import best_response_value, sequence_values
+from ...seqform.factored import FactoredPayoff
+from ...seqform.game import Game
+from ...seqform.parameters import About
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Profile, check_same_game
+from ..programs.integer_program import IntegerProgram
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from .features import Feature
+from .problem import Certificate, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Stackelberg(Problem):
+    r"""A strong Stackelberg equilibrium: the leader commits to a mixed strategy, and the follower replies to it.
+
+    The follower knows what the leader commits to, though not what is drawn from it, and replies with a strategy that
+    is best for itself; of several, with the one that is best for the leader. Payoffs need not be opposed.
+
+    Parameters
+    ----------
+    game : Game
+        Two players. Its payoffs are the follower's, and the leader's too where `payoff` is not given.
+    payoff : FactoredPayoff, array_like or sparse, optional
+        What the leader is paid, shape (num_sequences of player 0, num_sequences of player 1); for patrols
+        :func:`~treeplex.models.games.patrol.units_payoff` makes it.
+    leader : {0, 1}
+        The units, in a patrol.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game does not have two players, the payoff does not fit it, or chance has a part in the follower's walk
+        through a flow, so that pure plans are not zeros and ones.
+
+    Notes
+    -----
+    With x the follower's pure plan, y the leader's plan, A and B what the two are paid, E and F their polytopes' rows,
+
+    .. math::
+        \max \sum_s t(s) \quad \text{such that} \quad E x = e,\ F y = f,\ x(s) \in \{0, 1\},
+
+        0 \le v(I) - \sum_J w(J, s)\, v(J) - (A y)(s) \le M(s) (1 - x(s)),
+
+        t(s) \le u(s)\, x(s), \quad t(s) \le (B y)(s) - l(s) (1 - x(s)),
+
+    for each sequence s at an infoset I, where v is what infosets are worth to the follower, and l ≤ B y ≤ u. The first
+    rows say that x is a best reply, the others that t = x · B y, entry by entry. What of B is opposed to A, −λ A, is
+    not in t: it is −λ times the worth of the game to the follower, so that opposed payoffs need no branching. For
+    normal forms and types of followers this is DOBSS: P. Paruchuri, J. P. Pearce, J. Marecki, M. Tambe, F. Ordóñez and
+    S. Kraus, "Playing games for security: an efficient exact algorithm for solving Bayesian Stackelberg games", AAMAS
+    2008; in sequence form: B. Bošanský and J. Čermák, "Sequence-form algorithm for computing Stackelberg equilibria in
+    extensive-form games", AAAI 2015. For one reply the rest is a linear program (V. Conitzer and T. Sandholm,
+    "Computing the optimal strategy to commit to", EC 2006), which is solved for the reply that the branch and bound
+    ends with, so that the follower is indifferent to the last digits. Types of attackers are infosets below the empty
+    sequence, and reply each for itself.
+
+    The certificate recomputes what both are paid, and what a best reply would earn the follower more. It has no bounds:
+    that no other commitment pays the leader more is the branch and bound's word, which the message quotes. Where
+    payoffs are opposed, the answer is an equilibrium strategy.
+
+    Examples
+    --------
+    Committing to play the first row half of the time moves the follower to its second column (Conitzer and Sandholm
+    2006, figure 1): the leader is paid 3.5, and 2 in the only equilibrium.
+
+    >>> from treeplex import Game, SequenceForm, solve
+    >>> from treeplex.models.problems import Stackelberg
+    >>> form = SequenceForm.from_payoff_matrix([[2, 4], [1, 3]], [[1, 0], [0, 1]])
+    >>> solution = solve(Stackelberg(Game.from_sequence_form(form), leader=0))
+    >>> round(solution.objective, 9), solution.strategy.plan[1:].round(9).tolist()
+    (3.5, [0.5, 0.5])
+    """
+
+    game: Game
+    payoff: Any = field(default=None, kw_only=True)
+    leader: Annotated[int, About("player who commits", 0, 1)] = field(default=1, kw_only=True)
+
+    name: ClassVar[str] = "stackelberg"
+    question: ClassVar[str] = (
+        "What should player {player} commit to, if player {other} knows it and replies as is best for itself?"
+    )
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.COMMITMENT})
+    usual_method: ClassVar[str] = "branch-and-bound"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.game.num_players != 2:
+            raise UnsupportedProblemError(
+                f"{self.name} needs two players, and {self.game.spec} has {self.game.num_players}"
+            )
+        if self.leader not in (0, 1) or isinstance(self.leader, bool):
+            raise UnsupportedProblemError(f"{self.name}: leader is {shown(self.leader)}, expected 0 or 1")
+        form = self.game.sequence_form
+        if self.payoff is not None and not isinstance(self.payoff, FactoredPayoff):
+            object.__setattr__(self, "payoff", canonical(self.payoff, "the leader's payoff"))
+        shape = tuple(treeplex.num_sequences for treeplex in form.treeplexes)
+        if self.payoff is not None and self.payoff.shape != shape:
+            raise UnsupportedProblemError(
+                f"{self.name}: the leader's payoff has shape {self.payoff.shape}, expected {shape}: one row a sequence "
+                "of player 0, one column a sequence of player 1"
+            )
+        follower = form.treeplexes[1 - self.leader]
+        if not (follower.inflow.data == 1.0).all():
+            raise UnsupportedProblemError(
+                f"{self.name}: moves of player {1 - self.leader} may fail in {self.game.spec}, expected pure plans of "
+                "zeros and ones"
+            )
+
+    @property
+    def player(self) -> int:  # type: ignore[override]
+        """Whose strategy it is about: the leader's."""
+        return self.leader
+
+    @property
+    def follower(self) -> int:
+        """Who replies."""
+        return 1 - self.leader
+
+    def paid(self, player: int) -> "Factors":
+        """Return what a player is paid, by the sequences of the follower and of the leader."""
+        form, sign = self.game.sequence_form, 1.0
+        given: Any = self.payoff if player == self.leader else None
+        if given is None:
+            given = form.payoff_matrix(player) if form.factored is None else form.factored
+            sign = -1.0 if player == 1 and form.factored is not None else 1.0
+        if isinstance(given, FactoredPayoff) and given.chained is None:
+            left, right = (given.left, given.right) if self.leader == 1 else (given.right.T, given.left.T)
+        else:
+            matrix = given.matrix if isinstance(given, FactoredPayoff) else given
+            left = matrix if self.leader == 1 else matrix.T
+            right = sp.eye_array(form.treeplexes[self.leader].num_sequences, format="csr")
+        return Factors(sp.csr_array(sign * left), sp.csr_array(right))
+
+    @cached_property
+    def payoffs(self) -> "tuple[Factors, Factors]":
+        """What the follower and the leader are paid."""
+        return self.paid(self.follower), self.paid(self.leader)
+
+    def integer_program(self) -> IntegerProgram:
+        """Return the program of the class's notes: columns ``follower`` are whole numbers."""
+        program = self._program(None)
+        whole = np.zeros(program.shape[1], dtype=bool)
+        whole[program.columns["follower"]] = True
+        return IntegerProgram(program, whole)
+
+    def reply_program(self, reply: Floats) -> LinearProgram:
+        """Return the linear program of the best commitment to which a pure plan of the follower is a best reply."""
+        return self._program(reply)
+
+    def _program(self, reply: Floats | None) -> LinearProgram:
+        treeplexes = self.game.sequence_form.treeplexes
+        own, other = treeplexes[self.leader], treeplexes[self.follower]
+        theirs, mine = self.payoffs
+        count, infosets = other.num_sequences, other.num_infosets
+        blocks = ProgramBlocks()
+        blocks.add_columns("leader", own.num_sequences, lower=0.0)
+        blocks.add_rows("leader's plan", {"leader": own.E}, lower=own.e, upper=own.e)
+        for name, factors in (("follower's", theirs), ("leader's", mine)):
+            size = factors.right.shape[0]
+            least, most = factors.quantities(own)
+            blocks.add_columns(f"{name} quantities", size, lower=least, upper=most)
+            made = {f"{name} quantities": sp.eye_array(size), "leader": -factors.right}
+            blocks.add_rows(f"{name} quantities", made, lower=0.0, upper=0.0)
+        low, high = theirs.range(own)
+        worst, best = sequence_values(other, low), sequence_values(other, high)
+        firsts = other.offsets[:-1]
+        at_most = np.maximum.reduceat(best, firsts) if infosets else best[:0]
+        at_least = np.maximum.reduceat(worst, firsts) if infosets else worst[:0]
+        blocks.add_columns("worth", infosets, lower=at_least, upper=at_most)
+        owners = other.sequence_infosets[1:]
+        each = np.arange(count - 1)
+        worth = sp.csr_array((np.ones(count - 1), (each, owners)), shape=(count - 1, infosets))
+        worth = worth - sp.csr_array(other.inflow.T)[1:]
+        loss = {"worth": sp.csr_array(worth), "follower's quantities": -theirs.left[1:]}
+        if reply is None:
+            opposed, mine = mine.opposed_to(theirs)
+            blocks.add_columns("follower", count, lower=0.0, upper=1.0)
+            blocks.add_columns("paid", count, objective=1.0)
+            blocks.add_columns("lost", 1, objective=-opposed)
+            total = {"worth": -sp.csr_array(other.inflow[:, [0]].T), "follower's quantities": -theirs.left[[0]]}
+            blocks.add_rows("lost", {"lost": sp.csr_array(np.ones((1, 1)))} | total, lower=0.0, upper=0.0)
+            blocks.add_rows("follower's plan", {"follower": other.E}, lower=other.e, upper=other.e)
+            blocks.add_rows("losses", loss, lower=0.0)
+            most = np.maximum(at_most[owners] - worst[1:], 0.0)
+            unmade = sp.csr_array(sp.diags_array(most) @ sp.eye_array(count, format="csr")[1:])
+            blocks.add_rows("best replies", loss | {"follower": unmade}, upper=most)
+            low, high = mine.range(own)
+            here = sp.eye_array(count, format="csr")
+            blocks.add_rows("made", {"paid": here, "follower": -sp.diags_array(high)}, upper=0.0)
+            made = {"paid": here, "leader's quantities": -mine.left, "follower": -sp.diags_array(low)}
+            blocks.add_rows("of made", made, upper=-low)
+        else:
+            paid = sp.csr_array(sp.csr_array(reply[None]) @ mine.left)
+            blocks.add_columns("paid", 1, objective=1.0)
+            blocks.add_rows("paid", {"paid": sp.eye_array(1), "leader's quantities": -paid}, lower=0.0, upper=0.0)
+            blocks.add_rows("losses", loss, lower=0.0)
+            roots = sp.csr_array(other.inflow[:, [0]].T)
+            rest = reply.copy()
+            rest[0] = 0.0  # what the empty sequence pays comes with any reply
+            earned = sp.csr_array(sp.csr_array(rest[None]) @ theirs.left)
+            blocks.add_rows("best reply", {"worth": roots, "follower's quantities": -earned}, upper=0.0)
+        return blocks.program(maximise=True)
+
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        dual_certificate: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
+        """Compute what a commitment and a reply pay, and by how much the reply misses the follower's best one.
+
+        The objective is what the leader is paid, and the exploitability what the follower's best reply would earn it
+        more.
+        """
+        check_same_game(profile[0], self.game)
+        x, y = profile[self.follower].plan, profile[self.leader].plan
+        theirs, mine = (factors.payoffs(y) for factors in self.payoffs)
+        values = [0.0, 0.0]
+        values[self.follower], values[self.leader] = float(x @ theirs), float(x @ mine)
+        treeplexes = self.game.sequence_form.treeplexes
+        best = best_response_value(treeplexes[self.follower], theirs)
+        return Certificate(
+            value=tuple(values),
+            objective=values[self.leader],
+            lower=None,
+            upper=None,
+            exploitability=max(0.0, best - values[self.follower]),
+            residual=max(strategy.treeplex.residual(strategy.plan) for strategy in profile),
+            violations={},
+            player=self.leader,
+        )
+
+    def error(self, certificate: Certificate) -> float:
+        """Return the quantity compared with the tolerance: what the follower's best reply would earn it more."""
+        return certificate.exploitability
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """A payoff xᵀ left · right y, of the follower's plan x and the leader's plan y.
+
+    Attributes
+    ----------
+    left : csr_array, shape (num_sequences of the follower, k)
+    right : csr_array, shape (k, num_sequences of the leader)
+    """
+
+    left: sp.csr_array
+    right: sp.csr_array
+
+    def payoffs(self, plan: Floats) -> Floats:
+        """Return what each of the follower's sequences pays against the leader's plan."""
+        found: Floats = self.left @ (self.right @ plan)
+        return found
+
+    def opposed_to(self, other: "Factors") -> "tuple[float, Factors]":
+        """Return λ ≥ 0 and the payoff that is left when −λ times another one is taken off; 0 and itself if none is.
+
+        The other's right factor has to be the same. Of all λ it is the one that leaves the least sum of squares.
+        """
+        if self.right.shape != other.right.shape or (abs(self.right - other.right) > 0.0).nnz:
+            return 0.0, self
+        squares = float((other.left * other.left).sum())
+        opposed = max(0.0, -float((self.left * other.left).sum()) / squares) if squares else 0.0
+        return opposed, Factors(sp.csr_array(self.left + opposed * other.left), self.right)
+
+    def quantities(self, leader: Treeplex) -> tuple[Floats, Floats]:
+        """Return the least and the most that each quantity, right · y, may be."""
+        least, most = np.zeros(self.right.shape[0]), np.zeros(self.right.shape[0])
+        for number in range(self.right.shape[0]):
+            row = self.right[[number]].toarray().ravel()
+            least[number] = -best_response_value(leader, -row) if (row < 0.0).any() or row[0] else 0.0
+            most[number] = best_response_value(leader, row)
+        return least, most
+
+    def range(self, leader: Treeplex) -> tuple[Floats, Floats]:
+        """Return the least and the most that each of the follower's sequences may pay."""
+        least, most = self.quantities(leader)
+        gains, losses = self.left.maximum(0.0), self.left.minimum(0.0)
+        return gains @ least + losses @ most, gains @ most + losses @ least

@@ -1,0 +1,128 @@
+"""Linear programs some of whose columns are whole numbers, by HiGHS's branch and bound."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import SolverError, TimeLimitError
+from ...seqform.limits import seconds_left
+from .linear_program import LinearProgram
+
+#: What HiGHS is asked for in feasibility and integrality.
+TOLERANCE = 1e-9
+
+#: Runs HiGHS; whether Ctrl-C or the deadline ended it.
+Runner = Callable[[Any], bool]
+
+
+def run_plainly(solver: Any) -> bool:
+    """Run HiGHS to its end: Ctrl-C arrives only then."""
+    solver.run()
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerAnswer:
+    """The best columns found, and a bound on what any others are worth.
+
+    Attributes
+    ----------
+    columns : ndarray of float64, shape (columns,)
+        Whole numbers where they have to be.
+    objective : float
+    bound : float
+        Of the branch and bound: nothing is worth more where the program maximises, less where it minimises.
+    """
+
+    columns: Floats
+    objective: float
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerProgram:
+    """A linear program in which some columns have to be whole numbers.
+
+    Attributes
+    ----------
+    program : LinearProgram
+    integer : ndarray of bool, shape (columns,)
+
+    Notes
+    -----
+    Q. Huangfu and J. A. J. Hall, "Parallelizing the dual revised simplex method", Mathematical Programming Computation
+    10, 2018, for HiGHS, whose branch and bound solves it.
+
+    Examples
+    --------
+    Two of three things, of which the first two do not go together:
+
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from treeplex.models.programs.integer_program import IntegerProgram
+    >>> from treeplex.models.programs.linear_program import LinearProgram
+    >>> matrix, none = sp.csc_array([[1.0, 1.0, 0.0]]), np.array([-np.inf])
+    >>> worth = LinearProgram(np.array([2.0, 3.0, 1.0]), matrix, none, np.ones(1), np.zeros(3), np.ones(3))
+    >>> IntegerProgram(worth, np.ones(3, dtype=bool)).solve().columns.tolist()
+    [0.0, 1.0, 1.0]
+    """
+
+    program: LinearProgram
+    integer: npt.NDArray[np.bool_]
+
+    def solve(self, run: Runner = run_plainly, gap: float = 0.0, start: Floats | None = None) -> IntegerAnswer:
+        """Solve it.
+
+        Parameters
+        ----------
+        run : callable
+            Runs HiGHS.
+        gap : float
+            How far from the bound the answer may stay.
+        start : ndarray of float64, shape (columns,), optional
+            Columns to begin with.
+
+        Raises
+        ------
+        SolverError
+            If there is no answer.
+        KeyboardInterrupt, TimeLimitError
+            If it was ended before.
+        """
+        import highspy
+
+        model = self.program.to_highs()
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        model.integrality_ = [kinds[whole] for whole in self.integer.tolist()]
+        solver = highspy.Highs()
+        solver.silent()
+        for option, value in (
+            ("mip_rel_gap", 0.0),
+            ("mip_abs_gap", max(gap, TOLERANCE)),
+            ("mip_feasibility_tolerance", TOLERANCE),
+            ("primal_feasibility_tolerance", TOLERANCE),
+            ("time_limit", seconds_left()),
+        ):
+            solver.setOptionValue(option, value)
+        solver.passModel(model)
+        if start is not None:
+            begun = highspy.HighsSolution()
+            begun.col_value = start.tolist()
+            solver.setSolution(begun)
+        if run(solver):
+            raise KeyboardInterrupt
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kTimeLimit:
+            raise TimeLimitError("the time limit came within an integer program; raise it")
+        info, found = solver.getInfo(), solver.getSolution()
+        if not found.value_valid or not math.isfinite(info.mip_dual_bound):
+            said = solver.modelStatusToString(status).lower()
+            raise SolverError(f"an integer program has no answer: HiGHS says {said}")
+        columns = np.array(found.col_value)
+        columns[self.integer] = np.round(columns[self.integer])
+        return IntegerAnswer(columns, float(info.objective_function_value), float(info.mip_dual_bound))

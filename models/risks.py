@@ -1,0 +1,193 @@
+"""Convex measures of a player's plan: the tail of losses, the worst of them, and the spread of functionals."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..seqform.arrays import Floats
+from ..seqform.checks import check_number
+from ..seqform.errors import InvalidConstraintError, shown
+from ..seqform.functional import Functional
+from ..seqform.polytope import Treeplex
+from ..seqform.strategy import Profile, Strategy
+from .convex import ConvexFunction, Norm1, Norm2, NormInfinity, Tail
+
+#: The norms by their names.
+_NORMS: dict[float, Any] = {1.0: Norm1, 2.0: Norm2, math.inf: NormInfinity}
+
+
+@dataclass(frozen=True, eq=False)
+class Risk:
+    """A number that is convex in one player's realization plan.
+
+    Attributes
+    ----------
+    player : int
+        Whose plan it is a function of.
+    function : ConvexFunction
+    description : str
+        What the number says, in a few words.
+    fingerprint : str, optional
+        Of the game.
+
+    Examples
+    --------
+    How unlike the two first actions of Kuhn poker's player 0 are, with three cards:
+
+    >>> from treeplex import Strategy, frequency, load_game
+    >>> from treeplex.models.risks import spread
+    >>> game = load_game("kuhn")
+    >>> bets = [frequency(game, 0, "b", infosets=[card]) for card in ("J_", "Q_", "K_")]
+    >>> mixed = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}, "Q_": {"p": 0.5, "b": 0.5}, "J_": {"p": 1.0}})
+    >>> round(spread(bets).value(mixed), 6)
+    0.166667
+    """
+
+    player: int
+    function: ConvexFunction = field(repr=False)
+    description: str
+    fingerprint: str | None = None
+
+    def value(self, strategy: Strategy | Profile) -> float:
+        """Return the number at a strategy of the player, or at its strategy in a profile."""
+        chosen = strategy[self.player] if isinstance(strategy, Profile) else strategy
+        # A functional checks whose strategy it is, and of which game.
+        Functional(self.player, np.zeros(len(chosen.plan)), self.description, 0.0, self.fingerprint).value(chosen)
+        return float(self.function.value(chosen.plan))
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A loss of a player: the most that a reply in a polytope makes of its plan, max over r of r · (B x − c).
+
+    Attributes
+    ----------
+    replies : Treeplex
+    matrix : csr_array, shape (replies.num_sequences, num_sequences of the player)
+        B.
+    shifts : ndarray of float64, shape (replies.num_sequences,)
+        c.
+    """
+
+    replies: Treeplex
+    matrix: sp.csr_array
+    shifts: Floats
+
+    @classmethod
+    def of(cls, functional: Functional) -> "Loss":
+        """Return a linear loss."""
+        row = sp.csr_array(functional.coefficients[None])
+        return cls(Treeplex([], []), row, np.array([-functional.constant]))
+
+
+def tail(
+    losses: Sequence[Functional | Loss],
+    level: float,
+    probabilities: Sequence[float] | None = None,
+    *,
+    player: int | None = None,
+    description: str = "",
+    fingerprint: str | None = None,
+) -> Risk:
+    r"""Return the mean of the worst losses, of probability 1 − α in all: the conditional value at risk (CVaR).
+
+    Parameters
+    ----------
+    losses : sequence of Functional or Loss
+        In units of their own, all alike.
+    level : float
+        α, from 0 to 1: 0 is the mean of all, and 1 the worst.
+    probabilities : sequence of float, optional
+        Of the losses; all alike if not given.
+    player : int, optional
+        Whose plan it is; needed if no loss is a functional.
+    description : str
+    fingerprint : str, optional
+
+    Returns
+    -------
+    Risk
+        .. math:: \min_\tau \tau + \frac{1}{1 - \alpha} \sum_i p_i (L_i(x) - \tau)^+,
+
+        piecewise linear (Rockafellar and Uryasev 2000; see :class:`~treeplex.models.convex.Tail`).
+
+    Raises
+    ------
+    InvalidConstraintError
+        If there are no losses, or the numbers are not probabilities.
+
+    Examples
+    --------
+    The mean of the worse half of three chances to be bluffed, for a player who bets at random:
+
+    >>> from treeplex import Strategy, frequency, load_game
+    >>> from treeplex.models.risks import tail
+    >>> game = load_game("kuhn")
+    >>> bets = [frequency(game, 0, "b", infosets=[card]) for card in ("J_", "Q_", "K_")]
+    >>> round(tail(bets, 0.5).value(Strategy.uniform(game, 0)), 6)
+    0.166667
+    """
+    first = next((one for one in losses if isinstance(one, Functional)), None)
+    player = player if first is None else first.player
+    if not losses or player is None:
+        raise InvalidConstraintError(
+            f"the losses are {shown(losses)}, expected at least one, and whose plan they are of"
+        )
+    level = float(check_number(level, "level", InvalidConstraintError, "[0, 1]"))
+    shares = np.full(len(losses), 1.0 / len(losses)) if probabilities is None else np.array(probabilities, dtype=float)
+    if shares.shape != (len(losses),) or not (shares >= 0.0).all() or abs(shares.sum() - 1.0) > 1e-9:
+        raise InvalidConstraintError(
+            f"the probabilities are {shown(probabilities)}, expected {len(losses)} that sum to 1, one a loss"
+        )
+    parts = [Loss.of(one) if isinstance(one, Functional) else one for one in losses]
+    term = Tail(
+        sp.csr_array(sp.vstack([part.matrix for part in parts])),
+        np.concatenate([part.shifts for part in parts]),
+        tuple(part.replies for part in parts),
+        shares,
+        level,
+    )
+    words = description or f"mean of the worst {1.0 - level:.3g} of {len(losses)} losses"
+    known = fingerprint if first is None else first.fingerprint
+    return Risk(player, ConvexFunction.of([term]), words, known)
+
+
+def spread(functionals: Sequence[Functional], norm: Any = math.inf, description: str = "") -> Risk:
+    """Return how far functionals of one player are from their mean, by a norm of the differences.
+
+    Parameters
+    ----------
+    functionals : sequence of Functional
+    norm : {1, 2, inf}
+        With ``inf`` the largest difference, with 1 their sum; both are piecewise linear.
+    description : str
+
+    Raises
+    ------
+    InvalidConstraintError
+        If there is no such norm, or functionals are not of one player.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, frequency, load_game
+    >>> from treeplex.models.risks import spread
+    >>> game = load_game("kuhn")
+    >>> bets = [frequency(game, 0, "b", infosets=[card]) for card in ("J_", "K_")]
+    >>> round(spread(bets, 1).value(Strategy.uniform(game, 0)), 6) + 0.0
+    0.0
+    """
+    kind = _NORMS.get(float(norm)) if isinstance(norm, int | float) else None
+    if kind is None:
+        raise InvalidConstraintError(f"norm is {shown(norm)}, expected 1, 2 or inf")
+    if not functionals or len({one.player for one in functionals}) != 1:
+        raise InvalidConstraintError("a spread is of functionals of one player, expected at least one")
+    rows = sp.csr_array(np.array([one.coefficients for one in functionals]))
+    constants = np.array([one.constant for one in functionals])
+    centre = sp.csr_array(np.eye(len(functionals)) - 1.0 / len(functionals))
+    term = kind(sp.csr_array(centre @ rows), -(centre @ constants))
+    words = description or f"spread of {len(functionals)} functionals, norm {norm:g}"
+    return Risk(functionals[0].player, ConvexFunction.of([term]), words, functionals[0].fingerprint)

@@ -1,0 +1,250 @@
+"""Restricted games between routes, which grow by best replies; see :class:`~treeplex.solvers.DoubleOracle`."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...models.games.patrol.encounters import routes_matrix
+from ...models.games.patrol.walker import Whole
+from ...models.problems import CaughtOnce, Nash
+from ...models.problems.caught_once import ROUTES, Mixture, taken_apart
+from ...models.problems.route_responses import (
+    best_joint_route,
+    best_route,
+    better_joint_route,
+    better_route,
+)
+from ...seqform.arrays import Floats
+from ...seqform.errors import TimeLimitError
+from ...seqform.game import Game
+from ...seqform.limits import seconds_left
+from ...seqform.polytope import Treeplex
+from ...seqform.sequence_form import SequenceForm
+from ...seqform.strategy import check_same_game
+from ..dispatch import refuse_unfinished, solved
+from ..iteration import Checks, Stepper, iterate
+from ..outcome import Options, Outcome, nearest_profile
+from ..solution import RunState
+from ..status import Status
+from .interruptible import run_solver
+
+if TYPE_CHECKING:
+    from ..methods import DoubleOracle
+
+_run = partial(run_solver, interruptible=True)
+#: How many replies that are quick to find are sought at a time, each against routes that count differently.
+_EMPHASES = 8
+#: How exact best replies are, as a part of the gap between the bounds so far.
+_COARSE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class RouteMixtures(RunState):
+    """The mixtures of routes that an answer consists of, as ``solution.state``.
+
+    Attributes
+    ----------
+    attackers, units : Mixture
+        Routes with their probabilities: of each type of attackers, and joint routes of all units.
+    considered : int
+        How many routes and joint routes the last restricted game had.
+    """
+
+    attackers: Mixture
+    units: Mixture
+    considered: int
+
+    @property
+    def remark(self) -> str:
+        """How many routes are mixed, of how many in the last restricted game."""
+        mixed = [len(one.routes) for one in (self.attackers, self.units)]
+        return f"it mixes {mixed[0]} routes and {mixed[1]} joint routes, of {self.considered} considered"
+
+
+@dataclass(eq=False)
+class _Routes:
+    """The routes of one body, or joint routes, in the order in which they were found."""
+
+    found: list[Whole] = field(default_factory=list)
+    _known: set[bytes] = field(default_factory=set)
+
+    def add(self, route: Whole) -> bool:
+        """Add a route; whether it is new."""
+        key = np.asarray(route, dtype=np.int64).tobytes()
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self.found.append(np.asarray(route, dtype=np.int64))
+        return True
+
+
+class _DoubleOracle(Stepper):
+    """A restricted game, and the best mixtures so far."""
+
+    first_step = 1
+    next_check = None
+
+    def __init__(self, problem: CaughtOnce, options: Options) -> None:
+        self._problem, self._meetings, self._options = problem, problem.encounters, options
+        self._sizes = [treeplex.num_sequences for treeplex in self._meetings.treeplexes]
+        self._attackers = [_Routes() for _ in self._meetings.shares]
+        self._units = _Routes()
+        self._gap = options.tol / 4
+        self._iterations = 0
+        self._ended: Status | None = None
+        self._random = np.random.default_rng(0 if options.seed is None else options.seed)
+        state, least = getattr(options.start, "state", None), -math.inf
+        profile = getattr(options.start, "profile", options.start)
+        if isinstance(state, RouteMixtures):
+            self.attackers, self.units = state.attackers, state.units
+        else:
+            if profile is None:
+                additive = solved(Nash(problem.game), "highs-ipm-crossover")  # a vertex mixes few routes
+                if additive.status is Status.INTERRUPTED and seconds_left():
+                    raise KeyboardInterrupt
+                profile = additive.profile
+                if not problem.forfeits and additive.lower is not None:
+                    least = additive.lower  # who is caught once is met once at least
+            check_same_game(profile[0], problem.game)
+            x, y = profile.plans
+            self.attackers, self.units = taken_apart(problem, 0, x), taken_apart(problem, 1, y)
+        for body, route in zip(self.attackers.bodies.tolist(), self.attackers.routes, strict=True):
+            self._attackers[body].add(route)
+        for route in self.units.routes:
+            self._units.add(route)
+        # Before any reply is known: everybody escapes, or is caught.
+        self.upper = sum(
+            share * self._meetings.most_earned(body) for body, share in enumerate(self._meetings.shares.tolist())
+        )
+        caught = sum(
+            share * float(own.probabilities @ self._meetings.split(body, own.matrix)[0])
+            for body, share in enumerate(self._meetings.shares.tolist())
+            for own in [self.attackers.of(body)]
+        )
+        self.lower = max(caught, least)
+
+    @property
+    def iterations(self) -> int:
+        return self._iterations
+
+    @property
+    def considered(self) -> int:
+        """How many routes and joint routes there are."""
+        return sum(len(each.found) for each in (*self._attackers, self._units))
+
+    def step(self, iterations: int) -> Checks:
+        """Grow the restricted game until best replies have proven new bounds."""
+        done, errors = list[int](), list[float]()
+        while len(done) < iterations and self._ended is None and not (errors and errors[-1] <= self._options.tol):
+            try:
+                added = self._round()
+            except TimeLimitError:
+                self._ended = Status.TIME_LIMIT
+                break
+            self._iterations += 1
+            done.append(self._iterations)
+            errors.append(self.check())
+            if not added:
+                self._ended = Status.OPTIMAL
+        is_met = bool(errors) and 0.0 < self._options.tol >= errors[-1]
+        return Checks(np.array(done, dtype=np.int64), np.array(errors), is_met)
+
+    def look(self) -> Status | None:
+        """Return whether nothing is left to add, or the time is over."""
+        return self._ended
+
+    def check(self) -> float:
+        """Return half of the gap between the bounds that the best mixtures prove."""
+        return float(max(0.0, self.upper - self.lower) / 2)
+
+    def _round(self) -> bool:
+        """Prove bounds, and add the replies that prove them; whether any is new."""
+        attackers, units, values = self._restricted()
+        while self._better(attackers, units, values):
+            attackers, units, values = self._restricted()
+        # As long as bounds are far apart, replies near the best do.
+        gap = max(self._gap, _COARSE * (self.upper - self.lower))
+        routes = [best_route(self._meetings, body, units, _run, gap) for body in range(len(values))]
+        joint = best_joint_route(self._meetings, attackers, _run, gap)
+        upper = float(self._meetings.shares @ np.array([reply.bound for reply in routes]))
+        if upper < self.upper:
+            self.upper, self.units = upper, units
+        if joint.bound > self.lower:
+            self.lower, self.attackers = joint.bound, attackers
+        added = [each.add(reply.route) for each, reply in zip(self._attackers, routes, strict=True)]
+        return self._units.add(joint.route) or any(added) or gap > self._gap
+
+    def _better(self, attackers: Mixture, units: Mixture, values: Floats) -> bool:
+        """Add replies that are quick to find, if they gain; whether any of them did."""
+        added, value = False, float(self._meetings.shares @ values)
+        for number in range(_EMPHASES):
+            for body, each in enumerate(self._attackers):
+                reply = better_route(self._meetings, body, units, self._emphasis(len(units.routes), number))
+                if reply.value > values[body] + self._gap:
+                    added |= each.add(reply.route)
+            reply = better_joint_route(self._meetings, attackers, self._emphasis(len(attackers.routes), number))
+            if reply.value < value - self._gap:
+                added |= self._units.add(reply.route)
+        return added
+
+    def _emphasis(self, count: int, number: int) -> Floats | float:
+        """Return how much routes count: all alike first, then at random."""
+        return self._random.exponential(size=count) if number else 1.0
+
+    def _restricted(self) -> tuple[Mixture, Mixture, Floats]:
+        """Solve the game between the routes so far; what each type earns in it."""
+        joint = routes_matrix(self._units.found, self._sizes[1])
+        tables = [
+            self._meetings.payoffs(body, routes_matrix(each.found, self._sizes[0]), joint)
+            for body, each in enumerate(self._attackers)
+        ]
+        counts = [len(each.found) for each in self._attackers]
+        own = Treeplex(np.zeros(len(counts), dtype=int), counts)
+        other = Treeplex([0], [len(self._units.found)])
+        weighted = np.vstack([share * table for share, table in zip(self._meetings.shares, tables, strict=True)])
+        payoffs = sp.csr_array(np.pad(weighted, ((1, 0), (1, 0))))
+        game = Game.from_sequence_form(SequenceForm([own, other], payoff_matrices=[payoffs, -payoffs]), "routes")
+        solution = solved(Nash(game), "highs-simplex")
+        refuse_unfinished(solution, "a game between some routes was solved")
+        x, q = (plan[1:] for plan in solution.profile.plans)
+        chances = np.split(x, np.cumsum(counts)[:-1])
+        values = np.array([float((table @ q).max()) for table in tables])
+        return self._mixture(chances), self._joint(q), values
+
+    def _mixture(self, chances: Sequence[Floats]) -> Mixture:
+        counts = [len(each.found) for each in self._attackers]
+        routes = tuple(route for each in self._attackers for route in each.found)
+        bodies = np.repeat(np.arange(len(counts)), counts)
+        return Mixture(routes, bodies, np.concatenate(list(chances)), self._sizes[0]).played
+
+    def _joint(self, chances: Floats) -> Mixture:
+        return Mixture(tuple(self._units.found), np.zeros(len(chances), dtype=np.int64), chances, self._sizes[1]).played
+
+
+def run(method: "DoubleOracle", problem: CaughtOnce, options: Options) -> Outcome:
+    """Solve a problem of routes; see :class:`~treeplex.solvers.DoubleOracle`."""
+    built = time.perf_counter()
+    stepper = _DoubleOracle(problem, options)
+    begun = time.perf_counter()
+    ran = iterate(stepper, options)
+    attackers, units = stepper.attackers, stepper.units
+    certificate = problem.proven(attackers, units, stepper.lower, stepper.upper)
+    plans = attackers.plan, units.plan
+    return Outcome(
+        plans=plans,
+        stopped=ran.stopped,
+        detail="HiGHS's integer programs prove no more",
+        iterations=ran.iterations,
+        seconds=ran.seconds,
+        build_seconds=begun - built,
+        history=ran.history,
+        dual_certificate=dict(zip(ROUTES, (attackers.saved(), units.saved()), strict=True)),
+        state=RouteMixtures(attackers, units, stepper.considered),
+        proof=(nearest_profile(problem.game, plans), certificate),
+    )

@@ -1,0 +1,112 @@
+"""Strong Stackelberg equilibria against a linear program for every reply of tiny patrols and matrix games."""
+
+import itertools
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from effort import either
+from patrol_oracle import random_patrol
+from scipy.optimize import linprog
+
+from treeplex import Game, Nash, PatrolGame, Profile, SequenceForm, Status, UnsupportedProblemError, load_game, solve
+from treeplex.models.games.patrol import Attacker, Unit, units_payoff
+from treeplex.models.problems import Stackelberg
+
+
+def best_commitment(theirs, mine):
+    """The most that a leader's mixture earns, given tables of each follower's replies by the leader's pure plans."""
+    width, best = theirs[0].shape[1], -np.inf
+    for replies in itertools.product(*(range(len(table)) for table in theirs)):
+        rows = np.vstack([table - table[reply] for table, reply in zip(theirs, replies, strict=True)])
+        worth = sum(table[reply] for table, reply in zip(mine, replies, strict=True))
+        found = linprog(-worth, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=np.ones((1, width)), b_eq=[1.0])
+        if found.status == 0:
+            best = max(best, -found.fun)
+    return best
+
+
+def walks_paid(oracle, goals, meeting):
+    """What each type's walks, and staying away, are worth to it and to the units, by joint walks of the units."""
+    walks = [[tuple(made for _, made in walk) for walk, _ in each] for each in oracle.all_walks()]
+    count = len(oracle.of["attackers"])
+    joint = list(itertools.product(*walks[count:]))
+    theirs, mine = [], []
+    for attacker, own in zip(oracle.of["attackers"], walks[:count], strict=True):
+        away = [np.zeros(len(joint))] if attacker.may_stay_away else []
+        other = type(oracle)(oracle.graph, oracle.of | {"meeting": meeting, "step": 0.0})
+        units = replace(attacker, goals={goal: goals[goal] for goal in attacker.goals})
+        theirs.append(
+            np.array(away + [np.array([oracle.pays(attacker, walk, each) for each in joint]) for walk in own])
+        )
+        mine.append(np.array(away + [np.array([other.pays(units, walk, each) for each in joint]) for walk in own]))
+    share = 1.0 / count
+    return [share * table for table in theirs], [share * table for table in mine]
+
+
+@pytest.mark.parametrize("seed", range(either(6, 200)))
+def test_patrols_against_every_route(seed):
+    game, oracle = random_patrol(seed, most=either(300, 1000))
+    rng = np.random.default_rng(seed)
+    goals, meeting = (
+        {goal: float(rng.uniform(-5, 1)) for goal in oracle.of["attackers"][0].goals},
+        float(rng.uniform(0, 3)),
+    )
+    theirs, mine = walks_paid(oracle, goals, meeting)
+    problem = Stackelberg(game, payoff=units_payoff(game.patrol, goals, meeting))
+    solution = solve(problem)
+    assert solution.status is Status.OPTIMAL
+    assert solution.exploitability <= 1e-8
+    assert solution.objective == pytest.approx(best_commitment(theirs, mine), abs=1e-6)
+    assert solution.state.bound == pytest.approx(solution.objective, abs=1e-6)
+    # Opposed, a commitment is worth the value of the game.
+    opposed = solve(Stackelberg(game))
+    assert opposed.objective == pytest.approx(-solve(Nash(game), "highs-simplex").value, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(either(3, 100)))
+@pytest.mark.parametrize("leader", [0, 1])
+def test_matrix_games_against_every_reply(seed, leader):
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(-5, 6, size=(2, 3, 4)).astype(float)
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(first, second))
+    tables = (second.T, first.T) if leader == 0 else (first, second)
+    solution = solve(Stackelberg(game, leader=leader))
+    assert solution.objective == pytest.approx(best_commitment([tables[0]], [tables[1]]), abs=1e-7)
+    assert solution.certificate.value[leader] == solution.objective
+
+
+@pytest.mark.parametrize("leader", [0, 1])
+def test_opposed_trees_give_the_value(leader):
+    game = load_game("leduc:ranks=2,suits=2") if leader else load_game("kuhn")
+    solution = solve(Stackelberg(game, leader=leader))
+    exact = solve(Nash(game), "highs-simplex").value
+    assert solution.objective == pytest.approx(exact if leader == 0 else -exact, abs=1e-9)
+
+
+def test_a_wrong_reply_is_found_out():
+    game = load_game("kuhn")
+    certificate = Stackelberg(game, leader=0).certify(Profile.uniform(game))
+    assert certificate.exploitability == pytest.approx(0.541666667)
+    assert certificate.upper is None
+
+
+def test_committing_pays_where_values_are_not_opposed():
+    town = nx.Graph([("gate", "mill"), ("gate", "bank"), ("inn", "mill"), ("inn", "bank")])
+    thieves = [Attacker(["gate"], {"bank": 3.0, "mill": 1.0}), Attacker(["gate"], {"bank": 1.0, "mill": 3.0})]
+    game = PatrolGame(town, steps=1, units=[Unit(start="inn")], attackers=thieves)
+    payoff = units_payoff(game.patrol, [{"bank": -10.0}, {"mill": -10.0}], meeting=1.0)
+    solution = solve(Stackelberg(game, payoff=payoff))
+    equilibrium = Stackelberg(game, payoff=payoff).certify(solve(Nash(game)).profile)
+    assert solution.objective >= equilibrium.objective - 1e-9
+
+
+def test_what_does_not_fit_is_refused():
+    game = load_game("kuhn")
+    with pytest.raises(UnsupportedProblemError, match=r"payoff has shape \(2, 2\), expected \(13, 13\)"):
+        Stackelberg(game, payoff=np.eye(2))
+    with pytest.raises(UnsupportedProblemError, match="leader is 2, expected 0 or 1"):
+        Stackelberg(game, leader=2)
+    with pytest.raises(UnsupportedProblemError, match="may fail"):
+        Stackelberg(load_game("transit:width=2"))
