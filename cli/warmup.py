@@ -51,25 +51,28 @@ def warmup(
     return ExitStatus.SUCCESS
 
 
-def _solves(method: str) -> Callable[[], None]:
-    """Return what solves Kuhn poker for one iteration."""
+def _solves(method: str, game: str = "kuhn", limit: str = "") -> Callable[[], None]:
+    """Return what solves a game for one iteration, under a limit if there is one."""
 
     def run() -> None:
-        from .. import Nash, load_game, solve
+        from .. import ConstrainedNash, Nash, load_game, solve
+        from ..models.constraints import parse_constraint
 
-        solve(Nash(load_game("kuhn")), method, max_iterations=1, tol=0.0)
+        loaded = load_game(game)
+        problem = ConstrainedNash(loaded, parse_constraint(limit, loaded)) if limit else Nash(loaded)
+        solve(problem, method, max_iterations=1, tol=0.0)
 
     return run
 
 
 def _in_curves() -> None:
-    import cvxpy
+    import cvxpy as cp
 
     from .. import ConstrainedNash, load_game, solve
 
     game = load_game("kuhn")
-    cp: Any = cvxpy  # its types lack these
-    problem = ConstrainedNash(game, [cp.sum_squares(game.plan(0)) <= 10.0])
+    squares: Any = cp  # whose types lack it
+    problem = ConstrainedNash(game, [squares.sum_squares(game.plan(0)) <= 10.0])
     solve(problem, "ccfr", max_iterations=1, tol=0.0)
 
 
@@ -96,6 +99,10 @@ def _spots(*numbers: str, adding: bool = False) -> Callable[[], None]:
 _LOOPS: dict[str, Callable[[], None]] = {
     "regret": _solves("cfr+"),
     "regret-single": _solves("cfr+:precision=single"),
+    "regret-players": _solves("cfr+", "kuhn:players=3"),
+    "flows": _solves("cfr+", "transit:width=2"),
+    "flows-constraints": _solves("ccfr", "transit:width=2", "risk <= 0.1"),
+    "constraints": _solves("ccfr", "kuhn", "0/K_:b <= 1/2"),
     "preferences": _solves("pref-cfr"),
     "curves": _in_curves,
     "depth-limited": _in_parts,

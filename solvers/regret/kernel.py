@@ -389,8 +389,10 @@ class Kernel:
             self.layout.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
             float(tolerance) / unit, checked, values,
-            constraints is not None, rows_of.arrays, rows_of.proven,
-            rows_of.curves.arrays if rows_of.curves.rows else None, state.multipliers,
+            *((None, None, None, None) if constraints is None else (
+                rows_of.arrays, rows_of.proven, rows_of.curves.arrays if rows_of.curves.rows else None,
+                state.multipliers,
+            )),
             np.array(dual_numbers), state.preferences, part,
         )  # fmt: skip
         rows_of.curves.raise_error()

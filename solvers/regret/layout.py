@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ...seqform.factored import FactoredPayoff
 from ...seqform.sequence_form import SequenceForm
-from .loop import GameArrays, PayoffArrays, PolytopeArrays
+from .loop import FactorArrays, GameArrays, InflowArrays, LeafArrays, PayoffArrays, PolytopeArrays
 from .pieces import (
     Cells,
     Entries,
@@ -267,12 +267,12 @@ def _layout_from_leaves(
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
     positions = np.stack([places.positions[i][leaves[:, i]] for i in range(num_players)], axis=1)
-    payoff_arrays = _no_payoffs(num_players)._replace(leaf_positions=unsigned(positions), leaf_payoffs=payoff_sums)
-    return _laid_out(treeplexes, places, unit, payoff_arrays)
+    found = LeafArrays(unsigned(positions), payoff_sums)
+    return _laid_out(treeplexes, places, unit, _no_payoffs(), leaves=_ready(found, treeplexes.number))
 
 
-def _no_payoffs(num_players: int) -> PayoffArrays:
-    """Return no payoffs of two actions against two, and none of leaves."""
+def _no_payoffs() -> PayoffArrays:
+    """Return no payoffs of two actions against two."""
     none, numbers = np.zeros(0, dtype=np.uint32), np.zeros(0)
     return PayoffArrays(
         patterns=numbers,
@@ -280,8 +280,6 @@ def _no_payoffs(num_players: int) -> PayoffArrays:
         block_ranges=np.zeros(3, dtype=np.uint32),
         block_starts=np.zeros(1, dtype=np.uint32),
         blocks=none,
-        leaf_positions=none.reshape(0, num_players),
-        leaf_payoffs=numbers.reshape(0, num_players),
     )
 
 
@@ -291,26 +289,26 @@ def _laid_out(
     unit: float,
     payoffs: PayoffArrays,
     num_factors: int = 0,
-    **matrices: Any,
+    **others: Any,
 ) -> KernelLayout:
     """Put a layout together from places and payoffs; matrices that are not given are empty."""
     inflows, number = Inflows.of(treeplexes, places), treeplexes.number
-    polytopes = PolytopeArrays(places.bases, places.buckets, places.bucket_ranges, places.parents, *inflows[:4])
-    parts: dict[str, Any] = {name: Runs.none(number) for name in ("runs", "holding", "paying")} | {
-        "cells": Cells.none(number),
-        "chained": np.zeros(0, dtype=np.bool_),
-    }
-    game = GameArrays(_ready(polytopes, number), _ready(payoffs, number), **(parts | matrices))
+    flows = _ready(InflowArrays(*inflows[:4]), number) if treeplexes.inflows else None
+    polytopes = PolytopeArrays(places.bases, places.buckets, places.bucket_ranges, places.parents, None)
+    parts: dict[str, Any] = {"runs": Runs.none(number), "cells": Cells.none(number), "factored": None, "leaves": None}
+    ready = _ready(polytopes, number)._replace(inflow=flows)
+    game = GameArrays(ready, _ready(payoffs, number), **(parts | others))
     return KernelLayout(tuple(places.positions), game, inflows.matrix, num_factors, unit, number)
 
 
 def _ready(arrays: Any, number: Any) -> Any:
     """Return arrays as compiled functions want them: indices as they are, numbers of one type."""
-    kinds = [number if array.dtype.kind == "f" else None for array in arrays]
-    return arrays._make(
-        np.require(array, dtype=kind, requirements=["C", "A", "W", "E"])
-        for array, kind in zip(arrays, kinds, strict=True)
-    )
+
+    def ready(array: Any) -> Any:
+        kind = number if array.dtype.kind == "f" else None
+        return np.require(array, dtype=kind, requirements=["C", "A", "W", "E"])
+
+    return arrays._make(None if array is None else ready(array) for array in arrays)
 
 
 def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> KernelLayout:
@@ -355,12 +353,12 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
         treeplexes,
         places,
         unit,
-        _no_payoffs(2),
+        _no_payoffs(),
         num_factors=-(-len(kept) // width) * width + 2 * width if len(kept) else 0,
         runs=runs,
-        holding=Runs.of(holding, treeplexes.number),
-        paying=Runs.of(paying, treeplexes.number),
-        chained=chained,
+        factored=FactorArrays(Runs.of(holding, treeplexes.number), Runs.of(paying, treeplexes.number), chained)
+        if len(kept)
+        else None,
     )
 
 
@@ -410,7 +408,7 @@ def _two_player_layout(
         cells.append(pieces_of([positions[other][alone]], positions[own][alone], first, payoff[alone], width))
     patterns, pattern = distinct(np.concatenate([pieces.values for pieces in blocks]))
     block_columns, block_ranges, block_starts, block_rows = joined(blocks)
-    payoff_arrays = _no_payoffs(2)._replace(
+    payoff_arrays = _no_payoffs()._replace(
         patterns=patterns.ravel(),
         block_columns=unsigned(block_columns.T),
         block_ranges=unsigned(block_ranges),

@@ -39,6 +39,27 @@ THREE = np.uint64(3)
 # descriptions of all arrays that it is given.
 
 
+class InflowArrays(NamedTuple):
+    """What leads to the infosets of flows.
+
+    Attributes
+    ----------
+    groups, ranges : ndarray of uint32
+        Bucket ``b`` has its infosets in groups of ``width``, of which ``groups[b]`` is the first; group ``k`` has the
+        runs ``ranges[k]:ranges[k + 1]``.
+    runs : ndarray of uint32, shape (num_runs, 2)
+        Position ``s`` and place ``p``: of the plan at ``s + j``, ``patterns[p + j]`` leads to the group's infoset ``j``
+        (0 ≤ j < width).
+    patterns : ndarray of float
+        The distinct weights.
+    """
+
+    groups: Any
+    ranges: Any
+    runs: Any
+    patterns: Any
+
+
 class PolytopeArrays(NamedTuple):
     """The players' polytopes.
 
@@ -48,33 +69,24 @@ class PolytopeArrays(NamedTuple):
         The position of each player's empty sequence; at the end the total length. In flows the ``width`` positions from
         there on stand for it.
     buckets : ndarray of uint32, shape (num_buckets, 4)
-        First position, number of infosets, number of actions, first entry in ``parents``. Top-down for each player.
+        First position, number of infosets, number of actions, first infoset. Top-down for each player.
     bucket_ranges : ndarray of uint32, shape (num_players + 1,)
         Player ``i`` owns the buckets ``bucket_ranges[i]:bucket_ranges[i + 1]``.
     parents : ndarray of uint32, shape (num_infosets of all players,)
         The position of each infoset's parent sequence, bucket after bucket. Empty where a player's polytope is a flow.
-    inflow_groups, inflow_ranges : ndarray of uint32
-        In flows, bucket ``b`` has its infosets in groups of ``width``, of which ``inflow_groups[b]`` is the first;
-        group ``k`` has the runs ``inflow_ranges[k]:inflow_ranges[k + 1]``.
-    inflow_runs : ndarray of uint32, shape (num_runs, 2)
-        Position ``s`` and place ``p``: of the plan at ``s + j``, ``inflow_patterns[p + j]`` leads to the group's
-        infoset ``j`` (0 ≤ j < width).
-    inflow_patterns : ndarray of float
-        The distinct weights.
+    inflow : InflowArrays or None
+        Of flows; ``None`` in trees.
     """
 
     bases: Any
     buckets: Any
     bucket_ranges: Any
     parents: Any
-    inflow_groups: Any
-    inflow_ranges: Any
-    inflow_runs: Any
-    inflow_patterns: Any
+    inflow: Any
 
 
 class PayoffArrays(NamedTuple):
-    """The payoffs of two actions against two, and those of leaves.
+    """The payoffs of two actions against two.
 
     Attributes
     ----------
@@ -86,10 +98,6 @@ class PayoffArrays(NamedTuple):
     block_ranges, block_starts, blocks : ndarray of uint32
         As for :class:`Runs`: row ``r`` of one's own first action, and place ``p`` of the four payoffs in ``patterns``,
         row by row.
-    leaf_positions : ndarray of uint32, shape (num_leaves, num_players)
-        Any other number of players: the leaves' sequences. Empty for two.
-    leaf_payoffs : ndarray of float, shape (num_leaves, num_players)
-        Payoffs, chance multiplied in.
     """
 
     patterns: Any
@@ -97,12 +105,43 @@ class PayoffArrays(NamedTuple):
     block_ranges: Any
     block_starts: Any
     blocks: Any
-    leaf_positions: Any
-    leaf_payoffs: Any
+
+
+class LeafArrays(NamedTuple):
+    """The payoffs of any number of players but two.
+
+    Attributes
+    ----------
+    positions : ndarray of uint32, shape (num_leaves, num_players)
+        The leaves' sequences.
+    payoffs : ndarray of float, shape (num_leaves, num_players)
+        Chance multiplied in.
+    """
+
+    positions: Any
+    payoffs: Any
+
+
+class FactorArrays(NamedTuple):
+    """The payoffs of two players in factors.
+
+    Attributes
+    ----------
+    holding, paying : Runs
+        For player ``i``'s gradient, how much the opponent's positions (columns) hold of each factor (rows); and what a
+        unit of each factor (columns) pays at player ``i``'s positions (rows).
+    chained : ndarray of bool
+        Whether each factor is added to the sum of those before it, for player 0's gradient; of those behind it, for
+        player 1's. Empty where none is.
+    """
+
+    holding: Runs
+    paying: Runs
+    chained: Any
 
 
 class GameArrays(NamedTuple):
-    """A game.
+    """A game. What is ``None`` is not compiled.
 
     Attributes
     ----------
@@ -111,21 +150,18 @@ class GameArrays(NamedTuple):
     runs, cells : Runs, Cells
         Two players: diagonal runs of the payoff, and its other cells. Rows are one's own positions, columns the
         opponent's.
-    holding, paying : Runs
-        Two players, payoffs in factors: for player ``i``'s gradient, how much the opponent's positions (columns) hold
-        of each factor (rows); and what a unit of each factor (columns) pays at player ``i``'s positions (rows).
-    chained : ndarray of bool
-        Whether each factor is added to the sum of those before it, for player 0's gradient; of those behind it, for
-        player 1's. Empty where none is.
+    factored : FactorArrays or None
+        Two players: what of the payoff is in factors.
+    leaves : LeafArrays or None
+        Any other number of players.
     """
 
     polytopes: PolytopeArrays
     payoffs: PayoffArrays
     runs: Runs
     cells: Cells
-    holding: Runs
-    paying: Runs
-    chained: Any
+    factored: Any
+    leaves: Any
 
 
 class ConstraintArrays(NamedTuple):
@@ -261,31 +297,33 @@ def _add_cells(cells: Any, player: Any, source: Any, scale: Any, target: Any) ->
 
 
 @compiled
-def _add_factored(game: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
+def _add_factored(factored: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
     """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
-    for k in range(np.uint64(len(factors))):
-        factors[k] = factors.dtype.type(0.0)
-    _add_runs(game.holding, player, plan, scale, factors)
-    count = np.uint64(len(game.chained))
-    if player == ZERO:
-        for k in range(ONE, count):
-            if game.chained[k]:
-                factors[k] += factors[k - ONE]
-    else:
-        for i in range(ONE, count):
-            if game.chained[count - i]:
-                factors[count - i - ONE] += factors[count - i]
-    _add_runs(game.paying, player, factors, 1.0, gradient)
+    if factored is not None:
+        for k in range(np.uint64(len(factors))):
+            factors[k] = factors.dtype.type(0.0)
+        _add_runs(factored.holding, player, plan, scale, factors)
+        count = np.uint64(len(factored.chained))
+        if player == ZERO:
+            for k in range(ONE, count):
+                if factored.chained[k]:
+                    factors[k] += factors[k - ONE]
+        else:
+            for i in range(ONE, count):
+                if factored.chained[count - i]:
+                    factors[count - i - ONE] += factors[count - i]
+        _add_runs(factored.paying, player, factors, 1.0, gradient)
 
 
 @compiled
 def _add_gradient(
-    payoffs: Any, runs: Any, cells: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any
-) -> None:
+    payoffs: Any, leaves: Any, runs: Any, cells: Any, num_players: Any, player: Any, plan: Any, scale: Any,
+    gradient: Any,
+) -> None:  # fmt: skip
     """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
     real = plan.dtype.type
     scale = real(scale)
-    if num_players == TWO:
+    if leaves is None:
         _add_runs(runs, player, plan, scale, gradient)
         blocks, patterns, columns, starts = (
             payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
@@ -301,12 +339,12 @@ def _add_gradient(
                     gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
         _add_cells(cells, player, plan, scale, gradient)
     else:
-        for leaf in range(np.uint64(len(payoffs.leaf_payoffs))):
+        for leaf in range(np.uint64(len(leaves.payoffs))):
             reach = scale
             for other in range(num_players):
                 if other != player:
-                    reach *= plan[payoffs.leaf_positions[leaf, other]]
-            gradient[payoffs.leaf_positions[leaf, player]] += reach * payoffs.leaf_payoffs[leaf, player]
+                    reach *= plan[leaves.positions[leaf, other]]
+            gradient[leaves.positions[leaf, player]] += reach * leaves.payoffs[leaf, player]
 
 
 @compiled
@@ -358,7 +396,7 @@ def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, play
 
 @compiled
 def _bottom_up(
-    polytopes: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
+    polytopes: Any, inflow: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
     preferences: Any, on_one: Any, part: Any,
 ) -> None:  # fmt: skip
     """Update regrets and behaviour from the gradient, which is left zero."""
@@ -367,10 +405,7 @@ def _bottom_up(
     zeros, ones = spread(real(0.0)), spread(real(1.0))
     positives, negatives = spread(real(positive)), spread(real(negative))
     floors, predictions = spread(real(floor)), spread(real(prediction))
-    parents = polytopes.parents
-    groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
-    runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
-    flow, lanes = len(parents) == 0, width(gradient)
+    parents, lanes = polytopes.parents, width(gradient)
     # What is None, here and below, is not compiled.
     if preferences is not None:
         bias_places, bias_patterns, vulnerability = preferences.places, preferences.patterns, preferences.costs
@@ -439,14 +474,14 @@ def _bottom_up(
                 for action in range(arity):
                     there = here + action * size
                     store(behaviour, there, where_positive(settled, load(kept, there), load(behaviour, there)))
-            if flow:
+            if inflow is not None:
                 there = here + arity * size  # what the reaches of infosets are paid
                 values = values + load(gradient, there)
                 store(gradient, there, zeros)
-                group = np.uint64(groups[b]) + i // lanes
-                for k in range(np.uint64(ranges[group]), np.uint64(ranges[group + ONE])):
-                    source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
-                    store(gradient, source, load(gradient, source) + load(patterns, pattern) * values)
+                group = np.uint64(inflow.groups[b]) + i // lanes
+                for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
+                    source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
+                    store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
             else:
                 add_at(gradient, parents, first + i, values)
     store(gradient, np.uint64(polytopes.bases[player]), zeros)
@@ -731,34 +766,32 @@ def _prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: 
 
 
 @compiled
-def _top_down(polytopes: Any, player: Any, state: Any, decay: Any, part: Any) -> None:
+def _top_down(polytopes: Any, inflow: Any, player: Any, state: Any, decay: Any, part: Any) -> None:
     """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
     behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
     real = plan.dtype.type
     base, decays = np.uint64(polytopes.bases[player]), spread(real(decay))
     store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))
-    parents = polytopes.parents
-    groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
-    runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
-    flow, lanes = len(parents) == 0, width(plan)
+    parents, lanes = polytopes.parents, width(plan)
     if part is not None:
-        inflow = part.inflow
-    # A flow's reaches are like one more action that is always taken.
-    more = ONE if flow else ZERO
+        entering = part.inflow
+    more = ZERO
+    if inflow is not None:
+        more = ONE  # reaches are like one more action that is always taken
     for b in range(np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])):
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
         for i in range(ZERO, size, lanes):
             reach = spread(real(0.0))
-            if flow:
-                group = np.uint64(groups[b]) + i // lanes
-                for k in range(np.uint64(ranges[group]), np.uint64(ranges[group + ONE])):
-                    source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
-                    reach = reach + load(patterns, pattern) * load(plan, source)
+            if inflow is not None:
+                group = np.uint64(inflow.groups[b]) + i // lanes
+                for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
+                    source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
+                    reach = reach + load(inflow.patterns, pattern) * load(plan, source)
             else:
                 reach = gather(plan, parents, first + i)
                 if part is not None:
-                    reach = reach + load(inflow, start + i)
+                    reach = reach + load(entering, start + i)
             for action in range(arity + more):
                 there = start + action * size + i
                 store(plan_sums, there, load(plan_sums, there) * decays + load(plan, there))
@@ -789,14 +822,11 @@ def _fold(bases: Any, state: Any, preferences: Any) -> None:
 
 
 @compiled
-def _best_response(polytopes: Any, player: Any, gradient: Any) -> Any:
+def _best_response(polytopes: Any, inflow: Any, player: Any, gradient: Any) -> Any:
     """Return the value of a best response to a gradient, which is left zero."""
     real = gradient.dtype.type
     zeros = spread(real(0.0))
-    parents = polytopes.parents
-    groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
-    runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
-    flow, lanes = len(parents) == 0, width(gradient)
+    parents, lanes = polytopes.parents, width(gradient)
     first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
     while b > first_bucket:
         b -= ONE
@@ -810,14 +840,14 @@ def _best_response(polytopes: Any, player: Any, gradient: Any) -> Any:
                 there = here + action * size
                 values = larger(values, load(gradient, there))
                 store(gradient, there, zeros)
-            if flow:
+            if inflow is not None:
                 there = here + arity * size  # what the reaches of infosets are paid
                 values = values + load(gradient, there)
                 store(gradient, there, zeros)
-                group = np.uint64(groups[b]) + i // lanes
-                for k in range(np.uint64(ranges[group]), np.uint64(ranges[group + ONE])):
-                    source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
-                    store(gradient, source, load(gradient, source) + load(patterns, pattern) * values)
+                group = np.uint64(inflow.groups[b]) + i // lanes
+                for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
+                    source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
+                    store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
             else:
                 add_at(gradient, parents, first + i, values)
     # In flows more than one position stands for the empty sequence; in trees what follows it is zero.
@@ -847,9 +877,8 @@ def _excess(constraints: Any, curves: Any, player: Any, plan: Any, total: Any) -
 
 @compiled
 def _exploitability(
-    game: Any, state: Any, row: Any, constrained: Any, constraints: Any, curves: Any, multipliers: Any, soft: Any,
-    total: Any,
-) -> Any:  # fmt: skip
+    game: Any, state: Any, row: Any, constraints: Any, curves: Any, multipliers: Any, soft: Any, total: Any
+) -> Any:
     """Return NashConv / n of the average plans; write best-response values and payoffs of the players into ``row``.
 
     Under constraints best responses pay the average multipliers, and what is returned is the larger of the gap between
@@ -860,32 +889,33 @@ def _exploitability(
     plan, gradient = state.average, state.gradient
     nash_conv, violation = 0.0, 0.0
     for player in range(num_players):
-        _add_gradient(game.payoffs, game.runs, game.cells, num_players, player, plan, 1.0, gradient)
-        if len(state.factors):
-            _add_factored(game, player, plan, 1.0, gradient, state.factors)
+        _add_gradient(game.payoffs, game.leaves, game.runs, game.cells, num_players, player, plan, 1.0, gradient)
+        _add_factored(game.factored, player, plan, 1.0, gradient, state.factors)
         payoff = 0.0
         for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
             payoff += plan[s] * gradient[s]
-        if constrained:
+        if constraints is not None:
             worth = _add_multipliers(constraints, player, multipliers.average, gradient)
             worst, paid = _excess(constraints, curves, player, plan, total)
-            value = _best_response(game.polytopes, player, gradient) + worth
+            value = _best_response(game.polytopes, game.polytopes.inflow, player, gradient) + worth
             if soft:
                 payoff -= paid
             else:
                 violation = max(violation, worst)
         else:
-            value = _best_response(game.polytopes, player, gradient)
+            value = _best_response(game.polytopes, game.polytopes.inflow, player, gradient)
         row[player] = value
         row[player + num_players] = payoff
         nash_conv += value - payoff
-    return max(nash_conv, violation) if constrained else nash_conv / np.float64(num_players)
+    if constraints is not None:
+        return max(nash_conv, violation)
+    return nash_conv / np.float64(num_players)
 
 
 def run_loop(
     game: Any, state: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
     tilted: Any, tilt: Any, scales: Any, growth: Any, tolerance: Any, history_iterations: Any, history_values: Any,
-    constrained: Any, constraints: Any, proven: Any, curves: Any, multipliers: Any, dual: Any, preferences: Any,
+    constraints: Any, proven: Any, curves: Any, multipliers: Any, dual: Any, preferences: Any,
     part: Any,
 ) -> Any:  # fmt: skip
     """Do up to ``iterations`` more updates; see :meth:`Kernel.run`.
@@ -921,13 +951,13 @@ def run_loop(
                         state.average[s] = (state.older[s] if in_two else np.float64(state.plan_sums[s])) / weight
                     else:
                         state.average[s] = state.plan[s]
-                if constrained:
+                if constraints is not None:
                     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
                         multipliers.average[i] = multipliers.sums[i] / weight if weight > 0.0 else multipliers.values[i]
                 if curves is not None:
                     _prove(constraints, curves, player, state, multipliers, last_iterate)
             exploitability = _exploitability(
-                game, state, history_values[rows, 1:], constrained, proven, curves, multipliers, soft, total
+                game, state, history_values[rows, 1:], proven, curves, multipliers, soft, total
             )
             if curves is not None:
                 decay = (np.float64(t) / np.float64(t + 1)) ** power
@@ -959,7 +989,7 @@ def run_loop(
             if t % FOLD == 0:
                 _fold(bases, state, preferences)
             state.lag[0] *= decay
-        if constrained and dual_power != 0.0:
+        if dual_power != 0.0:
             step_now = dual_step * np.float64(t) ** -dual_power
         # Alternating: one player's two passes after the other's. Otherwise all upward passes, then all downward ones.
         for step in range(TWO * num_players):
@@ -968,28 +998,29 @@ def run_loop(
                 if curves is not None:
                     _add_tangents(curves, actor, multipliers, decay)
                 # At once the multipliers answer the old plan, in turn the new one.
-                if constrained and not alternating:
-                    _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
-                _top_down(game.polytopes, actor, state, decay, part)
+                if constraints is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+                    if not alternating:
+                        _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
+                _top_down(game.polytopes, game.polytopes.inflow, actor, state, decay, part)
                 if preferences is not None:
                     preferences.pricing.kept[actor] *= decay
                 if curves is not None:
                     _choose(constraints, curves, actor, state, multipliers, step_now / dual_step, optimism)
                     following = (np.float64(t) / np.float64(t + 1)) ** power
                     _linearise(constraints, curves, bases[actor], actor, state, multipliers, following, at_average)
-                if constrained and alternating:
-                    _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
+                if constraints is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+                    if alternating:
+                        _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 continue
             if tilted:
                 for s in range(np.uint64(bases[actor]), np.uint64(bases[actor + ONE])):
                     state.gradient[s] = tilt[s]
-            if constrained:
+            if constraints is not None:
                 _add_multipliers(constraints, actor, multipliers.values, state.gradient)
             plan, gradient, scale = state.plan, state.gradient, scales[actor]
-            _add_gradient(game.payoffs, game.runs, game.cells, num_players, actor, plan, scale, gradient)
-            if len(state.factors):
-                _add_factored(game, actor, plan, scale, gradient, state.factors)
-            bias = UNMOVED
+            _add_gradient(game.payoffs, game.leaves, game.runs, game.cells, num_players, actor, plan, scale, gradient)
+            _add_factored(game.factored, actor, plan, scale, gradient, state.factors)
+            bias, inflow = UNMOVED, game.polytopes.inflow
             if preferences is not None:
                 block = BLOCK if t <= EARLY else LATE_BLOCK
                 if preferences.depending[actor] != 0 and (num_players != TWO or t % block == 1):
@@ -998,17 +1029,17 @@ def run_loop(
                 # Calls that differ in what is None are compiled each on its own.
                 if bias == IN_PROPORTION:
                     _bottom_up(
-                        game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
+                        game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, prediction,
                         preferences.local, None, part,
                     )  # fmt: skip
                 elif bias == ON_ONE:
                     _bottom_up(
-                        game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
+                        game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, prediction,
                         preferences.local, ONE, part,
                     )  # fmt: skip
             if bias == UNMOVED:
                 _bottom_up(
-                    game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
+                    game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, prediction,
                     None, None, part,
                 )  # fmt: skip
     state.clock[0], state.clock[1] = t, next_check

@@ -175,16 +175,14 @@ GAMES = [
 def test_runs_stay_inside_the_arrays(form, number):
     layout = build_layout(form, number)
     last = layout.size - layout.width
-    sources, patterns = layout.game.polytopes.inflow_runs.astype(np.int64).T
+    inflow, factored = layout.game.polytopes.inflow, layout.game.factored
+    sources, patterns = inflow.runs.astype(np.int64).T
     # Numbers below zero would have become large ones.
     assert (sources <= last).all()
-    assert (patterns + layout.width <= len(layout.game.polytopes.inflow_patterns)).all()
+    assert (patterns + layout.width <= len(inflow.patterns)).all()
     factors = layout.num_factors - layout.width
-    for runs, last_row, last_column in (
-        (layout.game.runs, last, last),
-        (layout.game.holding, factors, last),
-        (layout.game.paying, last, factors),
-    ):
+    in_factors = [] if factored is None else [(factored.holding, factors, last), (factored.paying, last, factors)]
+    for runs, last_row, last_column in [(layout.game.runs, last, last), *in_factors]:
         rows, patterns = runs.cells.astype(np.int64).reshape(-1, 2).T
         assert (rows <= last_row).all()
         assert (patterns + layout.width <= len(runs.patterns)).all()
@@ -207,11 +205,11 @@ def test_runs_of_the_inflow_are_what_leads_to_infosets(form, number):
     for bucket, (start, count, arity, first) in enumerate(layout.buckets.tolist()):
         reached = np.zeros(count)
         lanes = np.arange(layout.width)
-        flows = layout.game.polytopes
-        for group, place in enumerate(range(0, count, layout.width), start=int(flows.inflow_groups[bucket])):
-            runs = flows.inflow_runs[flows.inflow_ranges[group] : flows.inflow_ranges[group + 1]].astype(np.int64)
+        flows = layout.game.polytopes.inflow
+        for group, place in enumerate(range(0, count, layout.width), start=int(flows.groups[bucket])):
+            runs = flows.runs[flows.ranges[group] : flows.ranges[group + 1]].astype(np.int64)
             for source, pattern in runs:
-                reached[place + lanes] += flows.inflow_patterns[pattern + lanes] * plans[source + lanes]
+                reached[place + lanes] += flows.patterns[pattern + lanes] * plans[source + lanes]
         own = slice(start + count * arity, start + count * arity + count)
         tolerance = 1e-12 if number is np.float64 else 1e-6  # of the weights
         np.testing.assert_allclose(reached, layout.inflow[first : first + count] @ plans, atol=tolerance)

@@ -160,7 +160,9 @@ def test_runs_in_factors_stay_within_the_vectors(kind):
         }
         form = factored_form(rng, players[kind])
         layout = build_layout(form)
-        for first in (layout.game.runs.cells[::2], layout.game.runs.columns, layout.game.polytopes.inflow_runs[:, 0]):
+        inflow = layout.game.polytopes.inflow
+        sources = layout.parents if inflow is None else inflow.runs[:, 0]
+        for first in (layout.game.runs.cells[::2], layout.game.runs.columns, sources):
             assert (first.astype(np.int64) + layout.width <= layout.size).all()
         kernel, reference = Kernel(layout), Reference(form, "cfr", 0.0, alternating=True)
         state = kernel.initial_state()
