@@ -99,6 +99,9 @@ class Patrol:
             with about(name):
                 listed = list_of(given, name, kind, least)
             object.__setattr__(self, name, tuple(listed))
+        object.__setattr__(self, "limits", tuple(texts(self.limits, "limits")))
+        if not isinstance(self.areas, Mapping):
+            raise PatrolError(f"areas is {shown(self.areas, 60)}, expected nodes by name of an area", "areas")
         for name, interval in (("meeting", "(-inf, inf)"), ("step", "(-inf, inf)"), ("failure", "[0, 1]")):
             with about(name):
                 check_number(getattr(self, name), name, InvalidGameError, interval)
@@ -297,6 +300,10 @@ class Patrol:
         key = f"attackers[{number}]"
         window = self._times(one.window, f"{key}.window", self.steps - 1)
         given: Any = one.entries
+        if isinstance(given, Mapping) and tuple(one.window) != (0, 0):
+            raise PatrolError(
+                f"{key}.window stands beside entries with times, expected one of the two", f"{key}.window"
+            )
         windows = given if isinstance(given, Mapping) else dict.fromkeys(texts(given, f"{key}.entries"), window)
         entries: dict[tuple[int, int], None] = {}
         with about(f"{key}.entries"):
