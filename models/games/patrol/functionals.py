@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.errors import InvalidGameError, nearest, one_of, shown
+from ....seqform.errors import InvalidGameError, nearest, one_line, one_of, shown
 from ....seqform.functional import Functional, split_call
 from ....seqform.game import Game
 from ....seqform.hints import Named
@@ -75,7 +75,7 @@ class PatrolFunctionals(Named[str, Functional]):
             try:
                 self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
             except InvalidGameError as error:
-                raise KeyError(f"{text}: {error}") from None
+                raise KeyError(one_line(f"{text}: {error}", 500)) from None
         return self._made[text]
 
 
