@@ -332,6 +332,11 @@ def test_a_file_holds_all_that_python_declares(tmp_path):
         ('start = "mill"', 'start = "mil"', r"town.toml: line 6: units\[1\].start is 'mil'.*did you mean mill"),
         ("speed = 2.0", "speeed = 2.0", r"line 12: units\[2\]: unknown key 'speeed' \(did you mean speed"),
         ("shift = [0, 5]", "shift = [5, 0]", r"line 7: units\[1\].shift is \[5, 0\]"),
+        (
+            "may_stay_away = false",
+            'may_stay_away = "no"',
+            "line .*may_stay_away is 'no', expected one of True, False",
+        ),
         ("probability = 0.25", "probability = 0.5", "line .*: the probabilities of attackers sum to 1.25"),
         ("meeting = -1.5", 'meeting = "high"', "line 31: meeting is 'high', expected a"),
         ("steps = 6", "steps = 0", "line 3: steps is 0"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....seqform.arrays import Floats
 from ....seqform.budget import Budget
-from ....seqform.checks import check_number, check_whole, is_whole
+from ....seqform.checks import check_choice, check_number, check_whole, is_whole
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
@@ -299,6 +299,8 @@ class Patrol:
     def _attacker_body(self, number: int, one: Attacker) -> Body:
         key = f"attackers[{number}]"
         window = self._times(one.window, f"{key}.window", self.steps - 1)
+        with about(f"{key}.may_stay_away"):
+            check_choice(one.may_stay_away, f"{key}.may_stay_away", InvalidGameError, (True, False))
         given: Any = one.entries
         if isinstance(given, Mapping) and tuple(one.window) != (0, 0):
             raise PatrolError(
