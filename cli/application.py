@@ -23,6 +23,7 @@ from .info import info
 from .limits import unkept
 from .match import match
 from .options import methods_with, with_declared_options, with_memory_option
+from .patrol import patrol, patrol_schedule
 from .play import play
 from .reproduce import reproduce
 from .sample import sample
@@ -90,6 +91,8 @@ _ALSO_CALLED = {
     "evaluate GAME --strategy FILE": "exploitability nashconv certify judge verify score",
     "play GAME": "simulate",
     "match A B": "duel poker holdem bots tournament",
+    "patrol MAP": "security patrols map roads police guard",
+    "patrol schedule PLAN": "schedule routes calendar days",
     "solve GAME": "run train optimise optimize compute",
     "solve GAME --html FILE": "report html",
     "compare A B": "diff",
@@ -156,6 +159,8 @@ COMMANDS = (
     sample,
     play,
     match,
+    patrol,
+    patrol_schedule,
     fit,
     show,
     evaluate,
@@ -169,6 +174,17 @@ COMMANDS = (
 )
 #: Those that take no game.
 _WITHOUT_GAME = (games, problems, methods, match, sweep, validate, reproduce, doctor, warmup)
+
+
+#: What the names of commands in two words are after the first.
+_SECOND = {
+    each.__name__.partition("_")[2]: each.__name__.partition("_")[0] for each in COMMANDS if "_" in each.__name__
+}
+
+
+def _name_of(command: Any) -> str:
+    """Return what a command is called: in two words where its function's name has two."""
+    return str(command.__name__.replace("_", " "))
 
 
 def application(chosen: str) -> Any:
@@ -185,7 +201,9 @@ def application(chosen: str) -> Any:
     app.callback()(treeplex)
     for command in COMMANDS:
         whole = with_declared_options(command) if command.__name__ == chosen else command
-        app.command(cls=Command)(with_memory_option(whole) if command not in _WITHOUT_GAME else whole)
+        app.command(_name_of(command), cls=Command)(
+            with_memory_option(whole) if command not in _WITHOUT_GAME else whole
+        )
     return typer.main.get_command(app)
 
 
@@ -207,6 +225,8 @@ def invoke(arguments: list[str]) -> int:
     Typer's own ``main`` is not used: it exits by itself when standard output is closed or Ctrl-C is pressed.
     """
     bound_width()
+    if len(arguments) > 1 and _SECOND.get(arguments[1]) == arguments[0]:
+        arguments = [" ".join(arguments[:2]), *arguments[2:]]
     command = application(arguments[0] if arguments else "")
     try:
         context = command.make_context("treeplex", arguments or ["--help"], obj=Within())
@@ -317,7 +337,7 @@ def _command(name: str) -> Any:
     CommandLineError
         If there is none.
     """
-    known = [each.__name__ for each in COMMANDS if each not in (sweep, doctor, warmup, export)]
+    known = [_name_of(each) for each in COMMANDS if each not in (sweep, doctor, warmup, export)]
     if name not in known:
         raise CommandLineError(
             f"unknown command {shown(name, 60)}{nearest(str(name), known)}; expected one of {', '.join(known)}"

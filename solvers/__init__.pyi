@@ -33,6 +33,9 @@ from .outcome import Outcome as Outcome
 from .parametric.frontier import restricted_nash_frontier as restricted_nash_frontier
 from .parametric.sensitivity import parametric_value as parametric_value
 from .parametric.trade_off import trade_off as trade_off
+from .patrols import WhatIf as WhatIf
+from .patrols import solve_patrol as solve_patrol
+from .patrols import what_if as what_if
 from .reports import solution_page as solution_page
 from .sampling.approximate_response import ApproximateBestResponse as ApproximateBestResponse
 from .sampling.approximate_response import SearchSettings as SearchSettings

@@ -16,6 +16,11 @@ from ..models.games import families
 from ..models.games.holdem import SolvedSpot
 from ..models.games.holdem.browser import browser_blocks, earned, framed, title_of
 from ..models.games.holdem.spot import HoldemGame
+from ..models.games.patrol import PatrolGame
+from ..models.games.patrol.map_page import framed as patrol_framed
+from ..models.games.patrol.map_page import map_blocks
+from ..models.games.patrol.map_view import map_view
+from ..models.games.patrol.words import likely_routes, question_of
 from ..models.games.transit_occupancy import transit_rules
 from ..models.games.transit_pictures import draw_occupancy
 from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, RestrictedNash
@@ -71,12 +76,16 @@ def solution_page(
     again: str = "",
     explore: bool | None = None,
     moved: tuple[str, float, float] | None = None,
+    more: Sequence[Content] = (),
 ) -> Page:
     """Return the page of a solution; see :meth:`Solution.report <treeplex.Solution.report>`.
 
-    A slider moves the bound that `moved` names between the two numbers there, instead of those that bind.
+    A slider moves the bound that `moved` names between the two numbers there, instead of those that bind; of a patrol,
+    further blocks stand after the prices.
     """
     problem, game = solution.problem, solution.problem.game
+    if isinstance(game, PatrolGame):
+        return _patrol_page(solution, game, again, more)
     if isinstance(game, HoldemGame) and solution.infeasibility is None:
         return _spot_page(solution, SolvedSpot(game.spot, solution.profile), again, explore, moved)
     blocks: list[Content] = [
@@ -134,6 +143,53 @@ def _spot_page(
         *_ending(solution, again),
     ]
     return framed(Page(f"{problem.name} on {problem.game.spec}", tuple(blocks)))
+
+
+def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequence[Content]) -> Page:
+    """Return the page of a solved patrol: what attackers gain, a map with a slider through time, prices, and routes."""
+    problem, prices = solution.problem, solution.multipliers
+    dear = [
+        one
+        for one in problem.constraints
+        if isinstance(one, LinearConstraint) and prices.get(one.name, 0.0) > _NOTHING * problem.unit
+    ]
+    said: list[Content] = [*_said(solution)]
+    if solution.infeasibility is None and solution.player is None and None not in (solution.lower, solution.upper):
+        said = ["On average an attacker gains at most ", emphasis(number(solution.upper))]
+        said += [" a day, whatever they do; "]
+        said += [
+            "they can be sure of ",
+            number(solution.lower),
+            ". As routes are drawn anew each day, all may know it.",
+        ]
+    blocks: list[Content] = [
+        *opening(" · ".join(dict.fromkeys([game.spec, "patrol", solution.method.name])), question_of(game)),
+        verdict(said, solution.status, solution.message),
+        heading("Where everybody is, and when"),
+        *map_blocks(map_view(game, solution.profile, dear)),
+        *_prices(solution),
+        *([heading("What would change it"), *more] if more else []),
+        heading("Likely routes"),
+        *(_routes(game, strategy) for strategy in solution.profile),
+        *certificate_blocks(solution),
+        prose(
+            "Here player 0 is the attackers and player 1 the units; what is paid is goals' values less what meetings "
+            "cost, to the attackers, on average over their types.",
+            cls="dim",
+        ),
+        *([bullets(game.patrol.map.notes)] if game.patrol.map.notes else []),
+        *_ending(solution, again),
+    ]
+    return patrol_framed(Page(question_of(game), tuple(blocks)))
+
+
+def _routes(game: PatrolGame, strategy: Strategy) -> Element:
+    rows = [
+        (route.who, share(route.probability, 3), element("td", str(route), cls="word"))
+        for route in likely_routes(game, strategy, most=4)
+    ]
+    caption = ("Attackers, if they come", "Units; other routes follow from the plan")[strategy.player]
+    return table(("who", "probability", "route, with the steps of arrival"), rows, caption=caption, words=(0, 2))
 
 
 def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, message: str, again: str) -> Page:

@@ -74,9 +74,10 @@ def test_wheel_and_sdist_hold_the_library_and_nothing_else(tmp_path: Path) -> No
     library = {file.as_posix() for file in library_files()}
     stubs = {file.relative_to(source).as_posix() for file in source.rglob("__init__.pyi")}  # without environments
     assert "__init__.pyi" in stubs
-    shipped = ("seqform/interchange/page", "models/games/holdem/browser")
+    shipped = ("seqform/interchange/page", "models/games/holdem/browser", "models/games/patrol/map")
     pages = {f"{name}.{suffix}" for name in shipped for suffix in ("css", "js")}
     pages |= {"models/games/holdem/preflop_equities.npy", "models/games/holdem/three_handed_equities.npz"}
+    pages |= {"models/games/patrol/town.graphml"}
     assert names == {f"treeplex/{name}" for name in library | stubs | pages | {"py.typed"}}
     with tarfile.open(sdist) as archive:
         names = {name.removeprefix(f"treeplex-{version}/") for name in archive.getnames()}

@@ -1,6 +1,5 @@
 """Strategies of the transit game as pictures: where a player is at each time, side by side or as an animation."""
 
-import io
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,14 @@ from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, is_whole
 from ...seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.interchange.files import write_bytes
-from ...seqform.interchange.pictures import PICTURE_SUFFIXES, blank_figure, quietly, require_matplotlib, write_picture
+from ...seqform.interchange.pictures import (
+    PICTURE_SUFFIXES,
+    blank_figure,
+    quietly,
+    require_matplotlib,
+    write_gif,
+    write_picture,
+)
 from ...seqform.strategy import Profile, Strategy
 from .transit import Transit
 from .transit_occupancy import transit_occupancy, transit_rules
@@ -47,7 +52,6 @@ _TIMES = (20, 6)
 _LINE, _LETTER = 0.24, 0.082  # inches that a line of text is high, and a letter wide
 _TICKS = 0.14  # and that the numbers of rows and columns take
 _DOTS_PER_INCH = 100
-_PAUSE = 4  # how many steps long an animation rests at its end
 
 
 def draw_occupancy(
@@ -172,20 +176,8 @@ def animate_occupancy(
         )
     require_matplotlib()
     with quietly():
-        first, *others = _frames(rules, walks, _title(game, walks))
-    stream = io.BytesIO()
-    length = round(1000 * seconds)
-    first.save(
-        stream,
-        "GIF",
-        save_all=True,
-        append_images=others,
-        duration=[length] * rules.steps + [_PAUSE * length],
-        loop=0,
-        optimize=False,  # it would give each frame a palette of its own
-        disposal=1,
-    )
-    write_bytes(path, stream.getvalue())
+        frames = list(_frames(rules, walks, _title(game, walks)))
+    write_gif(frames, path, seconds)
 
 
 def write_occupancy(game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], path: str | Path) -> None:

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GameFileError, needing, one_line, shown
-from .files import refusing_unwritable, writing_whole
+from .files import refusing_unwritable, write_bytes, writing_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from PIL.Image import Image
 
 #: The formats that a picture is written in, by suffix.
 PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
@@ -96,6 +97,37 @@ def write_picture(make: Callable[[], "Figure"], path: str | PathLike[str]) -> No
     content = picture(make(), suffix[1:])
     with refusing_unwritable(path), writing_whole(path) as passing:
         passing.write_bytes(content)
+
+
+def write_gif(frames: "Sequence[Image]", path: str | PathLike[str], seconds: float, rest: int = 4) -> None:
+    """Write pictures of one palette as an animation that repeats; whole or not at all.
+
+    Parameters
+    ----------
+    frames : sequence of PIL.Image.Image
+    path : path-like
+    seconds : float
+        How long a frame is shown.
+    rest : int
+        How many times as long the last one is.
+
+    Raises
+    ------
+    GameFileError
+        If the file cannot be written.
+    """
+    stream, length = io.BytesIO(), round(1000 * seconds)
+    frames[0].save(
+        stream,
+        "GIF",
+        save_all=True,
+        append_images=frames[1:],
+        duration=[length] * (len(frames) - 1) + [rest * length],
+        loop=0,
+        optimize=False,  # it would give each frame a palette of its own
+        disposal=1,
+    )
+    write_bytes(path, stream.getvalue())
 
 
 class Drawn:

@@ -28,7 +28,7 @@ from treeplex import Profile, load_game, read_play_log
 from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.depth_limited import LeafStates
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
-from treeplex.models.games.patrol import PatrolGame, RoadMap, read_map
+from treeplex.models.games.patrol import PatrolGame, PatrolPlan, RoadMap, read_map
 from treeplex.models.games.patrol.patrol_files import patrol_of
 from treeplex.models.matches import HandHistories
 from treeplex.models.matches.json_lines import read_action
@@ -151,6 +151,7 @@ READERS = {
     "profile": Reader(lambda path: Profile.load(path, KUHN), ".npz", ZIP),
     "value": Reader(read_value, ".npz", ZIP),
     "solved": Reader(SolvedSpot.load, ".npz", ZIP),
+    "plan": Reader(PatrolPlan.load, ".npz", ZIP),
     "run": Reader(lambda path: StreamedMCCFR.load(path, KUHN), ".npz", ZIP),
     "checkpoint": Reader(contents, ".npz", ZIP),
     "streamed": Reader(StreamedProfile.load, ".jsonl"),

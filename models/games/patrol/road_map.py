@@ -65,6 +65,8 @@ class RoadMap(ReadOnly):
         What the graph says of nodes, such as their districts: an entry a node, ``""`` where it says nothing.
     ids : mapping of str to int
         What nodes are called elsewhere; they may be called so here too.
+    streets : tuple of str
+        What the edge of each move is called, ``""`` where that is not known; empty if no edge has a name.
     notes : tuple of str
         What was done to read the map, in sentences.
 
@@ -90,6 +92,7 @@ class RoadMap(ReadOnly):
     places: Floats | None = None
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ids: Mapping[str, int] = field(default_factory=dict)
+    streets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -135,6 +138,7 @@ class RoadMap(ReadOnly):
         number = {node: place for place, node in enumerate(graph)}
         notes: list[str] = []
         times: dict[tuple[int, int], float] = {}
+        streets: dict[tuple[int, int], str] = {}
         attribute, rate = _travel(graph, speed, length)
         loops = parallel = 0
         for source, target, data in graph.edges(data=True):
@@ -147,7 +151,8 @@ class RoadMap(ReadOnly):
             )
             for pair in [(first, second)] if graph.is_directed() else [(first, second), (second, first)]:
                 parallel += pair in times
-                times[pair] = min(time, times.get(pair, math.inf))
+                if time < times.get(pair, math.inf):
+                    times[pair], streets[pair] = time, _text(data.get("name"))
         if loops:
             notes.append(f"edges from a node to itself are left out, {loops} of them")
         if not attribute and any(length in data for *_, data in graph.edges(data=True)):
@@ -173,6 +178,7 @@ class RoadMap(ReadOnly):
             places=places,
             attributes=_attributes(graph),
             ids={str(node): place for node, place in number.items()},
+            streets=tuple(streets[pair] for pair in pairs) if any(streets.values()) else (),
             notes=tuple(notes),
         )
 
@@ -191,6 +197,11 @@ class RoadMap(ReadOnly):
         graph.add_edges_from(zip(self.sources.tolist(), self.targets.tolist(), strict=True))
         found = nx.spring_layout(graph, seed=0)
         return np.array([found[node] for node in range(self.num_nodes)])
+
+    def street(self, move: int) -> str:
+        """Return what the edge of a move is called: its name, or its two ends."""
+        named = self.streets[move] if self.streets else ""
+        return named or BOTH_WAYS.join(self.nodes[end[move]] for end in (self.sources, self.targets))
 
     def durations(self, speed: float = 1.0) -> Whole:
         """Return how many steps each move takes at a multiple of the usual speed, rounded up, shape (m,)."""

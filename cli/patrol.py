@@ -1,0 +1,445 @@
+"""``treeplex patrol`` and ``treeplex patrol schedule``: patrols on a map, and routes for units day by day."""
+
+import dataclasses
+import datetime as dt
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..seqform.errors import nearest, one_of, shown
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, exit_status, print_note
+from .files import STANDARD_OUTPUT, Record, check_files, command_line, html_file, write_page, writing
+from .options import HtmlOption, IterationsOption, JsonOption, TimeOption, TolOption, reader, whole
+from .progress import solving, waiting
+from .solution import message_of, print_solution
+from .tables import print_columns, print_facts
+
+if TYPE_CHECKING:
+    from ..models.games.patrol import Attacker, Patrol
+    from ..solvers import Solution
+    from ..solvers.patrols import WhatIf
+
+#: What the file of a declaration ends with; every other file is a map.
+_DECLARATION = ".toml"
+#: What options declare that belong to a map, by name; a declaration has its own.
+_DECLARED = ("entry", "goal", "unit", "steps", "speed", "window", "meeting", "failure", "sensor")
+_UNIT = ("base", "start", "shift", "speed", "detection", "name", "ends")
+_SENSOR = ("at", "detection", "times")
+_KEY = re.compile(r"(?:^|,)\s*(\w+)\s*=")
+_TIMES = re.compile(r"(\d{1,6})\s*(?:\.\.|-)\s*(\d{1,6})")
+#: Which option declares what messages of the library call so.
+_OPTIONS = (
+    ("attackers[1].entries", "--entry"),
+    ("attackers[1].goals", "--goal"),
+    ("attackers[1].window", "--window"),
+    ("steps", "--steps"),
+    ("meeting", "--meeting"),
+    ("failure", "--failure"),
+    ("closures", "--close"),
+    ("sensors", "--sensor"),
+    ("units", "--unit"),
+)
+_KEYS = ("routes", "what_if", "notes")
+_positive = reader(float, "a number greater than 0, such as 250", minimum=0)
+_number = reader(float, "a number, such as -2")
+_chance = reader(float, "a probability from 0 to 1", minimum=0, maximum=1)
+
+
+def patrol(
+    map: Annotated[  # noqa: A002
+        str,
+        typer.Argument(
+            metavar="MAP",
+            help="A map (.graphml, .json, .geojson, .csv), or a file (.toml) that declares map, units and attackers.",
+        ),
+    ],
+    entry: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NODE[@T..T]", help="Where attackers may enter, and between which times; may be repeated."
+        ),
+    ] = None,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NODE[=V]", help="Where they want to go, and what it is worth, 1 by default; repeated."),
+    ] = None,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="base=NODE,…",
+            help="A unit: base=NODE, or start=NODE; then shift=T..T, speed=S, detection=P, ends=NODE, name=TEXT; "
+            "may be repeated.",
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", parser=whole, help="How many steps a day has.")] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", parser=_positive, help="Length of road that is covered in a step; by default a step an edge."
+        ),
+    ] = None,
+    window: Annotated[
+        str | None, typer.Option(metavar="T..T", help="When attackers may enter; at the beginning by default.")
+    ] = None,
+    meeting: Annotated[
+        float | None,
+        typer.Option(metavar="V", parser=_number, help="What a meeting is worth to an attacker; -1 by default."),
+    ] = None,
+    failure: Annotated[
+        float | None, typer.Option(metavar="P", parser=_chance, help="Probability that a move fails; 0 by default.")
+    ] = None,
+    sensor: Annotated[
+        list[str] | None,
+        typer.Option(metavar="at=PLACE,…", help="What stands still: at=PLACE, detection=P, times=T..T; repeated."),
+    ] = None,
+    close: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PLACE[@T..T]", help="A node, or an edge as 'A -- B', that is closed; may be repeated."),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LIMIT", help="What the plan has to keep, as in 'risk(unit 1) <= 0.05'; repeated."),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(metavar="M", help="A method of treeplex solve; by default highs, for large maps ccfr or dcfr."),
+    ] = None,
+    tol: TolOption = None,
+    max_iterations: IterationsOption = None,
+    time_limit: TimeOption = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--what-if",
+            metavar="CHANGE",
+            help="Also solve with one thing changed: 'unit NODE', 'without UNIT', 'close PLACE', a limit, or units for "
+            "one more at each base and one less; may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the plan to FILE (.npz), which treeplex patrol schedule reads."),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the plan on its map (.svg, .png, .pdf), or animate it (.gif)."),
+    ] = None,
+    html: HtmlOption = None,
+    json: JsonOption = None,
+) -> int:
+    """Plan patrols on a map: where units should be when, so that attackers gain least, whatever they do.
+
+    `treeplex patrol schedule PLAN.npz` then draws routes for every day. The exit status is 1 if limits cannot be met
+    together.
+    """
+    html = html_file(html)
+    drawn = plot is not None and Path(plot).suffix.lower() == ".gif"
+    check_files({"MAP": map}, out=out, json=json, html=html, profile=True, **{"picture" if drawn else "plot": plot})
+    declared = {name: value for name, value in locals().items() if name in _DECLARED}
+    record = Record(json, _keys(), game=map, method=method)
+    with record.interruptible(time_limit):
+        with deferring_interrupts():
+            from ..models.games.patrol import PatrolGame
+            from ..solvers.patrols import changed_patrols, patrol_method, solve_patrol
+            from ..solvers.patrols import what_if as changed
+        said = _declaration(map, declared, close or (), limit or ())
+        with _named_as_options():
+            game = PatrolGame(said)
+            _ = game.constraints  # says now what is wrong with them
+        for change in what_if or ():
+            changed_patrols(said, change)  # says now what is wrong with it
+        record.update(game=game.spec, parameters=game.parameters, method=method or patrol_method(game))
+        for note in said.map.notes if record.shown else ():
+            print_note(note)
+        limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
+        with solving(f"patrols on {map}", time_limit, shown=record.shown) as progress:
+            solution = solve_patrol(game, record["method"], progress=progress, **limits)
+        answer = None
+        if what_if and solution.infeasibility is None:
+            record.update(solution.to_dict())  # what stops the rest need not hide it
+            with waiting("what if", shown=record.shown):
+                answer = changed(solution, what_if, time_limit=time_limit)
+    feasible = solution.infeasibility is None
+    if out is not None and feasible:
+        from ..models.games.patrol.plan_file import PatrolPlan
+
+        told = {"method": solution.method.name, "status": str(solution.status)}
+        with writing(out, "--out"):
+            PatrolPlan(game, solution.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(out)
+    if plot is not None and feasible:
+        from ..models.games.patrol.map_pictures import write_map
+
+        with waiting("a picture", shown=record.shown):
+            write_map(game, solution.profile, plot)
+    if html is not None:
+        from ..solvers.reports import solution_page
+
+        with waiting("a report", shown=record.shown):
+            more = () if answer is None else answer.blocks
+            told_again = dataclasses.replace(solution, message=message_of(solution))
+            write_page(html, solution_page(told_again, command_line(), more=more))
+    record.write(**_found(solution, answer) | {"notes": list(said.map.notes)})
+    if record.shown:
+        _print(solution, answer, {"plan": out, "picture": plot, "report": html, "JSON": json}, feasible)
+    return exit_status(solution.status)
+
+
+def _keys() -> tuple[str, ...]:
+    from .solve import KEYS
+
+    return (*KEYS, *_KEYS)
+
+
+# What is declared
+
+
+def _declaration(
+    path: str, declared: Mapping[str, Any], closed: "list[str] | tuple[str, ...]", limits: "list[str] | tuple[str, ...]"
+) -> "Patrol":
+    """Return the patrol that a file declares, or that options declare on a map."""
+    from ..models.games.patrol import Closure, Patrol, RoadMap, Sensor, Unit
+    from ..models.games.patrol.map_files import read_map
+    from ..models.games.patrol.patrol_files import read_patrol
+
+    more: dict[str, Any] = {}
+    if Path(path).suffix.lower() == _DECLARATION:
+        given = [name for name, value in declared.items() if value not in (None, [], ())]
+        if given:
+            raise CommandLineError(f"--{given[0]} is for a map, and {path} declares its own; expected it in the file")
+        said = read_patrol(path)
+    else:
+        missing = [name for name in ("entry", "goal", "unit", "steps") if declared[name] in (None, [])]
+        if missing:
+            such_as = {"entry": "'west gate'", "goal": "bank=3", "unit": "base=police", "steps": "20"}[missing[0]]
+            raise CommandLineError(f"--{missing[0]} is missing, expected one such as --{missing[0]} {such_as}")
+        more = {name: declared[name] for name in ("meeting", "failure") if declared[name] is not None}
+        with _named_as_options():
+            roads = RoadMap.from_graph(read_map(path), speed=declared["speed"])
+            said = Patrol(
+                roads,
+                declared["steps"],
+                [Unit(**_values(text, "--unit", _UNIT)) for text in declared["unit"]],
+                [_attacker(declared)],
+                sensors=[Sensor(**_values(text, "--sensor", _SENSOR)) for text in declared["sensor"] or ()],
+                name=Path(path).stem,
+                spec=path,
+                **more,
+            )
+    shut = [Closure(*_place(text, "--close")) for text in closed]
+    with _named_as_options():
+        return dataclasses.replace(said, closures=[*said.closures, *shut], limits=[*said.limits, *limits])
+
+
+@contextmanager
+def _named_as_options() -> Iterator[None]:
+    """Let errors name the options that a patrol is declared by."""
+    from ..models.games.patrol.declarations import PatrolError
+
+    try:
+        yield
+    except PatrolError as error:
+        key, option = next(((key, option) for key, option in _OPTIONS if error.key.startswith(key)), ("", ""))
+        text = str(error)
+        at = re.match(rf"{re.escape(key)}(?:\[(\d+)\])?(?:\.(\w+))?\b:?", text) if option else None
+        if at is None:
+            raise
+        number = f" {at[1]}" if at[1] else ""
+        part = f": {at[2]}" if at[2] and at[2] != "at" else ""
+        raise CommandLineError(f"{option}{number}{part}{text[at.end() :]}") from None
+
+
+def _attacker(declared: Mapping[str, Any]) -> "Attacker":
+    from ..models.games.patrol import Attacker
+
+    window = (0, 0) if declared["window"] is None else _times(declared["window"], "--window")
+    places = dict(_place(text, "--entry") for text in declared["entry"])
+    entries: Any = list(places)
+    if any(times is not None for times in places.values()):
+        entries = {place: times or window for place, times in places.items()}
+    return Attacker(entries, dict(_worth(text) for text in declared["goal"]), window=window)
+
+
+def _place(text: str, option: str) -> tuple[str, tuple[int, int] | None]:
+    """Read a place, perhaps with times: ``bank@3..8``."""
+    place, mark, times = text.rpartition("@")
+    if not mark or _TIMES.fullmatch(times.strip()) is None:
+        return text.strip(), None
+    return place.strip(), _times(times, option)
+
+
+def _times(text: str, option: str) -> tuple[int, int]:
+    """Read a first and a last time."""
+    found = _TIMES.fullmatch(text.strip())
+    if found is None:
+        raise CommandLineError(f"{option}: {shown(text, 60)}, expected a first and a last time, such as 3..8")
+    return int(found[1]), int(found[2])
+
+
+def _worth(text: str) -> tuple[str, float]:
+    """Read a goal and what it is worth: ``bank=3``."""
+    name, equals, value = text.rpartition("=")
+    if not equals:
+        return text.strip(), 1.0
+    return name.strip(), _as_number(value, f"--goal {name.strip()}")
+
+
+def _as_number(text: str, what: str) -> float:
+    try:
+        return float(_number(text.strip()))
+    except typer.BadParameter as error:
+        raise CommandLineError(f"{what}: {error}") from None
+
+
+def _values(text: str, option: str, known: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``key=value,key=value``; a value may hold commas and blanks, as names of places do."""
+    keys = list(_KEY.finditer(text))
+    if not keys or keys[0].start() > 0:
+        first = known[0]
+        raise CommandLineError(f"{option} {shown(text, 60)}: expected {first}=NODE, as in {option} {first}=police")
+    found: dict[str, Any] = {}
+    for place, match in enumerate(keys):
+        key, end = match[1], keys[place + 1].start() if place + 1 < len(keys) else len(text)
+        value = text[match.end() : end].strip()
+        if key not in known:
+            raise CommandLineError(
+                f"{option} {shown(text, 60)}: unknown key {shown(key, 40)}{nearest(key, known)}; expected "
+                f"{one_of(known)}"
+            )
+        if key in found:
+            raise CommandLineError(f"{option} {shown(text, 60)}: {key} is there twice")
+        if key in ("shift", "times"):
+            found[key] = _times(value, f"{option}: {key}")
+        elif key in ("speed", "detection"):
+            found[key] = _as_number(value, f"{option}: {key}")
+        else:
+            found[key] = [value] if key == "ends" else value
+    return found
+
+
+# What is found
+
+
+def _found(solution: "Solution", answer: "WhatIf | None") -> dict[str, Any]:
+    from ..models.games.patrol.words import likely_routes, question_of
+
+    game = solution.problem.game
+    found = solution.to_dict() | {"message": message_of(solution), "question": question_of(game)}
+    if solution.infeasibility is None:
+        routes = [vars(route) for strategy in solution.profile for route in likely_routes(game, strategy)]
+        found |= {"routes": routes}
+    return found | {"what_if": None if answer is None else [vars(row) for row in answer]}
+
+
+def _print(solution: "Solution", answer: "WhatIf | None", files: dict[str, str | None], feasible: bool) -> None:
+    print_solution(solution, "patrol", {name: path for name, path in files.items() if feasible or name == "JSON"})
+    if answer is not None:
+        rows = [
+            [
+                row.change,
+                row.status if row.value is None else f"{row.value:.6f}",
+                "" if row.worth is None else f"{row.worth:+.6f}",
+            ]
+            for row in answer
+        ]
+        print_columns(["what if", "attackers earn", "worth to the units"], rows, names=True)
+
+
+# Schedules
+
+
+def patrol_schedule(
+    plan: Annotated[
+        str, typer.Argument(metavar="PLAN", help="The plan of a patrol (.npz), written by treeplex patrol … --out.")
+    ],
+    days: Annotated[int, typer.Option(metavar="N", parser=whole, help="For how many days; 30 by default.")] = 30,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="S",
+            parser=whole,
+            help="Random seed, from which all days follow: keep it secret. Drawn, and told, if not given.",
+        ),
+    ] = None,
+    day: Annotated[
+        int | None, typer.Option(metavar="N", parser=whole, help="Write day N alone, for those who need know no more.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the routes to FILE: a table (.csv) or a calendar (.ics)."),
+    ] = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When day 1 begins, such as 2026-05-04T08:00 (.ics); 8:00 today by default."),
+    ] = None,
+    minutes: Annotated[
+        float, typer.Option(metavar="M", parser=_positive, help="Minutes of a step (.ics); 1 by default.")
+    ] = 1.0,
+    json: JsonOption = None,
+) -> int:
+    """Draw routes for units from a plan, day by day, so that nobody can foresee them.
+
+    Equal seeds give equal days; one day is the same with and without the others. Limits that hold on average are
+    compared with the days that were drawn: the exit status is 1 if they are not as planned, beyond the sample's error.
+    """
+    check_files({"PLAN": plan}, out=None if out is None else out, json=json)
+    if out == STANDARD_OUTPUT:
+        raise CommandLineError("--out: a schedule goes to a file; give a file name (--json - writes what was found)")
+    if out is not None and Path(out).suffix.lower() not in (".csv", ".ics"):
+        raise CommandLineError(f"--out {out}: expected a file name that ends with .csv or .ics")
+    if not days:
+        raise CommandLineError("--days is 0, expected at least 1")
+    if day is not None and not 1 <= day <= days:
+        raise CommandLineError(f"--day is {day}, expected one of the {days:,} days, from 1")
+    first = _moment(begin)
+    chosen = secrets.randbelow(2**48) if seed is None else seed  # by default one that nobody can guess
+    with deferring_interrupts():
+        from ..models.games.patrol.plan_file import PatrolPlan
+        from ..models.games.patrol.schedules import limit_checks, schedule
+    record = Record(json, ("plan", "days", "seed", "day", "units", "limits", "agrees", "out"), plan=plan, out=out)
+    with record.interruptible(), waiting(f"routes for {days:,} days", shown=record.shown):
+        loaded = PatrolPlan.load(plan)
+        drawn = schedule(loaded.game, loaded.profile, days=days, seed=chosen, day=day)
+        whole_month = drawn if day is None else schedule(loaded.game, loaded.profile, days=days, seed=chosen)
+        checks = limit_checks(whole_month, loaded.game.constraints)
+    if out is not None:
+        how = {"first": first, "minutes": minutes} if Path(out).suffix.lower() == ".ics" else {}
+        with writing(out, "--out"):
+            drawn.save(out, **how)
+    agrees = all(check["agrees"] for check in checks)
+    units = [unit.name for unit in loaded.patrol.units]
+    record.write(days=days, seed=chosen, day=day, units=units, limits=checks, agrees=agrees)
+    if record.shown:
+        shown_days = f"{days:,}" if day is None else f"day {day} of {days:,}"
+        print_facts(
+            {"plan": plan, "units": ", ".join(units), "days": shown_days, "seed": str(chosen)},
+            {"schedule": out, "JSON": json},
+        )
+        if checks:
+            rows = [
+                [
+                    check["name"],
+                    f"{check['expected']:.4f}",
+                    f"{check['mean']:.4f}",
+                    f"{check['lower']:.4f} to {check['upper']:.4f}",
+                    check["verdict"],
+                ]
+                for check in checks
+            ]
+            headings = ["limit", "planned on average", "in these days", "within the error", ""]
+            print_columns(headings, rows, names=True)
+    return ExitStatus.SUCCESS if agrees else ExitStatus.FAILURE
+
+
+def _moment(text: str | None) -> dt.datetime:
+    """Read when day 1 begins."""
+    if text is None:
+        return dt.datetime.combine(dt.datetime.now().date(), dt.time(8))
+    try:
+        return dt.datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        raise CommandLineError(f"--begin {shown(text, 60)}: expected a time such as 2026-05-04T08:00") from None

@@ -1,0 +1,280 @@
+"""Patrols drawn on their maps: who is where at several times, and as animations."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....seqform.arrays import Floats
+from ....seqform.checks import check_number, is_whole
+from ....seqform.errors import GameFileError, UnsupportedProblemError, one_line, shown
+from ....seqform.game import Game
+from ....seqform.interchange.pictures import (
+    COLOURS,
+    PICTURE_SUFFIXES,
+    blank_figure,
+    quietly,
+    require_matplotlib,
+    write_gif,
+    write_picture,
+)
+from ....seqform.strategy import Profile, Strategy
+from .map_view import MapView, map_view
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Suffixes of the files that a patrol is drawn to: pictures, and an animation.
+MAP_SUFFIXES = (*PICTURE_SUFFIXES, ".gif")
+#: More times of a picture, or steps of an animation, are refused.
+MAX_TIMES, MAX_STEPS = 24, 300
+_UNITS = ("blue", "green", "purple", "orange", "sky", "pink")
+_HUES = {"attacker": "red", "meeting": "black", "limit": "grey"}
+# Inches across, and below the maps for the key; points of a name, and the area of a disc of probability 1.
+_WIDTH, _KEY, _FONT, _DISC = 9.0, 0.35, 6.5, 320.0
+_LEAST = 2e-3
+_DOTS_PER_INCH = 100
+
+
+def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int] | None = None) -> "Figure":
+    """Draw who is where on the map of a patrol, at several times.
+
+    Discs are units, rings attackers and crosses meetings, their areas in proportion to the probability; streets are as
+    wide as they are likely to be used in the step after.
+
+    Parameters
+    ----------
+    game : Game
+        A :class:`~treeplex.PatrolGame`.
+    strategies : Profile or Strategy
+        Of both sides, or of one.
+    times : sequence of int, optional
+        From 0 to the number of steps, at most 24; six at equal distances if not given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol, or has no such time.
+    InvalidStrategyError
+        If a strategy is of another game.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, Profile
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.map_pictures import draw_map
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
+    >>> figure = draw_map(game, Profile.uniform(game), times=[0, 2])
+    >>> [axes.get_title() for axes in figure.axes]
+    ['t = 0', 't = 2, the end']
+    """
+    view = map_view(game, [strategies] if isinstance(strategies, Strategy) else strategies)
+    chosen = _times(view, times)
+    columns = min(len(chosen), 3)
+    rows = -(-len(chosen) // columns)
+    figure, panes = _panes(view, rows, columns)
+    for axes, time in zip(panes, chosen, strict=False):
+        _draw(axes, view, time)
+    for axes in panes[len(chosen) :]:
+        axes.remove()
+    return figure
+
+
+def animate_map(game: Game, strategies: Profile | Strategy, path: str | PathLike[str], *, seconds: float = 0.6) -> None:
+    """Write an animation of who is where on the map of a patrol: a ``.gif`` that repeats, with one frame per time.
+
+    Parameters
+    ----------
+    game, strategies
+        As :func:`draw_map` takes them.
+    path : path-like
+        A file name that ends with ``.gif``.
+    seconds : float
+        How long a frame is shown, from 0.02 to 60; the last one four times as long.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol, or has more than 300 steps.
+    InvalidStrategyError
+        If a strategy is of another game.
+    GameFileError
+        If the suffix is another one, or the file cannot be written.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, Profile
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.map_pictures import animate_map
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
+    >>> animate_map(game, Profile.uniform(game), "road.gif")
+    """
+    if Path(path).suffix.lower() != ".gif":
+        raise GameFileError(
+            f"{one_line(fspath(path))}: an animation of suffix {shown(Path(path).suffix)}, expected .gif"
+        )
+    seconds = check_number(seconds, "seconds", UnsupportedProblemError, "[0.02, 60]")
+    view = map_view(game, [strategies] if isinstance(strategies, Strategy) else strategies)
+    if view.steps > MAX_STEPS:
+        raise UnsupportedProblemError(
+            f"{view.title} has {view.steps} steps, too many for an animation: expected at most {MAX_STEPS}"
+        )
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    figure, (axes,) = _panes(view, 1, 1)
+    figure.set_dpi(_DOTS_PER_INCH)
+    canvas: Any = FigureCanvasAgg(figure)  # which has no types
+    frames = []
+    with quietly():
+        for time in range(view.steps + 1):
+            axes.clear()
+            _draw(axes, view, time)
+            canvas.draw()
+            frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy()))
+    colours = Image.new("P", (1, 1))
+    colours.putpalette(_palette(view))  # one for all frames, so that nothing flickers
+    write_gif([frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames], path, seconds)
+
+
+def write_map(game: Game, strategies: Profile | Strategy, path: str | PathLike[str]) -> None:
+    """Write :func:`draw_map` or :func:`animate_map` to a file: ``.svg``, ``.png``, ``.pdf`` or ``.gif``.
+
+    Raises
+    ------
+    GameFileError
+        If the suffix is another one, or the file cannot be written. Other errors are those of the two.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, Profile
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.map_pictures import write_map
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
+    >>> write_map(game, Profile.uniform(game), "road.png")
+    """
+    if Path(path).suffix.lower() == ".gif":
+        animate_map(game, strategies, path)
+    else:
+        write_picture(lambda: draw_map(game, strategies), path)
+
+
+def _times(view: MapView, times: Sequence[int] | None) -> list[int]:
+    if times is None:
+        return [int(time) for time in np.linspace(0, view.steps, min(6, view.steps + 1)).round()]
+    chosen = list(times)
+    for time in chosen:
+        if not is_whole(time) or int(time) not in range(view.steps + 1):
+            raise UnsupportedProblemError(f"times holds {shown(time)}, expected whole numbers from 0 to {view.steps}")
+    if not 1 <= len(chosen) <= MAX_TIMES:
+        raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {MAX_TIMES}")
+    return [int(time) for time in chosen]
+
+
+def _panes(view: MapView, rows: int, columns: int) -> "tuple[Figure, Any]":
+    """Return a figure with places for maps, and a key below."""
+    from matplotlib.lines import Line2D
+
+    low, high = view.positions.min(axis=0), view.positions.max(axis=0)
+    wide, tall = np.maximum(high - low, 1e-9 * max(*(high - low), 1.0))
+    across = _WIDTH / columns
+    down = across * min(max(tall / wide, 0.3), 1.2) + 0.3
+    figure = blank_figure((_WIDTH, rows * down + _KEY))
+    panes = figure.subplots(
+        rows, columns, squeeze=False,
+        gridspec_kw={
+            "left": 0.01, "right": 0.99, "wspace": 0.03, "hspace": 0.12, "bottom": _KEY / (rows * down + _KEY),
+            "top": 1.0 - 0.25 / (rows * down + _KEY),
+        },
+    )  # fmt: skip
+    look: dict[str, dict[str, Any]] = {
+        "unit": {"marker": "o"},
+        "meeting": {"marker": "x"},
+        "attacker": {"marker": "o", "markerfacecolor": "none"},
+    }
+    handles = [
+        Line2D([], [], linestyle="none", color=colour, markersize=7, label=name, **look[kind])
+        for name, kind, colour in (
+            (layer.name, layer.kind, _colour(view, place)) for place, layer in enumerate(view.layers)
+        )
+        if kind in look
+    ]
+    handles.append(Line2D([], [], linestyle="none", marker="D", markerfacecolor="none", color="black", label="goal"))
+    handles.append(Line2D([], [], linestyle="none", marker="^", markerfacecolor="none", color="black", label="entry"))
+    handles.append(Line2D([], [], linestyle="none", marker="s", markerfacecolor="none", color="black", label="base"))
+    figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False, fontsize=8)
+    return figure, panes.ravel()
+
+
+def _colour(view: MapView, place: int) -> str:
+    layer = view.layers[place]
+    return COLOURS[_HUES.get(layer.kind) or _UNITS[place % len(_UNITS)]]
+
+
+def _palette(view: MapView) -> list[int]:
+    """Return the colours of an animation, three numbers a colour: layers on white and on each other, and greys."""
+    from matplotlib.colors import to_rgb
+
+    hues = [np.array(to_rgb(_colour(view, place))) for place in range(len(view.layers))][:8]
+    hues += [np.array(to_rgb(COLOURS[name])) for name in ("black", "grey", "silver")]
+    shades = [part * hue + (1.0 - part) for hue in hues for part in np.linspace(0.1, 1.0, 12)]
+    blends = [(one + other) / 2.0 for place, one in enumerate(hues) for other in hues[:place]]
+    colours = np.array([np.ones(3), np.zeros(3), *shades, *blends])[:256]
+    return [int(number) for number in np.rint(255 * colours).ravel()]
+
+
+def _draw(axes: Any, view: MapView, time: int) -> None:
+    """Draw one map at one time."""
+    from matplotlib.collections import LineCollection
+
+    places = view.positions
+    ends: Any = np.array([(places[street.source], places[street.target]) for street in view.streets]).reshape(-1, 2, 2)
+    axes.add_collection(LineCollection(ends, colors=COLOURS["silver"], linewidths=0.8, zorder=1))
+    axes.scatter(*places.T, s=4, color=COLOURS["grey"], zorder=2)
+    for kind, marker in (("goal", "D"), ("entry", "^"), ("base", "s")):
+        marked = sorted(view.marks[kind])
+        look: dict[str, Any] = {"marker": marker, "facecolors": "none", "edgecolors": "black", "linewidths": 0.8}
+        axes.scatter(*places[marked].T, s=60, zorder=5, **look)
+    for place, layer in enumerate(view.layers):
+        colour = _colour(view, place)
+        busy = layer.streets[time] > _LEAST
+        if layer.kind in ("unit", "attacker"):
+            widths = 5.0 * np.sqrt(np.minimum(layer.streets[time][busy], 1.0))
+            axes.add_collection(LineCollection(ends[busy], colors=colour, linewidths=widths, alpha=0.5, zorder=3))
+        there = np.flatnonzero(layer.nodes[time] > _LEAST)
+        spots: Floats = places[there]
+        sizes = _DISC * np.minimum(layer.nodes[time][there], 1.0)
+        if layer.kind == "meeting":
+            spots = np.vstack([spots, ends[busy].mean(axis=1)])
+            sizes = np.append(sizes, _DISC * np.minimum(layer.streets[time][busy], 1.0))
+            axes.scatter(*spots.T, s=sizes, marker="x", color=colour, zorder=6)
+        elif layer.kind == "attacker":
+            axes.scatter(*spots.T, s=sizes, facecolors="none", edgecolors=colour, linewidths=1.5, zorder=4)
+        elif layer.kind == "unit":
+            axes.scatter(*spots.T, s=sizes, color=colour, alpha=0.6, linewidths=0, zorder=4)
+    east = places[:, 0].min() + 0.8 * np.ptp(places[:, 0])  # from where on there is no room to the right
+    for number in sorted(view.noted):
+        side, at = ("right", -5) if places[number, 0] > east else ("left", 5)
+        look = {"fontsize": _FONT, "parse_math": False, "zorder": 7, "ha": side, "textcoords": "offset points"}
+        axes.annotate(view.names[number], places[number], (at, 4), **look)
+    axes.set_axis_off()
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.06)
+    axes.set_title(f"t = {time}" + (", the end" if time == view.steps else ""), fontsize=9, pad=2)

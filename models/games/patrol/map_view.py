@@ -1,0 +1,228 @@
+"""What there is to see of a patrol on its map: units, attackers, meetings and what limits use, by place and time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....seqform.arrays import Floats
+from ....seqform.checks import check_type
+from ....seqform.errors import UnsupportedProblemError
+from ....seqform.game import Game
+from ....seqform.strategy import Profile, Strategy, check_same_game
+from ...constraints import LinearConstraint
+from .game import PatrolGame
+from .occupancy import patrol_meetings, patrol_occupancy
+from .patrol import Patrol
+from .walker import Whole
+
+Kind = Literal["unit", "attacker", "meeting", "limit"]
+#: How many units have a colour of their own; further ones begin again.
+HUES = 6
+
+
+@dataclass(frozen=True)
+class Street:
+    """An edge of the map, in both directions if it has both.
+
+    Attributes
+    ----------
+    source, target : int
+        Its ends, by number.
+    name : str
+    one_way, closed : bool
+        Whether it leads from the source to the target alone, and whether it is closed at some time to somebody.
+    """
+
+    source: int
+    target: int
+    name: str
+    one_way: bool
+    closed: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """How much of something is where and when.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"unit", "attacker", "meeting", "limit"}
+    hue : str
+        The name of its colour.
+    nodes : ndarray of float64, shape (steps + 1, num_nodes)
+        At each node at each time.
+    streets : ndarray of float64, shape (steps + 1, num_streets)
+        On each street in the step that begins then.
+    shown : bool
+        Whether it is shown before somebody asks.
+    """
+
+    name: str
+    kind: Kind
+    hue: str
+    nodes: Floats
+    streets: Floats
+    shown: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class MapView:
+    """A map, and what there is to see on it.
+
+    Attributes
+    ----------
+    title : str
+    names : tuple of str
+        Of the nodes.
+    positions : ndarray of float64, shape (num_nodes, 2)
+    streets : tuple of Street
+    marks : mapping of str to frozenset of int
+        The nodes that are an ``entry``, a ``goal`` or a ``base``.
+    steps : int
+    layers : tuple of Layer
+    """
+
+    title: str
+    names: tuple[str, ...]
+    positions: Floats
+    streets: tuple[Street, ...]
+    marks: Mapping[str, frozenset[int]]
+    steps: int
+    layers: tuple[Layer, ...]
+
+    @property
+    def noted(self) -> frozenset[int]:
+        """The nodes that have a mark."""
+        return frozenset[int]().union(*self.marks.values())
+
+
+def patrol_of(game: Game) -> Patrol:
+    """Return the patrol that a game is of.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If it is another game.
+    """
+    check_type(game, "game", UnsupportedProblemError, Game, "a patrol's game")
+    if not isinstance(game, PatrolGame):
+        raise UnsupportedProblemError(f"{game.spec} is no patrol and has no map; expected a PatrolGame")
+    patrol: Patrol = game.patrol
+    return patrol
+
+
+def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[LinearConstraint] = ()) -> MapView:
+    """Return what there is to see of strategies of a patrol.
+
+    Parameters
+    ----------
+    game : Game
+        A :class:`~treeplex.PatrolGame`.
+    strategies : iterable of Strategy
+        Of the attackers, the units or both; meetings need both.
+    limits : iterable of LinearConstraint, optional
+        On the units' plans: in a layer each, how much of it is used where and when.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol.
+    InvalidStrategyError
+        If a strategy is of another game.
+
+    Notes
+    -----
+    Where bodies are and meet: :func:`~treeplex.models.games.patrol.patrol_occupancy` and
+    :func:`~treeplex.models.games.patrol.patrol_meetings`. Types of attackers are weighted by how likely they are. Of a
+    limit Σ g(s) y(s) a place and time has the terms of the moves that lead there, without their signs.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import Nash, PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.map_view import map_view
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
+    >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
+    >>> view = map_view(game, solve(Nash(game)).profile)
+    >>> [layer.name for layer in view.layers]
+    ['unit 1', 'attackers', 'meetings']
+    >>> view.layers[0].nodes[0]  # at the mill, when the shift begins
+    array([0., 1., 0., 0.])
+    """
+    patrol = patrol_of(game)
+    streets, of_move = _streets(patrol)
+    by_street = sp.csr_array((np.ones(len(of_move)), (np.arange(len(of_move)), of_move)), (len(of_move), len(streets)))
+
+    def layer(name: str, kind: Kind, hue: str, nodes: Floats, moves: Floats) -> Layer:
+        return Layer(name, kind, hue, nodes, np.vstack([moves @ by_street, np.zeros(len(streets))]), kind != "limit")
+
+    known: dict[int, Strategy] = {}
+    for strategy in strategies:
+        check_same_game(strategy, game)
+        known[strategy.player] = strategy
+    layers = []
+    if 1 in known:
+        for number, unit in enumerate(patrol_occupancy(game, known[1])):
+            layers.append(layer(unit.name, "unit", f"layer-{number % HUES}", unit.standing, unit.moving))
+    if 0 in known:
+        types = list(zip(patrol_occupancy(game, known[0]), patrol.probabilities, strict=True))
+        standing, moving = (sum(share * getattr(one, name) for one, share in types) for name in ("standing", "moving"))
+        layers.append(layer("attackers", "attacker", "attacker", standing, moving))
+    if len(known) == 2:
+        met = patrol_meetings(game, Profile([known[0], known[1]]))
+        layers.append(layer("meetings", "meeting", "meeting", met.standing, met.passing))
+    if 1 in known:
+        layers.extend(
+            layer(f"used by {limit.name}", "limit", "limit", *_used(patrol, limit, known[1].plan)) for limit in limits
+        )
+    marks = {
+        "entry": {int(node) for walker in patrol.attacking.walkers for node in walker.entry_nodes},
+        "goal": {
+            int(node)
+            for each in range(len(patrol.attackers))
+            for node in np.flatnonzero(~np.isnan(patrol.goal_values(each)))
+        },
+        "base": {patrol.unit_base(each) for each in range(len(patrol.units))},
+    }
+    return MapView(
+        game.spec,
+        patrol.map.nodes,
+        patrol.map.positions,
+        streets,
+        {kind: frozenset(nodes) for kind, nodes in marks.items()},
+        patrol.steps,
+        tuple(layers),
+    )
+
+
+def _used(patrol: Patrol, limit: LinearConstraint, plan: Floats) -> tuple[Floats, Floats]:
+    """Return what the moves that lead to each node at each time add to a limit; nothing on moves."""
+    amounts = np.zeros(len(plan))
+    amounts[list(limit.terms)] = [abs(float(term)) for term in limit.terms.values()]
+    nodes = np.zeros((patrol.steps + 1, patrol.map.num_nodes))
+    for walker in patrol.patrolling.walkers:
+        used = amounts[walker.sequences] * plan[walker.sequences]
+        np.add.at(nodes, (walker.times + walker.durations, walker.targets), used)
+    return nodes, np.zeros((patrol.steps, len(patrol.map.sources)))
+
+
+def _streets(patrol: Patrol) -> tuple[tuple[Street, ...], Whole]:
+    """Return the streets, and the number of that of each move of the map."""
+    roads = patrol.map
+    pairs = np.stack([np.minimum(roads.sources, roads.targets), np.maximum(roads.sources, roads.targets)], axis=1)
+    _, first, of_move, counts = np.unique(pairs, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    closed = np.zeros(len(roads.sources), dtype=bool)
+    for one in patrol.closures:
+        closed |= roads.place(one.at).moves
+    streets = tuple(
+        Street(
+            int(roads.sources[move]), int(roads.targets[move]), roads.street(move), bool(count == 1), bool(closed[move])
+        )
+        for move, count in zip(first.tolist(), counts.tolist(), strict=True)
+    )
+    return streets, of_move.ravel()

@@ -1,0 +1,152 @@
+"""A solved patrol in one file: its map and declaration, both sides' strategies, and what is known of them."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....seqform.errors import GameFileError, one_line, shown
+from ....seqform.interchange.encoding import json_ready
+from ....seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
+from ....seqform.strategy import Profile, Strategy
+from ....seqform.strategy_files import FORMAT, VERSION
+from .declarations import Attacker, Closure, Sensor, Unit
+from .game import PatrolGame
+from .map_view import patrol_of
+from .patrol import Patrol
+from .road_map import BOTH_WAYS, RoadMap
+
+#: Of the declaration; strategies are those of every file of strategies.
+_PLAN = 1
+_PARTS: dict[str, Any] = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
+_ARRAYS = ("sources", "targets", "times")
+
+
+@dataclass(frozen=True, eq=False)
+class PatrolPlan:
+    """A solved patrol.
+
+    Parameters
+    ----------
+    game : PatrolGame
+    profile : Profile
+    certificate : mapping, optional
+        What is known of the solution, such as its method and proven bounds.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import Nash, PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.plan_file import PatrolPlan
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
+    >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
+    >>> PatrolPlan(game, solve(Nash(game)).profile).save("plan.npz")
+    >>> PatrolPlan.load("plan.npz").game.fingerprint == game.fingerprint
+    True
+    """
+
+    game: PatrolGame
+    profile: Profile
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        patrol_of(self.game)
+
+    @property
+    def patrol(self) -> Patrol:
+        """What the game is of."""
+        return patrol_of(self.game)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the plan to a file (``.npz``) that needs no other, whole or not at all.
+
+        It is a file of strategies too, for all that takes one.
+
+        Raises
+        ------
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+        """
+        if Path(path).suffix.lower() != ".npz":
+            raise GameFileError(f"{one_line(fspath(path))}: a plan is written as .npz; name it so")
+        patrol, roads = self.patrol, self.patrol.map
+        declared = {each.name: _plain(getattr(patrol, each.name)) for each in dataclasses.fields(patrol)}
+        del declared["map"]
+        arrays = {name: getattr(roads, name) for name in _ARRAYS}
+        arrays |= {} if roads.places is None else {"places": roads.places}
+        arrays |= {f"behaviour_{strategy.player}": strategy.behaviour for strategy in self.profile}
+        metadata = {
+            "format": FORMAT,
+            "version": VERSION,
+            "game": patrol.spec if patrol.spec.endswith(".toml") else "",
+            "fingerprint": self.game.fingerprint,
+            "players": [0, 1],
+            "plan": _PLAN,
+            "patrol": declared,
+            "map": {name: _plain(getattr(roads, name)) for name in ("nodes", "attributes", "ids", "streets", "notes")},
+            "certificate": json_ready(dict(self.certificate)),
+        }
+        with refusing_unwritable(path):
+            write_archive(fspath(path), metadata, arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "PatrolPlan":
+        """Read a plan.
+
+        Raises
+        ------
+        GameFileError
+            If it is not the file of a plan, or a damaged one.
+        """
+        name = fspath(path)
+        with naming(name), refusing_damaged(name, "is not the plan of a patrol, or a damaged one", GameFileError):
+            metadata, arrays = read_archive(name)
+            if metadata.get("format") != FORMAT or metadata.get("plan") != _PLAN:
+                raise GameFileError("expected the plan of a patrol, as treeplex patrol … --out plan.npz writes it")
+            game = PatrolGame(_patrol(metadata, arrays))
+            strategies = [Strategy(game, player, arrays[f"behaviour_{player}"]) for player in range(2)]
+            if game.fingerprint != metadata.get("fingerprint"):
+                raise GameFileError("the strategies are of another patrol than the one that it declares")
+            return cls(game, Profile(strategies), dict(metadata.get("certificate") or {}))
+
+
+def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
+    said = metadata["map"]
+    roads = RoadMap(
+        nodes=tuple(said["nodes"]),
+        **{name: np.array(arrays[name]) for name in _ARRAYS},
+        places=np.array(arrays["places"]) if "places" in arrays else None,
+        attributes={name: tuple(values) for name, values in said["attributes"].items()},
+        ids=said["ids"],
+        streets=tuple(said["streets"]),
+        notes=tuple(said["notes"]),
+    )
+    declared = dict(metadata["patrol"])
+    for name, kind in _PARTS.items():
+        declared[name] = [kind(**one) for one in declared[name]]
+    return Patrol(roads, **declared)
+
+
+def _plain(value: Any) -> Any:
+    """Return a declaration as JSON has it: dataclasses and mappings as objects, nodes and edges as texts."""
+    if dataclasses.is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        named = {BOTH_WAYS.join(map(str, key)) if isinstance(key, tuple) else str(key): key for key in value}
+        return {name: _plain(value[key]) for name, key in named.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    if isinstance(value, str | int | float | None):
+        return value
+    return json.loads(json.dumps(json_ready(value), default=shown))

@@ -1,0 +1,321 @@
+"""Schedules: routes for units, drawn day by day from a strategy, as tables and as calendars."""
+
+import csv
+import datetime as dt
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....seqform.checks import check_number, check_type, check_whole
+from ....seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from ....seqform.evaluate import best_response_value
+from ....seqform.game import Game
+from ....seqform.interchange.files import write_bytes
+from ....seqform.interchange.page import Content, Displayed, first_rows
+from ....seqform.strategy import Profile, Strategy, check_same_game
+from ...play.simulation import mean_interval
+from .map_view import patrol_of
+from .sampling import Walks, sampled_walks
+
+#: How sure the interval is within which a limit's expectation is compared with the days that were drawn.
+CONFIDENCE = 0.997
+#: More days are refused: nobody patrols for so long.
+MOST_DAYS = 1_000_000
+_COLUMNS = ("day", "unit", "leaves", "arrives", "from", "to", "street")
+
+
+@dataclass(frozen=True)
+class LimitCheck:
+    """How a number that a plan keeps on average came out on the days of a schedule.
+
+    Attributes
+    ----------
+    name : str
+    sense : {"<=", ">="}
+    bound : float
+    expected : float
+        In the plan, over all days that might be drawn.
+    mean : float
+        Over the days of the schedule.
+    lower, upper : float
+        An interval that contains the expectation with probability :data:`CONFIDENCE`, from the schedule alone.
+    """
+
+    name: str
+    sense: str
+    bound: float
+    expected: float
+    mean: float
+    lower: float
+    upper: float
+
+    @property
+    def met(self) -> bool:
+        """Whether the days themselves keep the limit."""
+        return self.mean <= self.bound if self.sense == "<=" else self.mean >= self.bound
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the days are as the plan has it, within the sample's error."""
+        return self.lower - 1e-9 <= self.expected <= self.upper + 1e-9
+
+    @property
+    def verdict(self) -> str:
+        """It in words."""
+        if not self.agrees:
+            return "not as planned"
+        return "met" if self.met else "met on average over many days, not on these"
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule(Displayed):
+    """Routes for units on some days; :func:`schedule` draws them.
+
+    Attributes
+    ----------
+    game : Game
+    strategy : Strategy
+        Of the units.
+    days : tuple of int
+        Their numbers, from 1.
+    seed : int
+    walks : tuple of Walks
+        One a unit.
+    """
+
+    game: Game
+    strategy: Strategy
+    days: tuple[int, ...]
+    seed: int
+    walks: tuple[Walks, ...]
+
+    @cached_property
+    def _units(self) -> tuple[str, ...]:
+        return tuple(unit.name for unit in patrol_of(self.game).units)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield what units do, stretch by stretch.
+
+        Yields
+        ------
+        dict
+            With ``day``, ``unit``, ``leaves`` and ``arrives`` (times in steps), ``from``, ``to`` and ``street``; where
+            the unit stays, that is ``waits``, or ``held up`` if its moves failed.
+        """
+        for place, day in enumerate(self.days):
+            for unit, walks in zip(self._units, self.walks, strict=True):
+                for leaves, arrives, source, target, street in self._stretches(walks, place):
+                    yield dict(zip(_COLUMNS, (day, unit, leaves, arrives, source, target, street), strict=True))
+
+    def _stretches(self, walks: Walks, place: int) -> Iterator[tuple[int, int, str, str, str]]:
+        patrol, walker = patrol_of(self.game), walks.walker
+        names, waiting = patrol.map.nodes, None
+        for move, failed in zip(walks.moves[place].tolist(), walks.failed[place].tolist(), strict=True):
+            if move < 0:
+                break
+            source, target, begun = int(walker.sources[move]), int(walker.targets[move]), int(walker.times[move])
+            if failed or source == target:
+                word = "held up" if failed else "waits"
+                if waiting is not None and waiting[4] == word:
+                    waiting = (waiting[0], begun + 1, *waiting[2:])
+                    continue
+                if waiting is not None:
+                    yield waiting
+                waiting = (begun, begun + 1, names[source], names[source], word)
+                continue
+            if waiting is not None:
+                yield waiting
+                waiting = None
+            street = patrol.map.street(int(patrol.moves[walker.moves[move]]))
+            yield begun, begun + int(walker.durations[move]), names[source], names[target], street
+        if waiting is not None:
+            yield waiting
+
+    def check(self, limits: Iterable[Any]) -> list[LimitCheck]:
+        """Compare what limits are about with the days that were drawn.
+
+        Parameters
+        ----------
+        limits : iterable of LinearConstraint
+            On the units' plans; those on attackers are left out, and so are those that are not linear.
+        """
+        treeplex, found = self.strategy.treeplex, []
+        for limit in limits:
+            terms = getattr(limit, "terms", None)
+            if terms is None or limit.player != 1:
+                continue
+            coefficients = np.zeros(treeplex.num_sequences)
+            coefficients[list(terms)] = [float(term) for term in terms.values()]
+            daily = coefficients[0] + np.sum([walks.amounts(coefficients) for walks in self.walks], axis=0)
+            values, counts = np.unique(daily.round(12), return_counts=True)
+            lowest = -best_response_value(treeplex, -coefficients)
+            highest = best_response_value(treeplex, coefficients)
+            ends = mean_interval(values, counts, min(lowest, values.min()), max(highest, values.max()), CONFIDENCE)
+            expected = float(coefficients @ self.strategy.plan)
+            found.append(
+                LimitCheck(
+                    limit.name, limit.sense, float(limit.bound), expected, float(daily.mean()), ends.lower, ends.upper
+                )
+            )
+        return found
+
+    def to_csv(self) -> str:
+        """Return the rows as text parted by commas."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows())
+        return text.getvalue()
+
+    def to_ics(self, first: dt.datetime | None = None, minutes: float = 1.0) -> str:
+        """Return the days as a calendar (iCalendar, RFC 5545): an event a unit and day, with its route as description.
+
+        Parameters
+        ----------
+        first : datetime.datetime, optional
+            When day 1 begins, in local time; at 8:00 on 1 January 2000 if not given.
+        minutes : float
+            How long a step is.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If `minutes` is not positive.
+        """
+        minutes = check_number(minutes, "minutes", InvalidStrategyError, "(0, 1e5]")
+        begins = first or dt.datetime(2000, 1, 1, 8)
+        lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//treeplex//patrol schedule//EN"]
+        for place, day in enumerate(self.days):
+            midnight = begins + dt.timedelta(days=day - 1)
+
+            def at(step: int, day_begins: dt.datetime = midnight) -> dt.datetime:
+                return day_begins + dt.timedelta(minutes=minutes * step)
+
+            for unit, walks in zip(self._units, self.walks, strict=True):
+                route = list(self._stretches(walks, place))
+                if not route:
+                    continue
+                said = [f"{at(one[0]):%H:%M} {_in_words(one)}" for one in route]
+                said.append(f"{at(route[-1][1]):%H:%M} {route[-1][3]}, the end")
+                lines += [
+                    "BEGIN:VEVENT",
+                    f"UID:{self.game.fingerprint[:16]}-{self.seed}-{day}-{self._units.index(unit)}@treeplex",
+                    f"DTSTAMP:{begins:%Y%m%dT%H%M%S}Z",
+                    f"DTSTART:{at(route[0][0]):%Y%m%dT%H%M%S}",
+                    f"DTEND:{at(route[-1][1]):%Y%m%dT%H%M%S}",
+                    f"SUMMARY:{_escaped(f'{unit}, day {day}')}",
+                    f"DESCRIPTION:{_escaped(chr(10).join(said))}",
+                    "END:VEVENT",
+                ]
+        return "".join(f"{_folded(line)}\r\n" for line in [*lines, "END:VCALENDAR"])
+
+    def save(self, path: str | PathLike[str], **how: Any) -> None:
+        """Write the days to a file: ``.csv``, or ``.ics`` with what :meth:`to_ics` takes.
+
+        Raises
+        ------
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".csv", ".ics"):
+            raise GameFileError(
+                f"{one_line(fspath(path))}: a schedule of suffix {shown(suffix)}, expected .csv or .ics"
+            )
+        write_bytes(path, (self.to_csv() if suffix == ".csv" else self.to_ics(**how)).encode())
+
+    def _html_blocks(self) -> Iterator[Content]:
+        rows = [[str(value) for value in row.values()] for row in self.rows()]
+        yield first_rows(_COLUMNS, rows, len(rows), "save writes all", words=(1, 4, 5, 6))
+
+
+def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int, day: int | None = None) -> Schedule:
+    """Draw routes for the units of a patrol at random, so that nobody can foresee them.
+
+    Parameters
+    ----------
+    game : Game
+        A :class:`~treeplex.PatrolGame`.
+    plan : Strategy or Profile
+        Of the units.
+    days : int
+        How many days, from 1 to 1,000,000.
+    seed : int
+        Days follow from it: keep it as secret as they are. Equal seeds give equal days, however many are drawn.
+    day : int, optional
+        Draw this day alone, from 1 to `days`.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol, or has no units.
+    InvalidStrategyError
+        If the plan is of another game, or a number is not whole or out of its range.
+
+    Notes
+    -----
+    At each time and place the unit draws its move with the probability that the plan gives it, units independently; see
+    :func:`~treeplex.models.games.patrol.sampling.sampled_walks`. Where moves may fail, failures are drawn too: a
+    route is then what may happen, and whoever is held up at another place goes on by the plan.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import Nash, PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.schedules import schedule
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
+    >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
+    >>> month = schedule(game, solve(Nash(game)).profile, days=30, seed=7)
+    >>> len(month.days), month.to_csv().splitlines()[0]
+    (30, 'day,unit,leaves,arrives,from,to,street')
+    """
+    patrol = patrol_of(game)
+    if not patrol.units:
+        raise UnsupportedProblemError(f"{game.spec} has no units, and so no schedule")
+    strategy = plan[1] if isinstance(plan, Profile) else check_type(plan, "plan", InvalidStrategyError, Strategy)
+    if strategy.player != 1:
+        raise InvalidStrategyError("plan is a strategy of the attackers, expected one of the units, player 1")
+    check_same_game(strategy, game)
+    days = check_whole(days, "days", InvalidStrategyError, f"[1, {MOST_DAYS}]")
+    seed = check_whole(seed, "seed", InvalidStrategyError)
+    if day is not None:
+        day = check_whole(day, "day", InvalidStrategyError, f"[1, {days}]")
+    numbers: Sequence[int] = range(1, days + 1) if day is None else [day]
+    walks = sampled_walks(patrol.patrolling, strategy.behaviour, numbers, seed)
+    return Schedule(game, strategy, tuple(numbers), seed, walks)
+
+
+def limit_checks(found: Schedule, limits: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return the comparisons of :meth:`Schedule.check` as plain data, for JSON."""
+    return [vars(one) | {"met": one.met, "agrees": one.agrees, "verdict": one.verdict} for one in found.check(limits)]
+
+
+def _in_words(stretch: tuple[int, int, str, str, str]) -> str:
+    _, _, source, target, street = stretch
+    return f"{source}, {street}" if source == target else f"{source} to {target} by {street}"
+
+
+def _escaped(text: str) -> str:
+    """Return text as iCalendar has it."""
+    for mark, written in (("\\", "\\\\"), (";", "\\;"), (",", "\\,"), ("\n", "\\n")):
+        text = text.replace(mark, written)
+    return text
+
+
+def _folded(line: str) -> str:
+    """Return a line of iCalendar in pieces of 75 bytes at most."""
+    pieces, piece = [], b""
+    for letter in line:
+        more = letter.encode()
+        if len(piece) + len(more) > 74:
+            pieces.append(piece)
+            piece = b""
+        piece += more
+    return "\r\n ".join(one.decode() for one in [*pieces, piece])

@@ -1,0 +1,149 @@
+"""A patrol and its plan in words: what is asked, what attackers earn, and which routes are likely."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....seqform.arrays import Floats
+from ....seqform.checks import check_type
+from ....seqform.errors import InvalidStrategyError
+from ....seqform.game import Game
+from ....seqform.strategy import Strategy, check_same_game
+from .map_view import patrol_of
+from .walker import Walker
+
+#: Routes of which less is left are not listed, and so many of each body at most.
+_LEAST, _MOST = 1e-3, 6
+
+
+@dataclass(frozen=True)
+class Route:
+    """A way that somebody takes with some probability.
+
+    Attributes
+    ----------
+    who : str
+        The unit or the type of attacker.
+    probability : float
+        How likely it is taken, of all days on which this type of attacker might come.
+    stops : tuple of (int, str)
+        Time and node of each arrival, the beginning among them; waiting is left out.
+    """
+
+    who: str
+    probability: float
+    stops: tuple[tuple[int, str], ...]
+
+    def __str__(self) -> str:
+        return " → ".join(f"{node} ({time})" for time, node in self.stops)
+
+
+def question_of(game: Game) -> str:
+    """Return what a patrol asks, in a sentence.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.words import question_of
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> question_of(PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})]))
+    'Where should unit 1 be, and when, so that whoever goes from gate to bank gains least?'
+    """
+    patrol = patrol_of(game)
+    entries = dict.fromkeys(str(node) for one in patrol.attackers for node in _several(one.entries))
+    goals = dict.fromkeys(str(node) for one in patrol.attackers for node in one.goals)
+    units = _listed([unit.name for unit in patrol.units], "and") or "sensors"
+    kept = f", while {_listed(list(patrol.limits), 'and')}" if patrol.limits else ""
+    return (
+        f"Where should {units} be, and when, so that whoever goes from {_listed(list(entries), 'or')} to "
+        f"{_listed(list(goals), 'or')} gains least{kept}?"
+    )
+
+
+def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Route]:
+    """Return the routes that bodies most likely take, the likeliest first, units or types of attackers in order.
+
+    Parameters
+    ----------
+    game : Game
+        A :class:`~treeplex.PatrolGame`.
+    strategy : Strategy
+        Of either player.
+    most : int
+        Of each body.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no patrol.
+    InvalidStrategyError
+        If the strategy is of another game.
+
+    Notes
+    -----
+    A flow is a mixture of routes in many ways; here the fullest move is followed from step to step, and the route
+    takes with it as much as goes all along it. Moves that may fail count as if they did not.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import Nash, PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.words import likely_routes
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 3})])
+    >>> for route in likely_routes(game, solve(Nash(game)).profile[0]):
+    ...     print(f"{route.probability:.2f} {route}")
+    1.00 gate (0) → mill (1) → bank (2)
+    """
+    patrol = patrol_of(game)
+    check_same_game(check_type(strategy, "strategy", InvalidStrategyError, Strategy), game)
+    bodies: Sequence[Any] = (patrol.attackers, patrol.units)[strategy.player]
+    walkers = (patrol.attacking, patrol.patrolling)[strategy.player].walkers
+    return [
+        Route(body.name, much, stops)
+        for body, walker in zip(bodies, walkers, strict=True)
+        for much, stops in sorted(_routes(walker, strategy.plan, patrol.map.nodes, most), reverse=True)
+    ]
+
+
+def _routes(
+    walker: Walker, plan: Floats, names: tuple[str, ...], most: int
+) -> Iterator[tuple[float, tuple[tuple[int, str], ...]]]:
+    left = plan[walker.sequences].copy()
+    begun = plan[walker.entry_sequences].copy() if walker.body.chooses else np.ones(len(walker.entry_times))
+    leaving: dict[tuple[int, int], list[int]] = {}
+    for move, at in enumerate(zip(walker.times.tolist(), walker.sources.tolist(), strict=True)):
+        leaving.setdefault(at, []).append(move)
+    for _ in range(most):
+        entry = int(np.argmax(begun))
+        at, much = (int(walker.entry_times[entry]), int(walker.entry_nodes[entry])), float(begun[entry])
+        stops, made = [at], []
+        while at in leaving and much >= _LEAST:
+            move = max(leaving[at], key=lambda one: left[one])
+            much = min(much, float(left[move]))
+            made.append(move)
+            at = int(walker.times[move] + walker.durations[move]), int(walker.targets[move])
+            if walker.moved[move]:
+                stops.append(at)
+        if much < _LEAST:
+            return
+        left[made] -= much
+        begun[entry] -= much
+        yield much, tuple((time, names[node]) for time, node in stops)
+
+
+def _several(given: object) -> list[object]:
+    return [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
+
+
+def _listed(names: list[str], last: str, most: int = 6) -> str:
+    """Return names in a row, the last after a word; of many the first."""
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} {last} {len(names) - most + 1} others"
+    *first, end = names or [""]
+    return f"{', '.join(first)} {last} {end}" if first else end

@@ -1,0 +1,293 @@
+"""Patrols solved, and solved again with one thing changed: what a unit, a street or a limit is worth."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
+from ..models.games.patrol.map_view import patrol_of
+from ..models.problems import ConstrainedNash, Nash
+from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, shown
+from ..seqform.game import Game
+from ..seqform.interchange.page import Content, Displayed, table
+from ..seqform.strategy import Profile, Strategy
+from .methods import find_method
+from .solution import Solution
+from .solve import solve
+
+#: Games of at most so many sequences are solved by linear programs unless another method is asked for.
+EXACT = 20_000
+#: The tolerance of iterative methods, as a part of the largest payoff.
+TOLERANCE = 1e-3
+_FORMS = "unit NODE, without UNIT, close PLACE, or a limit such as risk(unit 1) <= 0.1"
+
+
+def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash:
+    """Return the problem that a patrol's declaration poses: an equilibrium that keeps to its limits."""
+    return ConstrainedNash(game, game.constraints) if game.constraints else Nash(game)
+
+
+def patrol_method(game: PatrolGame) -> str:
+    """Return the method that a patrol is solved by unless another is asked for."""
+    few = sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes) <= EXACT
+    return "highs" if few else "ccfr" if game.constraints else "dcfr"
+
+
+def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
+    """Solve a patrol as it is declared, limits and all.
+
+    Parameters
+    ----------
+    game : PatrolGame
+    method : str or Method, optional
+        By default linear programming for up to 20,000 sequences of both players; for more, regret minimisation, to a
+        thousandth of the largest payoff.
+    **how
+        As :func:`~treeplex.solve` takes it.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.solvers.patrols import solve_patrol
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
+    >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
+    >>> round(solve_patrol(game).value, 6)
+    0.7
+    """
+    patrol_of(game)
+    given = patrol_method(game) if method is None else method
+    chosen = find_method(given) if isinstance(given, str) else given
+    if how.get("tol") is None and chosen.keeps_runs:
+        how["tol"] = TOLERANCE * game.payoff_scale
+    return solve(patrol_problem(game), chosen, **how)
+
+
+def carried(profile: Profile, game: Game) -> Profile:
+    """Return the strategies of another game as far as they go: by labels, uniform where they say nothing.
+
+    Parameters
+    ----------
+    profile : Profile
+    game : Game
+        With as many players; infosets and actions count as the same if their labels are.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, Profile, load_game, solve
+    >>> from treeplex.solvers.patrols import carried
+    >>> small, large = load_game("kuhn"), load_game("kuhn:cards=4")
+    >>> carried(solve(Nash(small)).profile, large)[1]["K_b"]
+    {'p': 0.0, 'b': 1.0}
+    """
+    found = []
+    for strategy, treeplex in zip(profile, game.sequence_form.treeplexes, strict=True):
+        old = strategy.treeplex
+        known = {
+            label: (actions, strategy.behaviour[start : start + len(actions)])
+            for label, actions, start in zip(
+                old.infoset_labels, old.action_labels, old.offsets[:-1].tolist(), strict=True
+            )
+        }
+        behaviour = treeplex.uniform_behaviour().copy()
+        starts = treeplex.offsets[:-1].tolist()
+        for label, actions, start in zip(treeplex.infoset_labels, treeplex.action_labels, starts, strict=True):
+            if label in known:
+                shares = dict(zip(*known[label], strict=True))
+                kept = np.array([float(shares.get(action, 0.0)) for action in actions])
+                if kept.sum() > 0.0:
+                    behaviour[start : start + len(actions)] = kept / kept.sum()
+        found.append(Strategy(game, strategy.player, behaviour))
+    return Profile(found)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A patrol with one thing changed.
+
+    Attributes
+    ----------
+    change : str
+    status : str
+    value : float or None
+        What the attackers earn; ``None`` where limits cannot be met.
+    lower, upper : float or None
+        Proven bounds of it.
+    worth : float or None
+        How much less that is than without the change.
+    """
+
+    change: str
+    status: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    worth: float | None
+
+
+@dataclass(frozen=True)
+class WhatIf(Displayed):
+    """What changes are worth to the units.
+
+    Attributes
+    ----------
+    value : float
+        What the attackers earn without any.
+    rows : tuple of Changed
+    """
+
+    value: float
+    rows: tuple[Changed, ...]
+
+    def __iter__(self) -> Iterator[Changed]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        lines = [("change", "attackers earn", "worth to the units"), ("as it is", f"{self.value:.4f}", "")]
+        for row in self.rows:
+            known = row.value is not None and row.worth is not None
+            lines.append((row.change, *((f"{row.value:.4f}", f"{row.worth:+.4f}") if known else (row.status, ""))))
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            f"{first:{widths[0]}}  {second:>{widths[1]}}  {third:>{widths[2]}}".rstrip()
+            for first, second, third in lines
+        )
+
+    @property
+    def blocks(self) -> tuple[Content, ...]:
+        """A table for a page."""
+        return tuple(self._html_blocks())
+
+    def _html_blocks(self) -> Iterator[Content]:
+        rows = [
+            (row.change, row.value, "" if row.worth is None else f"{row.worth:+.4f}", row.status) for row in self.rows
+        ]
+        yield table(
+            ("change", "the attackers then earn", "worth to the units", "status"), rows, words=(0, 3), fold=None
+        )
+
+
+def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
+    """Solve a patrol again with one thing changed at a time.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of a patrol, as :func:`solve_patrol` finds it.
+    changes : iterable of str
+        ``unit NODE``: one unit more, with its base there; ``without UNIT``, and the limits on it; ``close PLACE``, a
+        node or an edge (``close bank -- mill``), for everybody; a limit, which takes the place of the one with the same
+        left side; ``units``: one unit more at each base, and one less of each.
+    **how
+        As :func:`~treeplex.solve` takes it.
+
+    Returns
+    -------
+    WhatIf
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the solution is of another game.
+    InvalidGameError
+        If a change cannot be read, or does not fit the patrol.
+
+    Notes
+    -----
+    Methods that take a start begin from the strategies of the solution, as far as they go (:func:`carried`).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.solvers.patrols import solve_patrol, what_if
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
+    >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
+    >>> print(what_if(solve_patrol(game), ["unit inn", "close mill -- bank"]))
+    change              attackers earn  worth to the units
+    as it is                    0.7000
+    unit inn                    0.0000             +0.7000
+    close mill -- bank          0.5000             +0.2000
+    """
+    patrol = patrol_of(solution.problem.game)
+    if solution.infeasibility is not None:
+        raise UnsupportedProblemError("the limits of the patrol cannot be met, expected a solution to change")
+    changed = {name: one for change in changes for name, one in changed_patrols(patrol, change).items()}
+    value, rows = float(solution.value), []
+    for name, one in changed.items():
+        game = PatrolGame(one)
+        warm = solution.method.takes_start and solution.method.keeps_runs
+        start = {"start": carried(solution.profile, game)} if warm else {}
+        found = solve_patrol(game, solution.method, **start, **how)
+        known = found.infeasibility is None
+        rows.append(
+            Changed(
+                name,
+                str(found.status),
+                float(found.value) if known else None,
+                found.lower if known else None,
+                found.upper if known else None,
+                value - float(found.value) if known else None,
+            )
+        )
+    return WhatIf(value, tuple(rows))
+
+
+def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
+    """Return the patrols that a change of :func:`what_if` makes, by what it is.
+
+    Raises
+    ------
+    InvalidGameError
+        If it cannot be read, or does not fit the patrol.
+    """
+    word, _, rest = (part.strip() for part in text.strip().partition(" "))
+    if text.strip() == "units":
+        bases = dict.fromkeys(patrol.map.nodes[patrol.unit_base(number)] for number in range(len(patrol.units)))
+        more = [changed_patrols(patrol, f"unit {base}") for base in bases]
+        fewer = [changed_patrols(patrol, f"without {unit.name}") for unit in patrol.units if len(patrol.units) > 1]
+        return {name: one for each in (*more, *fewer) for name, one in each.items()}
+    if any(mark in text for mark in ("<=", ">=", "==")):
+        return {text.strip(): replace(patrol, limits=_with_limit(patrol, text.strip()))}
+    if word == "unit" and rest:
+        patrol.map.node(rest, "what if: the unit's base")
+        return {f"unit {rest}": replace(patrol, units=[*patrol.units, Unit(base=rest, name=_new_name(patrol))])}
+    if word == "without" and rest:
+        names = [unit.name for unit in patrol.units]
+        if rest not in names:
+            raise InvalidGameError(f"what if: without {shown(rest, 60)}, which is no unit{nearest(rest, names)}")
+        left = [unit for unit in patrol.units if unit.name != rest]
+        if not left:
+            raise InvalidGameError(f"what if: without {rest}, no unit is left, expected at least one")
+        about = re.compile(rf"(?<!\w){re.escape(rest)}(?!\w)")
+        limits = [limit for limit in patrol.limits if about.search(limit) is None]
+        return {f"without {rest}": replace(patrol, units=left, limits=limits)}
+    if word == "close" and rest:
+        patrol.map.place(rest, "what if: the closed place")
+        return {f"close {rest}": replace(patrol, closures=[*patrol.closures, Closure(rest)])}
+    raise InvalidGameError(f"what if: {shown(text, 60)}, expected {_FORMS}, or units for one unit more and less")
+
+
+def _new_name(patrol: Patrol) -> str:
+    taken = {unit.name for unit in patrol.units}
+    return next(name for number in range(1, len(taken) + 2) if (name := f"unit {number}") not in taken)
+
+
+def _with_limit(patrol: Patrol, text: str) -> list[str]:
+    """Return the limits with a new one, which takes the place of that with the same left side."""
+
+    def left(limit: str) -> str:
+        for mark in ("<=", ">=", "=="):
+            limit = limit.partition(mark)[0]
+        return "".join(limit.split())
+
+    return [*(limit for limit in patrol.limits if left(limit) != left(text)), text]
