@@ -13,7 +13,7 @@ from .files import read_bytes
 #: The longest file that is read, in bytes.
 _MAX_BYTES = 2**20
 _HEADER = re.compile(r"\s*\[+\s*([^\]#]+?)\s*\]")
-_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w.\- ]+?)\s*=""")
+_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w\-]+(?:[ \t]*\.[ \t]*[\w\-]+)*)\s*=""")
 _PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
-from ....seqform.errors import InvalidGameError, shown
+from ....seqform.errors import InvalidGameError, one_line, shown
 
 Times = tuple[int, int]
 Side = Literal["all", "units", "attackers"]
@@ -23,7 +23,7 @@ class PatrolError(InvalidGameError):
     """
 
     def __init__(self, message: str, key: str) -> None:
-        super().__init__(message)
+        super().__init__(one_line(message, 500))  # names of nodes may be of any length
         self.key = key
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.errors import InvalidGameError, nearest, one_of, shown
+from ....seqform.errors import InvalidGameError, nearest, one_line, one_of, shown
 from ....seqform.functional import Functional, split_call
 from ....seqform.game import Game
 from ....seqform.hints import Named
@@ -80,7 +80,7 @@ class PatrolFunctionals(Named[str, Functional]):
                 else:
                     self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
             except InvalidGameError as error:
-                raise KeyError(f"{text}: {error}") from None
+                raise KeyError(one_line(f"{text}: {error}", 500)) from None
         return self._made[text]
 
 

@@ -95,7 +95,7 @@ class _Roads:
         first, second = (_id(node, where, line) for node in ends)
         for name in (first, second):
             if name not in self.graph:
-                hint = nearest(name, self.graph) if len(self.graph) < 10_000 else ""
+                hint = one_line(nearest(name, self.graph), 80) if len(self.graph) < 10_000 else ""
                 raise GameFileError(f"{where}: there is no node {shown(name, 60)}{hint}", line)
         self.graph.add_edge(first, second, **data)
         if both and first != second:

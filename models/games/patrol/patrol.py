@@ -9,7 +9,7 @@ import numpy as np
 
 from ....seqform.arrays import Floats
 from ....seqform.budget import Budget
-from ....seqform.checks import check_number, check_whole, is_whole
+from ....seqform.checks import check_choice, check_number, check_whole, is_whole
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
@@ -99,6 +99,9 @@ class Patrol:
             with about(name):
                 listed = list_of(given, name, kind, least)
             object.__setattr__(self, name, tuple(listed))
+        object.__setattr__(self, "limits", tuple(texts(self.limits, "limits")))
+        if not isinstance(self.areas, Mapping):
+            raise PatrolError(f"areas is {shown(self.areas, 60)}, expected nodes by name of an area", "areas")
         for name, interval in (("meeting", "(-inf, inf)"), ("step", "(-inf, inf)"), ("failure", "[0, 1]")):
             with about(name):
                 check_number(getattr(self, name), name, InvalidGameError, interval)
@@ -296,7 +299,13 @@ class Patrol:
     def _attacker_body(self, number: int, one: Attacker) -> Body:
         key = f"attackers[{number}]"
         window = self._times(one.window, f"{key}.window", self.steps - 1)
+        with about(f"{key}.may_stay_away"):
+            check_choice(one.may_stay_away, f"{key}.may_stay_away", InvalidGameError, (True, False))
         given: Any = one.entries
+        if isinstance(given, Mapping) and tuple(one.window) != (0, 0):
+            raise PatrolError(
+                f"{key}.window stands beside entries with times, expected one of the two", f"{key}.window"
+            )
         windows = given if isinstance(given, Mapping) else dict.fromkeys(texts(given, f"{key}.entries"), window)
         entries: dict[tuple[int, int], None] = {}
         with about(f"{key}.entries"):

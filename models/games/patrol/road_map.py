@@ -13,7 +13,7 @@ import numpy as np
 
 from ....seqform.arrays import Floats, ReadOnly
 from ....seqform.checks import check_number, is_number, read_float
-from ....seqform.errors import InvalidGameError, nearest, shown
+from ....seqform.errors import InvalidGameError, nearest, one_line, shown
 from ....seqform.interchange.files import naming
 from .map_files import read_map
 from .walker import Mask, Whole
@@ -146,7 +146,9 @@ class RoadMap(ReadOnly):
             if first == second:
                 loops += 1
                 continue
-            time = _time(data, attribute, rate, f"the edge from {called[first]!r} to {called[second]!r}")
+            time = _time(
+                data, attribute, rate, f"the edge from {shown(called[first], 60)} to {shown(called[second], 60)}"
+            )
             for pair in [(first, second)] if graph.is_directed() else [(first, second), (second, first)]:
                 parallel += pair in times
                 if time < times.get(pair, math.inf):
@@ -219,7 +221,7 @@ class RoadMap(ReadOnly):
         """
         number = self._numbers.get(str(name))
         if number is None:
-            hint = nearest(str(name), self._numbers)
+            hint = one_line(nearest(str(name), self._numbers), 80)
             raise InvalidGameError(f"{what} is {shown(name, 60)}, which is no node of the map{hint}")
         return number
 
@@ -282,7 +284,9 @@ def _names(graph: "nx.Graph[Any]", attribute: str) -> tuple[str, ...]:
             own = given
             break
         if attribute:
-            raise InvalidGameError(f"node {own[given.index('')]!r} has no attribute {attribute!r}, expected its name")
+            raise InvalidGameError(
+                f"node {shown(own[given.index('')], 60)} has no attribute {attribute!r}, expected its name"
+            )
     twice = [name for name, count in Counter(own).items() if count > 1]
     if twice:
         raise InvalidGameError(f"two nodes are called {shown(twice[0], 60)}, expected names that differ")
