@@ -2,7 +2,9 @@
 
 import dataclasses
 import inspect
+import shlex
 import sys
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,10 +33,11 @@ from .options import (
 )
 from .progress import filling, solving, waiting
 from .solution import message_of
-from .spots import learned_to
+from .spots import learned_to, spot_of
 from .tables import console, named, price_text, print_columns, print_facts, seconds_text, status_facts, ten_decimals
 
 if TYPE_CHECKING:
+    from ..models.games.holdem import HoldemSpot
     from ..models.observations import LineObservations, Observations
     from ..models.play import BadLines
     from ..seqform.game import Game
@@ -44,9 +47,9 @@ if TYPE_CHECKING:
 KEYS = (
     *("game", "parameters", "log", "seat", "player", "against", "games", "lines", "skipped", "left_out"),
     *("mean_result",),
-    *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "penalty", "status"),
+    *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "p", "penalty", "status"),
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
-    *("least_violation", "conflict", "informative", "iterations", "seconds", "build_seconds"),
+    *("least_violation", "conflict", "informative", "iterations", "seconds", "build_seconds", "frequencies", "locks"),
 )
 #: Hyper-parameters of methods that have an option here; others go into the method's text.
 _HYPERPARAMETERS = ("step",)
@@ -73,8 +76,8 @@ def fit(
         str,
         typer.Argument(
             metavar="LOG",
-            help="A log written by play, or for preflop hand histories (.phh, .phhs, or a folder of them), compressed "
-            "or not; - reads standard input.",
+            help="A log written by play, or for preflop and spots hand histories (.phh, .phhs, or a folder of them), "
+            "compressed or not; - reads standard input.",
         ),
     ],
     game: Annotated[str, typer.Option(metavar="GAME", help=f"The game that was played: {GAME_HELP}")],
@@ -118,6 +121,15 @@ def fit(
         ),
     ] = None,
     method: str = "highs",
+    p: Annotated[
+        Fraction | None,
+        typer.Option(
+            metavar="P",
+            parser=reader(Fraction, "a number from 0 to 1, such as 3/4", minimum=0, maximum=1),
+            help="How far the bounds are trusted: the restricted Nash response to them, which loses at most "
+            "P / (1 - P) of what it gains to anybody. By default altogether.",
+        ),
+    ] = None,
     penalty: Annotated[
         float | None,
         typer.Option(
@@ -154,8 +166,10 @@ def fit(
     check_files({"LOG": log}, out=out, json=json, html=html, profile=True, **files)
     record = Record(
         json, KEYS, game=game, log=log, seat=player, player=name, against=against, confidence=confidence,
-        interval=interval, bonferroni=bonferroni, probe=probe, method=method,
+        interval=interval, bonferroni=bonferroni, probe=probe, method=method, p=None if p is None else float(p),
     )  # fmt: skip
+    if p is not None and penalty is not None:
+        raise CommandLineError("--penalty does not go with --p, whose bounds are hard; leave one of them out")
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
     with record.interruptible(time_limit):
         with deferring_interrupts():
@@ -170,6 +184,9 @@ def fit(
         if method is None:
             method = record["method"] = "highs" if learned_to(loaded.name) is None else "dcfr"
         chosen = choose_method(method, options, _methods(), "fit")
+        spot = spot_of(loaded)
+        if spot is not None:
+            return _fit_lines(record, spot, against, skip_bad, out=out, html=html, p=p)
         check_two_players("fit", loaded)
         own = _probe(probe, loaded, player)
         if loaded.name == "preflop":
@@ -184,7 +201,7 @@ def fit(
             _ = model.constraints
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
             limits["checkpoint"] = checkpoint_of(checkpoint, resume)
-            response = counter_strategy(model, chosen, penalty=penalty, progress=progress, **limits)
+            response = counter_strategy(model, chosen, p=p, penalty=penalty, progress=progress, **limits)
         with waiting("what it is worth", shown=shown):
             worth = response.to_dict() | {"message": message_of(response.solution)}
     if out is not None:
@@ -270,6 +287,52 @@ def _read_hands(
     return _Found(seen, hands.num_lines, hands.bad, dict(seen.left_out))
 
 
+def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad: bool, **others: Any) -> int:
+    """Count what somebody does on the first street of a spot, on boards like its own, and say it as locks."""
+    from ..models.games.holdem.bets import SEATS
+    from ..models.matches import HandHistories
+    from ..models.observations import spot_frequencies
+    from ..models.observations.spots import board_class
+
+    log, theirs = record["log"], SEATS[1 - record["seat"]]
+    if against is None:
+        raise CommandLineError(f"lines of {spot.spec} need --against NAME: whose they are")
+    for name, given in others.items():
+        if given is not None:
+            raise CommandLineError(f"--{name} is for strategies, and {spot.spec} has its lines counted; leave it out")
+    with filling(f"reading {log}", "lines", shown=record.shown) as progress:
+        hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
+        found = spot_frequencies(hands, spot, theirs, against, confidence=record["confidence"])
+    locks = [str(lock) for one in found for lock in one.locks]
+    record.write(
+        lines=hands.num_lines,
+        skipped=[dataclasses.asdict(bad) for bad in hands.bad],
+        frequencies=[dataclasses.asdict(one) for one in found],
+        locks=locks,
+    )
+    if not record.shown:
+        return 0
+    board = board_class(spot.cards)
+    rows = {
+        "game": named(spot.spec),
+        "log": log,
+        "lines": f"of {against}, {theirs}, on boards of the class {board}, with a like pot",
+        "confidence": f"{record['confidence']:g} for all intervals together, clopper-pearson",
+    }
+    print_facts(rows)
+    if not found:
+        console().print(f"\nno hand of {against} comes to this street with such a board and pot", style="dim")
+        return 0
+    columns = [
+        (one.at or "root", one.action, f"{one.count:,}", f"{one.times:,}", f"{one.lower:.3g}", f"{one.upper:.3g}")
+        for one in found
+    ]
+    print_columns(("at", "action", "taken", "of", "from", "to"), columns, "how often each action was taken", names=True)
+    words = ["treeplex", "solve", spot.spec, *(word for lock in locks for word in ("--lock", lock))]
+    console().print(f"\n{shlex.join(words)}", soft_wrap=True, highlight=False, markup=False)
+    return 0
+
+
 def _source(log: str) -> Any:
     return sys.stdin.buffer if log == STANDARD_OUTPUT else log
 
@@ -298,6 +361,8 @@ def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:
         "method": record["method"],
         **status_facts(record["status"], record["message"]),
     }
+    if record["p"] is not None:
+        rows["trusted"] = f"with the probability {record['p']:g}; otherwise the opponent does anything"
     if record["penalty"] is not None:
         rows["penalty"] = f"{record['penalty']:g} for each unit by which a bound is missed"
     if record["least_violation"]:

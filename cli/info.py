@@ -20,6 +20,8 @@ Infosets = list[list[dict[str, Any]]]
 
 #: Up to so many histories public states are counted without being asked for: about a second at most.
 _QUICK = 200_000
+#: Up to so many functionals are listed; of more of them, a few.
+_FEW, _SHOWN = 12, 4
 
 
 def info(
@@ -201,9 +203,13 @@ def _payoffs(record: dict[str, Any]) -> str:
 
 
 def _functionals(record: dict[str, Any]) -> str:
-    return "; ".join(
-        f"{name} (player {one['player']}): {one['description']}" for name, one in record["functionals"].items()
-    )
+    found = record["functionals"]
+    listed = [
+        f"{name} (player {one['player']}): {one['description']}"
+        for name, one in list(found.items())[: len(found) if len(found) <= _FEW else _SHOWN]
+    ]
+    more = f"{len(found)} in all, listed by --json -, such as " if len(found) > len(listed) else ""
+    return more + "; ".join(listed)
 
 
 def _words(record: dict[str, Any]) -> str:

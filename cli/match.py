@@ -9,7 +9,7 @@ import typer
 from ..seqform.parameters import as_typed
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
 from .files import STANDARD_OUTPUT, Record, check_files, writing
-from .options import JsonOption, reader, seconds, whole
+from .options import JsonOption, reader, whole
 from .progress import filling, waiting
 from .tables import print_facts
 
@@ -23,15 +23,31 @@ _KEYS = (
     *("guaranteed_interval", "confidence", "results", "forfeits", "forfeit_log", "variance", "out", "interrupted"),
     *("seconds", "hands_per_second"),
 )
-_jobs = reader(int, "a whole number of at least 1, or -1 for one a core", minimum=-1, maximum=1024)
+_hands = reader(int, "a whole number of at least 1, such as 1000", minimum=1, maximum=2**53, large=True)
+_chips = reader(int, "a whole number of chips, at least 1, such as 20000", minimum=1, maximum=2**53, large=True)
+_seconds = reader(float, "a number of seconds above 0, such as 2", above=0)
+_whole_jobs = reader(int, _JOBS := "a whole number of at least 1, or -1 for one a core", minimum=-1, maximum=1024)
+
+
+def _jobs(text: str) -> int:
+    """Read in how many processes to play."""
+    found: int = _whole_jobs(text)
+    if not found:
+        raise typer.BadParameter(f"{as_typed(text)}, expected {_JOBS}")
+    return found
 
 
 def _blinds(text: str) -> tuple[int, int]:
     """Read the small and the big blind."""
     parts = [part.strip() for part in text.split("/")]
-    if len(parts) != 2 or not all(part.isdecimal() and len(part) < 10 for part in parts):
-        raise typer.BadParameter(f"{as_typed(text)}, expected two whole numbers of chips, such as 50/100")
-    return int(parts[0]), int(parts[1])
+    if len(parts) != 2 or not all(part.isdecimal() and len(part) < 10 and int(part) for part in parts):
+        raise typer.BadParameter(f"{as_typed(text)}, expected two whole numbers of chips, at least 1, such as 50/100")
+    small, big = map(int, parts)
+    if small > big:
+        raise typer.BadParameter(
+            f"{as_typed(text)}, expected the small blind first, not above the big one: {big}/{small}"
+        )
+    return small, big
 
 
 def match(
@@ -44,7 +60,7 @@ def match(
         ),
     ],
     hands: Annotated[
-        int, typer.Option(metavar="N", parser=whole, help="Number of hands; with --duplicate, all rotations counted.")
+        int, typer.Option(metavar="N", parser=_hands, help="Number of hands; with --duplicate, all rotations counted.")
     ],
     duplicate: Annotated[
         bool, typer.Option("--duplicate", help="Play every deal in all rotations of the bots, with the same cards.")
@@ -54,7 +70,7 @@ def match(
         int,
         typer.Option(
             metavar="N",
-            parser=whole,
+            parser=_chips,
             help="Chips of each at the start of every hand; 20,000 by default, 200 big blinds of 100.",
         ),
     ] = 20_000,
@@ -63,7 +79,7 @@ def match(
     ] = "50/100",
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="S", parser=seconds, help="A bot that takes more than S seconds forfeits the hand."),
+        typer.Option(metavar="S", parser=_seconds, help="A bot that takes more than S seconds forfeits the hand."),
     ] = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", parser=_jobs, help="Play in N processes; -1 for one a core. By default in one.")
@@ -83,9 +99,8 @@ def match(
     if not 2 <= len(bots) <= 6:
         count = "one bot is" if len(bots) == 1 else f"{len(bots)} bots are"
         raise CommandLineError(f"{count} given, expected 2 to 6, such as treeplex match call random")
-    for name, value in (("--hands", hands), ("--jobs", jobs), ("--time-limit", time_limit)):
-        if value == 0:
-            raise CommandLineError(f"{name} is 0, expected more than 0")
+    if stack < blinds[1]:
+        raise CommandLineError(f"--stack is {stack}, expected at least the big blind, {blinds[1]} chips")
     check_files({}, out=out, json=json)
     with deferring_interrupts():
         from ..models.matches import PhhWriter, Table
@@ -137,9 +152,9 @@ def _names(bots: list[str]) -> list[str]:
 def _found(found: "MatchResult", bots: list[str]) -> dict[str, Any]:
     """Return the numbers of a match, for the JSON."""
     intervals = [_ends(each) for each in found.estimates]
-    lost = [0] * len(bots)
+    lost, failed = [0] * len(bots), [0] * len(bots)
     for each in found.forfeits:
-        lost[each.bot] += 1
+        (lost if each.folded else failed)[each.bot] += 1
     variance = found.variance
     return {
         "hands": found.hands,
@@ -148,8 +163,14 @@ def _found(found: "MatchResult", bots: list[str]) -> dict[str, Any]:
         "confidence_interval": intervals[0],
         "guaranteed_interval": found.guaranteed_interval,
         "results": [
-            {"bot": bot, "mbb_per_hand": each.mean, "confidence_interval": ends, "forfeits": count}
-            for bot, each, ends, count in zip(bots, found.estimates, intervals, lost, strict=True)
+            {
+                "bot": bot,
+                "mbb_per_hand": each.mean,
+                "confidence_interval": ends,
+                "forfeits": lost[number],
+                "failures": failed[number],
+            }
+            for number, (bot, each, ends) in enumerate(zip(bots, found.estimates, intervals, strict=True))
         ],
         "forfeits": sum(lost),
         "forfeit_log": [vars(each) for each in found.forfeits[:_LISTED]],
@@ -172,9 +193,12 @@ def _print(record: dict[str, Any], found: "MatchResult") -> None:
         interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
         mean = "no hands" if result["mbb_per_hand"] is None else f"{result['mbb_per_hand']:+.1f} mBB a hand"
         forfeits = f", {result['forfeits']:,} forfeited" if result["forfeits"] else ""
-        rows[name] = f"{mean}{interval}{forfeits}"
-    if found.forfeits:
-        rows["first forfeit"] = f"{record['bots'][found.forfeits[0].bot]}: {found.forfeits[0].reason}"
+        failures = f", failed at the end of {result['failures']:,}" if result["failures"] else ""
+        rows[name] = f"{mean}{interval}{forfeits}{failures}"
+    for row, folded in (("first forfeit", True), ("first failure", False)):
+        first = next((each for each in found.forfeits if each.folded == folded), None)
+        if first is not None:
+            rows[row] = f"{record['bots'][first.bot]}: {first.reason}"
     if found.variance is not None:
         rows["standard deviation"] = f"{found.variance.plain**0.5 / 1000:.3g} big blinds a hand"
         saved = [f"{name} {share:.0%}" for name, share in found.variance.saved.items() if share is not None]

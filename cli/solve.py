@@ -67,8 +67,8 @@ def _options() -> list[inspect.Parameter]:
     from ..solvers.methods import METHODS
 
     names = (
-        f"The method: {', '.join(METHODS)}; by default highs, and lp for depth-limited steps. Or NAME:key=value,…, "
-        "such as dcfr:alpha=1.5,beta=0,gamma=2."
+        f"The method: {', '.join(METHODS)}; by default highs, cfr+ with more than two players, and lp for "
+        "depth-limited steps. Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2."
     )
     return [*problem_options(), choice_of("method", None, names), *method_options()]
 
@@ -92,7 +92,7 @@ def solve(
         typer.Option(
             metavar="V",
             help="Value function at the depth limit, for iterative methods: exact (the default: the rest of the game), "
-            "cfr+:iterations=N or another method run at each query, or a file with a learnt one (.npz).",
+            "cfr+:iterations=N or another method run at each query, or a file with a learned one (.npz).",
         ),
     ] = None,
     frontier: Annotated[
@@ -178,6 +178,9 @@ def solve(
             ) and spots.is_learned(problem, words["opponent"])
             small = frontier and loaded is not None and not spots.is_large(loaded)
             method = "dcfr" if learned and not small else usual_method(problem)
+            if problem == "nash" and method != "dcfr":  # which is another one with more than two players
+                loaded = loaded or record.load(game, constrained=True)
+                method = Question(problem).pose(loaded).default_method
             if method == "dcfr":
                 options["precision"] = options.get("precision") or "auto"
         record["method"] = method

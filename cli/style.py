@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .errors import CommandLineError, deferring_interrupts, exit_status
+from .errors import CommandLineError, deferring_interrupts, exit_status, print_note
 from .files import Record, check_files, html_file, write_page, writing
 from .options import (
     OPPONENT_HELP,
@@ -29,6 +29,7 @@ from .options import (
     whole,
 )
 from .progress import waiting
+from .spots import is_large, learned_to
 from .tables import named, price_text, print_columns, print_facts, print_pieces, status_facts, ten_decimals
 
 if TYPE_CHECKING:
@@ -167,6 +168,9 @@ def style(
         loaded = record.load(game)
         with waiting(f"building {loaded.spec}", shown=record.shown):
             check_two_players("style", loaded)
+        if not iterative and learned_to(loaded.name) is not None and is_large(loaded):
+            constrained = shlex.join(["treeplex", "solve", game, "--problem", "constrained", "--constrain", target[0]])
+            print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} goes without")
         others = _reference(reference, loaded, player)
         begun = time.perf_counter()
         found: TradeOff | None = None

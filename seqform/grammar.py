@@ -120,6 +120,9 @@ class Grammar:
                     twice = f"as {one_line(given[known], 40)} and {one_line(value, 40)}; expected it once"
                     raise self.invalid(f"{self.prefix}{name}: {key} is given twice, {twice}")
                 given[known] = value
+            elif key and equals and any(key in (each.name, each.about.alias) for each in parameters):
+                form = f"write {usage(name, parameters)}"
+                raise self.invalid(f"{self.prefix}{name}: {key} has no value at character {start + 1}; {form}")
             else:
                 received = shown(item.strip(), 60)
                 form = f"write {usage(name, parameters)}" if parameters else "it takes no parameters"

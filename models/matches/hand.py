@@ -28,17 +28,20 @@ class IllegalActionError(InvalidStrategyError):
 
 @dataclass(frozen=True)
 class Forfeit:
-    """Why a seat lost its hand by folding.
+    """Why a seat lost its hand by folding, or failed when the hand was over.
 
     Attributes
     ----------
     seat : int
     reason : str
         One line.
+    folded : bool
+        False if the seat failed when it was told the result, which changes nothing.
     """
 
     seat: int
     reason: str
+    folded: bool = True
 
 
 @dataclass(frozen=True)
@@ -193,8 +196,8 @@ def play_hand(
     -----
     The rules are pokerkit's. A bot that raises an exception, takes too long or does what is not legal forfeits: its
     seat folds, so that what it has put in stays in the pot, and the others play on. One that fails when the hand
-    begins folds as soon as it is to act, and does not see the result. One that fails when it sees the result has no
-    more to lose; the reason is kept like the others.
+    begins folds as soon as it is to act, and does not see the result. One that fails when it sees the result keeps it;
+    the reason is logged all the same.
 
     Examples
     --------
@@ -222,8 +225,8 @@ def play_hand(
     forfeits: list[Forfeit] = []
     out = set()
 
-    def ask(seat: int, call: Any, *arguments: Any) -> Any:
-        """Return what a bot answers; ``None`` where it forfeits."""
+    def ask(seat: int, call: Any, *arguments: Any, folds: bool = True) -> Any:
+        """Return what a bot answers; ``None`` where it fails."""
         try:
             with patience(time_limit):
                 return call(*arguments)
@@ -232,7 +235,7 @@ def play_hand(
         except (Exception, SystemExit) as error:  # whatever somebody else's code raises
             reason = one_line(f"{type(error).__name__}: {error}", 400)
         if seat not in out:
-            forfeits.append(Forfeit(seat, reason))
+            forfeits.append(Forfeit(seat, reason, folds))
         out.add(seat)
         return None
 
@@ -270,7 +273,7 @@ def play_hand(
         tuple(map(int, state.payoffs)), all_in,
     )  # fmt: skip
     for seat in begun:
-        ask(seat, bots[seat].end, record.of_seat(seat))
+        ask(seat, bots[seat].end, record.of_seat(seat), folds=False)
     return replace(record, forfeits=tuple(forfeits)) if forfeits else record
 
 

@@ -50,7 +50,7 @@ class Played:
 
 @dataclass(frozen=True)
 class MatchForfeit:
-    """A hand that a bot forfeited.
+    """A hand that a bot forfeited, or at whose end it failed.
 
     Attributes
     ----------
@@ -58,6 +58,8 @@ class MatchForfeit:
         Which hand; see :class:`Played`.
     seat, bot : int
     reason : str
+    folded : bool
+        False if the bot failed when it was told the result, which changes nothing.
     """
 
     deal: int
@@ -65,6 +67,7 @@ class MatchForfeit:
     seat: int
     bot: int
     reason: str
+    folded: bool = True
 
 
 @dataclass(frozen=True)
@@ -300,7 +303,7 @@ def match(
                 each(one)  # first, so that whatever counts was handed on, wherever Ctrl-C comes
             by_bot = [one.bots.index(bot) for bot in range(table.seats)]
             forfeits.extend(
-                MatchForfeit(one.deal, one.rotation, lost.seat, one.bots[lost.seat], lost.reason)
+                MatchForfeit(one.deal, one.rotation, lost.seat, one.bots[lost.seat], lost.reason, lost.folded)
                 for lost in one.record.forfeits
             )
             won.append([one.record.won[seat] for seat in by_bot])

@@ -117,11 +117,12 @@ class PhhWriter:
         self._stack.__exit__(*error)  # type: ignore[arg-type]
 
     def write(self, played: Played) -> None:
-        """Write a hand, with its deal, its rotation and who forfeited it why."""
+        """Write a hand, with its deal, its rotation and who forfeited it, or failed at its end, and why."""
         self._number += 1
         more: dict[str, object] = {"deal": played.deal, "rotation": played.rotation}
-        if played.record.forfeits:
-            more["forfeits"] = [f"p{lost.seat + 1}: {lost.reason}" for lost in played.record.forfeits]
+        for name, folded in (("forfeits", True), ("failures", False)):
+            found = [f"p{one.seat + 1}: {one.reason}" for one in played.record.forfeits if one.folded == folded]
+            more |= {name: found} if found else {}
         players = [self._names[bot] for bot in played.bots]
         self._file.write(phh_text(played.record, self._number, players, **more) + "\n")
 

@@ -1,4 +1,4 @@
-"""A portfolio of strategies: which one pays is learnt while they are played, by EXP3 or UCB1."""
+"""A portfolio of strategies: which one pays is learned while they are played, by EXP3 or UCB1."""
 
 import math
 from abc import ABC, abstractmethod
@@ -46,9 +46,16 @@ class Learner(ABC):
         """Return which strategy to play next."""
 
     def learn(self, arm: int, payoff: float) -> None:
-        """Take in what a strategy was paid, from 0 to 1."""
+        """Take in what a strategy was paid, from 0 to 1.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If there is no such strategy, or the payoff is something else.
+        """
+        arm = check_whole(arm, "arm", InvalidStrategyError, f"[0, {len(self.counts) - 1}]")
+        self.totals[arm] += check_number(payoff, "payoff", InvalidStrategyError, "[0, 1]")
         self.counts[arm] += 1
-        self.totals[arm] += payoff
 
 
 class EXP3(Learner):
@@ -96,8 +103,8 @@ class EXP3(Learner):
 
     def learn(self, arm: int, payoff: float) -> None:
         """Take in what a strategy was paid, from 0 to 1."""
-        self._logarithms[arm] += self._rate * payoff / (self.probabilities[arm] * len(self.counts))
         super().learn(arm, payoff)
+        self._logarithms[arm] += self._rate * payoff / (self.probabilities[arm] * len(self.counts))
 
 
 class UCB1(Learner):
@@ -128,7 +135,18 @@ class UCB1(Learner):
 
     @staticmethod
     def bound(means: Sequence[float], choices: int) -> float:
-        """Return what is lost at most by so many choices, on average, where strategies are paid so on average."""
+        """Return what is lost at most by so many choices, on average, where strategies are paid so on average.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If there are no means from 0 to 1, or no choices.
+        """
+        check_whole(choices, "choices", InvalidStrategyError, "[1, inf)")
+        if not len(means):
+            raise InvalidStrategyError("means is empty, expected the mean of each strategy")
+        for mean in means:
+            check_number(mean, "a mean", InvalidStrategyError, "[0, 1]")
         gaps = max(means) - np.array(means)
         worse = gaps[gaps > 0.0]
         return float(8.0 * math.log(choices) * (1.0 / worse).sum() + (1.0 + math.pi**2 / 3.0) * gaps.sum())

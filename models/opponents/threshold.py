@@ -150,7 +150,10 @@ class Threshold:
         ------
         InvalidStrategyError
         """
-        given = np.array(numbers, dtype=np.float64)
+        try:
+            given = np.array(numbers, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidStrategyError(f"numbers is {shown(numbers, 60)}, expected {NUMBERS} for each round") from None
         if given.ndim != 1 or not len(given) or len(given) % NUMBERS:
             raise InvalidStrategyError(f"{given.size} numbers, expected {NUMBERS} for each round")
         rows = given.reshape(-1, NUMBERS).tolist()
@@ -349,4 +352,4 @@ class ThresholdBot:
         return f"{view.aggressive} {amount}"
 
     def end(self, result: HandResult) -> None:
-        """See how the hand ended: nothing is learnt."""
+        """See how the hand ended: nothing is learned."""

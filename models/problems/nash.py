@@ -60,6 +60,11 @@ class Nash(SaddleProblem):
         """One program for two players, and support for more players otherwise."""
         return self.always_needs if self.game.num_players == 2 else frozenset({Feature.PLAYERS})
 
+    @property
+    def default_method(self) -> str:
+        """Linear programming for two players, and regret minimisation for more."""
+        return super().default_method if self.game.num_players == 2 else "cfr+"
+
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x, min over y of xᵀ A y, from player 0's seat.
 

@@ -1,4 +1,4 @@
-"""Value functions learnt from solved examples: by ridge regression, and by small neural networks."""
+"""Value functions learned from solved examples: by ridge regression, and by small neural networks."""
 
 import math
 import warnings
@@ -29,7 +29,7 @@ from ...seqform.interchange.files import read_archive, refusing_damaged, write_a
 from .cfr_value import CFRValue
 from .value_functions import BorderValues
 
-#: The share of examples that errors are measured on, which nothing is learnt from.
+#: The share of examples that errors are measured on, which nothing is learned from.
 _HELD_OUT = 0.2
 #: The regression has products of both players' ranges as features if there are at most this many.
 _PRODUCTS = 1024
@@ -43,7 +43,7 @@ _Arrays = dict[str, Floats]
 
 
 class LearnedValue(ABC):
-    """A value function learnt from solved examples; subclasses differ in the model that they fit.
+    """A value function learned from solved examples; subclasses differ in the model that they fit.
 
     For each public state a model is fitted to both normalised ranges; the values of other ranges follow, since values
     are bilinear in the sizes of the ranges. Both players' values are shifted alike so that they sum to zero, weighted
@@ -52,7 +52,7 @@ class LearnedValue(ABC):
     Attributes
     ----------
     mean_error, worst_error : float
-        The mean and the largest absolute error of a way's value in examples that nothing was learnt from, both ranges
+        The mean and the largest absolute error of a way's value in examples that nothing was learned from, both ranges
         normalised, payoff units with the probability of chance multiplied in.
     label_error : float
         The mean error of the examples themselves, in the same units: the gap of what solved them, shared by the
@@ -158,7 +158,7 @@ class LearnedValue(ABC):
         Raises
         ------
         SolverError
-            If it has not learnt a public state of the border.
+            If it has not learned a public state of the border.
         """
         if border is not self._border:
             self._border, self._groups = border, self._prepared(border)
@@ -178,14 +178,14 @@ class LearnedValue(ABC):
 
     def _prepared(self, border: LeafStates) -> "list[_Group]":
         if border.game is not self.game and border.game.fingerprint != self.game.fingerprint:
-            raise SolverError(f"value function {self.name} has learnt {self.game.spec}, and not {border.game.spec}")
+            raise SolverError(f"value function {self.name} has learned {self.game.spec}, and not {border.game.spec}")
         groups = _grouped(border)
         for group in groups:
             states = border.states[group.members].tolist()
             for state in states:
                 if state not in self.parameters:
                     raise SolverError(
-                        f"value function {self.name} has not learnt public state {state} of {self.game.spec}: it was "
+                        f"value function {self.name} has not learned public state {state} of {self.game.spec}: it was "
                         "trained for another lookahead, or for the other player"
                     )
             inputs = np.full((len(states), 1, sum(group.sizes)), 0.5)

@@ -23,7 +23,7 @@ class DepthLimitedCFR(BasedMethod):
     base : {"cfr+", "pcfr+", "dcfr", "cfr"}
         How regrets above the limit accumulate.
     value : ValueFunction or callable, optional
-        :class:`~treeplex.solvers.CFRValue` by default, of 500 iterations a query; a learnt one
+        :class:`~treeplex.solvers.CFRValue` by default, of 500 iterations a query; a learned one
         (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border and
         both ranges that returns the values of both players' ways in, see
         :class:`~treeplex.solvers.depth_limited.ValueFunction`.

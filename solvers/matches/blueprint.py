@@ -1,6 +1,7 @@
 """A strategy before the flop that is known in advance, for bets of any size."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Protocol
 
 import numpy as np
@@ -93,8 +94,10 @@ class ModelBlueprint:
     """
 
     def __init__(self, table: Table, streets: int = 2) -> None:
-        self._blind = table.big_blind
-        rules = Preflop(stack=min(max(round(table.stack / table.big_blind), 2), 1000), continuations=0, streets=streets)
+        self._table = table
+        #: What each player has in the model, in big blinds.
+        self.stack = min(max(round(table.stack / table.big_blind), 2), 1000)
+        rules = Preflop(stack=self.stack, continuations=0, streets=streets)
         self._tree, self._played = played_out(rules), blueprint(rules)
         self._menus: dict[tuple[str, ...], dict[str, int]] = {}
 
@@ -104,13 +107,32 @@ class ModelBlueprint:
             self._menus[line] = {}
             for child in self._after(line):
                 after = self._tree.states[child]
-                raises = self._tree.actions[child] not in ("fold", "check", "call")
-                self._menus[line][self._tree.actions[child]] = int(max(after.paid) * self._blind) if raises else 0
+                name = self._tree.actions[child]
+                # The model's stacks are whole big blinds; at the table all-in is all there is.
+                total = min(int(max(after.paid) * self._table.big_blind), self._table.stack)
+                total = self._table.stack if name == "all-in" else total
+                self._menus[line][name] = 0 if name in ("fold", "check", "call") else total
         return self._menus[line]
 
     def behaviour(self, line: tuple[str, ...]) -> Floats:
         """Return the probability of each action of the menu for each class of hands."""
         found: Floats = self._played[self._after(line)]
+        return found
+
+    def lines(self) -> Iterator[tuple[str, ...]]:
+        """Yield the lines after which somebody decides, each after those that it goes on from."""
+        lines: list[tuple[str, ...]] = [()]
+        for line in lines:  # which grows
+            if menu := self.menu(line):
+                yield line
+                lines += [(*line, action) for action in menu]
+
+    def replaced(self, behaviour: Mapping[tuple[str, ...], Floats]) -> "ModelBlueprint":
+        """Return the same with another behaviour after some lines, as :meth:`behaviour` has it."""
+        found = copy(self)
+        found._played = self._played.copy()
+        for line, played in behaviour.items():
+            found._played[self._after(line)] = played
         return found
 
     def _after(self, line: tuple[str, ...]) -> list[int]:

@@ -6,6 +6,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal
@@ -18,7 +19,7 @@ from ...models.matches.programs import Program
 from ...models.matches.simple import CallBot, FoldBot, RaiseBot, RandomBot
 from ...models.matches.table import Bot, HandResult, Table, View
 from ...models.opponents import Threshold, ThresholdBot
-from ...seqform.errors import InvalidStrategyError, one_line, shown
+from ...seqform.errors import InvalidStrategyError, one_line, one_of, shown
 from ...seqform.grammar import Grammar, usage
 from ...seqform.parameters import About, parameters_of
 from ...seqform.registry import Registry, accepting
@@ -169,16 +170,36 @@ class _Resolving(MatchBot):
     time: Annotated[float, About("seconds after which a decision stops iterating", above=0, maximum=86_400)] = 2.0
     streets: Annotated[int, About("rounds of bets that its model has after the flop", minimum=1, maximum=3)] = 2
     learns: Annotated[bool, About("whether it learns how the other one plays")] = True
+    opponent: Annotated[str | None, About("hand histories of who is exploited", shown="nobody's", form="FILE")] = None
+    player: Annotated[str | None, About("that player's name in them", shown="none", form="NAME")] = None
+    p: Annotated[Fraction, About("how far its habits are trusted", minimum=0, maximum=1)] = Fraction(3, 4)
 
     name: ClassVar[str] = "resolving"
 
     def bot(self, table: Table) -> Bot:
         if table.seats != 2:
             raise InvalidStrategyError(f"bot resolving plays at two seats, and there are {table.seats}")
+        # They import the solvers, which texts of other bots do not need.
+        if self.opponent is not None:
+            return self._exploiting(self.opponent, table)
         from .blueprint import ModelBlueprint
-        from .resolving import ResolvingBot  # it imports the solvers, which texts of other bots do not need
+        from .resolving import ResolvingBot
 
         return ResolvingBot(ModelBlueprint(table, self.streets), self.time, learns=self.learns)
+
+    def _exploiting(self, file: str, table: Table) -> Bot:
+        from ...models.matches import HandHistories
+        from .exploiting import ExploitingBot, Habits
+
+        hands = list(HandHistories(file))
+        names = dict.fromkeys(name for hand in hands for name in hand.players)
+        if self.player not in names:
+            given = "player is missing" if self.player is None else f"player = {one_line(self.player, 60)}"
+            raise InvalidStrategyError(
+                f"bot resolving: {given}; expected a name in {file}: {one_of(names or ['none'])}"
+            )
+        habits = Habits.read(hands, self.player, table, p=self.p, streets=self.streets)
+        return ExploitingBot(habits, self.time, learns=self.learns)
 
 
 @dataclass

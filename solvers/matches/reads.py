@@ -13,7 +13,9 @@ from ...seqform.arrays import Floats, frozen
 KINDS, FLOORS = ("equilibrium", "straightforward", "anything"), np.array([0.05, 0.05, 1.0])
 #: How many actions the equilibrium's frequencies count for beside those that were seen.
 _PRIOR = 20.0
-#: How much of what was learnt of the kind of player is forgotten with each hand.
+#: Of what is counted: streets, whether there is something to call, and groups of actions.
+COUNTED = (4, 2, 3)
+#: How much of what was learned of the kind of player is forgotten with each hand.
 _FORGOTTEN = 0.02
 
 
@@ -66,7 +68,7 @@ def strengths_before() -> Floats:
 
 
 class Reads:
-    """What is believed of the other player, of which it may be learnt.
+    """What is believed of the other player, of which it may be learned.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ class Reads:
     def __init__(self, kinds: Floats, learns: bool) -> None:
         self._first, self.kinds, self.learns = kinds, kinds, learns
         #: By street and whether there was something to call: folds, checks and calls, bets and raises.
-        self._counts = np.zeros((4, 2, 3))
+        self.counts = np.zeros(COUNTED)
 
     def likely(
         self, street: int, facing: bool, group: int, often: Floats, strengths: Floats, weights: Floats
@@ -98,7 +100,7 @@ class Reads:
         strengths, weights : ndarray of float64, shape (1326,)
             Of the player's hands.
         """
-        counts = self._counts[street, int(facing)]
+        counts = self.counts[street, int(facing)]
         mixed = (counts + _PRIOR * often) / (counts.sum() + _PRIOR)
         found: Floats = by_strength(strengths, weights, mixed)[group]
         return found
@@ -106,7 +108,11 @@ class Reads:
     def note(self, street: int, facing: bool, group: int) -> None:
         """Learn from an action."""
         if self.learns:
-            self._counts[street, int(facing), group] += 1.0
+            self.counts[street, int(facing), group] += 1.0
+
+    def remember(self, counts: Floats) -> None:
+        """Count what was seen before, shape (4, 2, 3)."""
+        self.counts = self.counts + counts
 
     def judge(self, evidence: Floats) -> None:
         """Learn from a hand: how likely its course was for each kind of player, times how likely the kind was."""

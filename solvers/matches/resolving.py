@@ -16,7 +16,7 @@ from ...seqform.checks import check_number
 from ...seqform.errors import InvalidGameError, shown
 from .blueprint import Blueprint, Followed
 from .reads import FLOORS, KINDS, Reads, group_of, strengths_before
-from .streets import SolvedStreet, street_spot, warm_up
+from .streets import SolvedStreet, StreetSpot, street_spot, warm_up
 
 #: How much of a uniform strategy is mixed into the bot's own: what it did may not be in a tree solved since.
 _OWN_FLOORS = np.array([0.01])
@@ -66,7 +66,7 @@ class ResolvingBot:
         How likely the other player is one who plays the equilibrium, one who takes actions as often but puts in the
         more, the stronger the hand, and one who does anything with anything, so that no hand is ruled out.
     learns : bool
-        Whether the other player's frequencies and kind are learnt from hand to hand. Then it matters in which order
+        Whether the other player's frequencies and kind are learned from hand to hand. Then it matters in which order
         hands are played, and by how many processes; otherwise what is played depends on the hand alone.
     pure : float
         Actions less likely than this are not taken: what few iterations leave of them is noise.
@@ -233,9 +233,14 @@ class ResolvingBot:
         spot = street_spot(
             board, ranges, 2 * stage.paid, stage.stack, stage.decision, plan.betting, amount, plan.rounds
         )
-        self._solved, self._street, self._node = SolvedStreet(spot, plan.iterations, until), stage.street, 0
+        self._solved = self._solve(spot, plan.iterations, until, 1 - view.seat)
+        self._street, self._node = stage.street, 0
         self._comes = [1.0, 1.0]
         return self._solved
+
+    def _solve(self, spot: StreetSpot, iterations: int, until: float, other: int) -> SolvedStreet:
+        """Return what both players do in a street; the other one is known by its seat alone."""
+        return SolvedStreet(spot, iterations, until)
 
     def _trimmed(self, seat: int, hand: int) -> Floats:
         """Return a range without its least likely hands; one hand, the bot's own, is not left out."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
+from typing import Any
 
 import numpy as np
 
@@ -125,6 +126,8 @@ class SolvedStreet:
         Of ``dcfr``.
     until : float
         When to stop at the latest, on the clock of :func:`time.perf_counter`.
+    terms : optional
+        What players are kept to, as :class:`~treeplex.solvers.public.kernel.PublicKernel` takes it.
 
     Examples
     --------
@@ -136,9 +139,9 @@ class SolvedStreet:
     (('check', 'all-in'), ('fold', 'call'))
     """
 
-    def __init__(self, spot: StreetSpot, iterations: int, until: float = np.inf) -> None:
+    def __init__(self, spot: StreetSpot, iterations: int, until: float = np.inf, terms: Any = None) -> None:
         self.spot, self.form = spot, spot.public_form
-        self._kernel = PublicKernel(self.form, np.float32, threads=1)
+        self._kernel = PublicKernel(self.form, np.float32, threads=1, terms=terms)
         self._state = self._kernel.initial_state()
         done = 0
         while done < iterations and (not done or time.perf_counter() < until):

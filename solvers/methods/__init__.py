@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ...models.problems import Problem
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
+from ...seqform.game import Game
 from ...seqform.grammar import Grammar
 from ...seqform.parameters import Parameter, parameters_of
 from ...seqform.registry import Registry, check_class
@@ -240,11 +241,22 @@ def check_served(method: Method, problem: Problem) -> None:
     ------
     UnsupportedProblemError
     """
-    served = method.serves | (method.serves_in_public_form if problem.game.public_form is not None else frozenset())
+    served = _served(type(method), problem.game)
     if not problem.needs <= served:
-        able = methods_for(problem.needs)
+        # What samples histories needs a game that has some.
+        kinds = {name: class_of(maker) for name, maker in METHODS.items()}
+        able = [
+            name
+            for name, kind in kinds.items()
+            if problem.needs <= _served(kind, problem.game)
+            and (problem.game.rules is not None or not issubclass(kind, MCCFR))
+        ]
         # Where it solves other problems of the kind, say what is too much about this one.
         usual = problem.always_needs <= served
         reason = f" with {' and '.join(sorted(problem.needs - served))}" if usual else ""
         advice = f"use {', '.join(able)}" if able else "no method can"
         raise UnsupportedProblemError(f"method {method.name} cannot solve {problem.name}{reason}: {advice}")
+
+
+def _served(kind: type[Method], game: Game) -> frozenset[str]:
+    return kind.serves | (kind.serves_in_public_form if game.public_form is not None else frozenset())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...models.observations import OpponentModel
-from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
-from ...seqform.errors import InvalidStrategyError, PlayLogError, shown
+from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash, RestrictedNash
+from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
 from ...seqform.hints import explained
 from ...seqform.strategy import Profile, Strategy
@@ -79,11 +80,14 @@ class CounterStrategy:
         Of :class:`~treeplex.ConstrainedNash` with the opponent constrained, and its certificate.
     penalty : float or None
         β, in payoff units per unit of violation; ``None`` where the bounds are met.
+    p : float or None
+        How far the bounds are trusted, if they are not altogether: then it is a restricted Nash response.
     """
 
     model: OpponentModel
     solution: Solution
     penalty: float | None
+    p: float | None = None
 
     @property
     def player(self) -> int:
@@ -113,6 +117,9 @@ class CounterStrategy:
         proves u(x, y) ≥ c − β v(y) for every y with the violations v(y), so that this is c − β V*, less what
         round-off may be, or what the response earns against everybody, if that is more.
         """
+        if self.p is not None:
+            value, gain = self.solution.game_value, self.solution.gain
+            return None if value is None or gain is None else value + gain
         lower, upper = self.solution.lower, self.solution.upper
         if lower is None or upper is None:
             return None
@@ -204,6 +211,8 @@ class CounterStrategy:
         Each observation is worth its part of the last sum.
         """
         model, multipliers = self.model, self.solution.multipliers
+        if self.p:
+            multipliers = {name: one / self.p for name, one in multipliers.items()}
         equilibrium = self._equilibrium.profile[model.opponent].plan
         price, worth = np.zeros(len(model.events)), np.zeros(len(model.events))
         for constraint in model.constraints:
@@ -234,6 +243,7 @@ class CounterStrategy:
             "events": len(self.model.events),
             "constraints": len(self.model.constraints),
             "penalty": self.penalty,
+            "p": self.p,
             "status": str(solution.status),
             "message": solution.message,
             "guaranteed": self.guaranteed,
@@ -291,6 +301,7 @@ def counter_strategy(
     model: OpponentModel,
     method: str | Method = "highs",
     *,
+    p: float | Fraction | None = None,
     penalty: float | None = None,
     tol: float | None = None,
     max_iterations: int | None = None,
@@ -306,6 +317,9 @@ def counter_strategy(
         What the observer, whose strategy is sought, has seen.
     method : str or Method
         One that serves :class:`~treeplex.ConstrainedNash`: ``highs``, ``cvxpy``, ``rational`` or ``ccfr``.
+    p : float, optional
+        From 0 to 1: how far the bounds are trusted. Then it is the :class:`~treeplex.RestrictedNash` response to them,
+        which loses at most p / (1 − p) of what it gains to anybody, and its bounds have no penalty.
     penalty : float, optional
         β: bounds may be missed, and the opponent pays β for each unit. By default they are met, where some opponent
         meets them all; where none does, β is 100 times the game's largest payoff.
@@ -322,6 +336,8 @@ def counter_strategy(
         If it is no opponent model.
     UnknownMethodError, UnsupportedProblemError
         If there is no such method, or it does not serve the problem.
+    InvalidConstraintError
+        If p is given with a penalty, or where no opponent fits what was observed.
 
     Notes
     -----
@@ -350,10 +366,17 @@ def counter_strategy(
     }  # fmt: skip
     met = ConstrainedNash(model.game, model.constraints)
     if checkpoint is not None and not isinstance(checkpoint, Keeper):
-        asked = asked_of(met, chosen_method(method, met), penalty=penalty)
+        asked = asked_of(met, chosen_method(method, met), penalty=penalty, **({} if p is None else {"p": str(p)}))
         with Checkpoint.of(checkpoint).kept(asked) as keeper:
-            return counter_strategy(model, method, penalty=penalty, checkpoint=keeper, **limits)  # type: ignore[arg-type]
+            return counter_strategy(model, method, p=p, penalty=penalty, checkpoint=keeper, **limits)  # type: ignore[arg-type]
     limits["checkpoint"] = checkpoint
+    if p is not None:
+        if penalty is not None:
+            raise InvalidConstraintError(f"penalty is {shown(penalty)}, expected none with p: bounds are hard then")
+        restricted = solve(RestrictedNash(model.game, model.constraints, p=p), method, **limits)
+        if restricted.infeasibility is not None:
+            raise InvalidConstraintError(f"{restricted.message}; expected bounds that some opponent meets, or no p")
+        return CounterStrategy(model, restricted, None, float(p))
     excluded = None
     if penalty is None:
         excluded = find_infeasibility(met, conflict=False)

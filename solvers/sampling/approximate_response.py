@@ -1,4 +1,4 @@
-"""An approximate best response: tree search over infosets with a learnt value and policy, against fixed others."""
+"""An approximate best response: tree search over infosets with a learned value and policy, against fixed others."""
 
 import zlib
 from array import array
@@ -41,7 +41,7 @@ class SearchSettings:
     exploration : float
         c of PUCT, values scaled to 0 to 1.
     noise : float
-        How much of the uniform policy is mixed into the learnt one where a search begins, in games to learn from.
+        How much of the uniform policy is mixed into the learned one where a search begins, in games to learn from.
     outcomes : float
         What the value learns from: so much of what the game paid, and for the rest what the search found.
     rate, policy_rate : float
@@ -50,7 +50,7 @@ class SearchSettings:
     particles : int
         The most histories that an infoset is known by: more are replaced by a sample.
     buckets : int
-        Weights of each of the learnt functions, a power of two.
+        Weights of each of the learned functions, a power of two.
     """
 
     name: ClassVar[str] = "abr"
@@ -63,7 +63,7 @@ class SearchSettings:
     rate: Annotated[float, About("least step of a value", above=0, maximum=1)] = 0.01
     policy_rate: Annotated[float, About("step of the policy's logits", minimum=0)] = 1.0
     particles: Annotated[int, About("histories of an infoset, at most", minimum=1, maximum=2**24)] = 4096
-    buckets: Annotated[int, About("weights of a learnt function", minimum=2, maximum=2**28)] = 2**20
+    buckets: Annotated[int, About("weights of a learned function", minimum=2, maximum=2**28)] = 2**20
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
@@ -72,9 +72,9 @@ class SearchSettings:
 
 
 class ApproximateBestResponse:
-    """A best response that is learnt by playing, for games that nobody enumerates.
+    """A best response that is learned by playing, for games that nobody enumerates.
 
-    The response is a tree search at each infoset where it has to decide, on a value and a policy that were learnt from
+    The response is a tree search at each infoset where it has to decide, on a value and a policy that were learned from
     such searches. What it is paid in fresh games has a confidence interval, whose lower end bounds what a best response
     gains from below: an opponent is at least that exploitable. How little it is proves nothing.
 
@@ -102,7 +102,7 @@ class ApproximateBestResponse:
     -----
     F. Timbers, N. Bard, E. Lockhart, M. Lanctot, M. Schmid, N. Burch, J. Schrittwieser, T. Hubert and M. Bowling,
     "Approximate exploitability: learning a best response", IJCAI 2022 (arXiv:2004.09677). Where this departs from it is
-    said in :doc:`/theory/approximate-responses`: above all both learnt functions are linear in parts of an infoset's
+    said in :doc:`/theory/approximate-responses`: above all both learned functions are linear in parts of an infoset's
     label, one of which is the label as a whole; in games whose infosets all come up again they are tables.
 
     Examples
@@ -151,7 +151,7 @@ class ApproximateBestResponse:
 
     @property
     def games(self) -> int:
-        """Games that it has learnt from."""
+        """Games that it has learned from."""
         return int(self._control[kernel.GAMES])
 
     @property
@@ -230,7 +230,7 @@ class ApproximateBestResponse:
 
     @property
     def decided(self) -> StreamedStrategy:
-        """What it plays where it has decided since it last learnt."""
+        """What it plays where it has decided since it last learned."""
         return self._strategy(self._decided)
 
     def _strategy(self, infosets: Iterable[int]) -> StreamedStrategy:
@@ -295,7 +295,7 @@ class ApproximateBestResponse:
         return mean_interval(payoffs, counts, lowest, highest, confidence)
 
     def _decide(self, infoset: int) -> int:
-        """Return the place of the action that the response plays: a function of the infoset and of what was learnt."""
+        """Return the place of the action that the response plays: a function of the infoset and of what was learned."""
         if infoset not in self._decided:
             settings, label = self.settings, repr(self._tree.label(infoset))
             control = np.zeros(8, dtype=np.int64)
@@ -378,7 +378,7 @@ class _Learning(Stepper):
         return float("nan")
 
     def saved(self) -> Saved:
-        """Return what was learnt, where it is not 0."""
+        """Return what was learned, where it is not 0."""
         control, clock = self.response._control, self.response._clock
         return {
             "games": int(control[kernel.GAMES]),
@@ -392,7 +392,7 @@ class _Learning(Stepper):
         """Go on from there."""
         response = self.response
         if self.iterations:
-            raise CheckpointError("this response has learnt already: a new one goes on from a checkpoint")
+            raise CheckpointError("this response has learned already: a new one goes on from a checkpoint")
         for name, each in response._learner._asdict().items():
             each[saved[f"{name}_at"]] = saved[name]
         response._control[[kernel.GAMES, kernel.TOTAL]] = int(saved["games"]), int(saved["simulations"])

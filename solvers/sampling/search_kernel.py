@@ -55,7 +55,7 @@ class SearchArrays(NamedTuple):
 
 
 class LearnerArrays(NamedTuple):
-    """The two linear functions of features, and how often each feature was learnt from."""
+    """The two linear functions of features, and how often each feature was learned from."""
 
     values: Any
     logits: Any
@@ -94,7 +94,7 @@ def _drawn(sums: Any, first: Any, count: Any, clock: Any) -> Any:
 
 @compiled
 def _enter(tree: Any, search: Any, learner: Any, infoset: Any, stamp: Any) -> Any:
-    """Add an infoset to the search tree with the learnt policy, and return the learnt value."""
+    """Add an infoset to the search tree with the learned policy, and return the learned value."""
     start, stop = tree.infosets[infoset, START], tree.infosets[infoset, STOP]
     first, last = tree.infosets[infoset, FEATURES], tree.infosets[infoset, LAST]
     search.stamps[infoset] = stamp
@@ -225,7 +225,7 @@ def _search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numb
         first, end = tree.infosets[infoset, HISTORIES], tree.infosets[infoset, END]
         if search.stamps[infoset] != control[STAMP] or first == end:
             value = _enter(tree, search, learner, infoset, control[STAMP])
-        if first == end:  # nothing to search from: what was learnt decides
+        if first == end:  # nothing to search from: what was learned decides
             for place in range(tree.infosets[infoset, START], tree.infosets[infoset, STOP]):
                 search.visits[place] = search.priors[place]
                 search.totals[place] = search.priors[place] * value

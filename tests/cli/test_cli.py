@@ -190,6 +190,19 @@ def test_info_of_three_players(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not known" in capsys.readouterr().out
 
 
+def test_info_shows_a_few_of_many_functionals(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "preflop:stack=10,continuations=1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 25
+    [first] = [line for line in lines if line.startswith("functionals")]
+    assert "in all, listed by --json -, such as fold (player 0): how often sb" in first
+    functionals = json_of(capsys, "info", "preflop:stack=10,continuations=1")["functionals"]
+    assert f"functionals     {len(functionals)} in all" in first
+    # The big blind raises after a call, and what it chooses at the flop is no bet.
+    assert "call, raise" in functionals
+    assert not [name for name in functionals if name.endswith(", bet")]
+
+
 def test_info_names_infosets_as_constraints_do(capsys: pytest.CaptureFixture[str]) -> None:
     record = json_of(capsys, "info", "kuhn", "--infosets")
     first, second = record["infoset_list"]
@@ -239,8 +252,9 @@ def test_solve_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_values_of_three_players_are_a_list(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("solve", "kuhn:players=3", "--method", "cfr+", "--tol", "1e-3")
+    arguments = ("solve", "kuhn:players=3", "--tol", "1e-3")
     record = json_of(capsys, *arguments)
+    assert record["method"] == "cfr+"
     assert len(record["value"]) == 3
     assert record["lower"] is None
     assert main(list(arguments)) == 0
@@ -376,8 +390,12 @@ BAD_INPUT = {
     "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: the name has no suffix; expected one of .efg"),
     "missing start": (["solve", "kuhn", "--method", "cfr", "--start", "missing.npz"], "no such file"),
     "three players exactly": (
-        ["solve", "kuhn:players=3"],
+        ["solve", "kuhn:players=3", "--method", "highs"],
         "method highs cannot solve nash with more than two players: use cfr",
+    ),
+    "three players without histories": (
+        ["solve", "three_handed", "--method", "highs"],
+        "use cfr, cfr+, dcfr, pcfr+, cfvfp, pref-cfr\n",
     ),
     "unknown suite": (["validate", "--suite", "fll"], "did you mean full?"),
     "one file twice": (["solve", "kuhn", "--out", "same", "--json", "same"], "name the same file"),

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from treeplex import Profile, load_game, read_play_log
 from treeplex.cli import main
+from treeplex.models.games.holdem import HoldemSpot
 from treeplex.seqform import best_response_values
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
@@ -293,6 +295,43 @@ def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys
     shown = capsys.readouterr().out
     assert "1 malformed, first in line" in shown
     assert "100 games, seen from seat 0" in shown
+
+
+def test_bounds_may_be_trusted_in_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = (histories(tmp_path), *PREFLOP, "--player", "us", "--bonferroni", "--tol", "1e-3")
+    whole, part = json_of(capsys, *asked), json_of(capsys, *asked, "--p", "1/2")
+    assert (whole["p"], part["p"]) == (None, 0.5)
+    gain, most = (one["guaranteed"] - one["game_value"] for one in (part, whole))
+    assert 0.0 < gain <= most + 2e-3
+    assert part["exploitability"] <= gain + 4e-3  # p / (1 - p) of it, and the gap / (1 - p)
+    assert "--penalty does not go with --p" in refused(capsys, *asked, "--p", "1/2", "--penalty", "3")
+    assert "'--p': 2, expected a number from 0 to 1" in refused(capsys, *asked, "--p", "2")
+
+
+def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "spot.toml"
+    spot = HoldemSpot("KhQd4c", ["22+, A2+", "22+, K2+"], pot=2, stack=19, bets="50%, 100%")
+    spot.to_toml(path)
+    hand = HAND.replace("[4, 4]", "[40, 40]")
+    start = ["d dh p1 ????", "d dh p2 2c2d", "p2 cc", "p1 cc", "d db As9h3c"]
+    ends = [["p1 cc", "p2 cbr 4", "p1 f"]] * 90 + [["p1 cc", "p2 cbr 4", "p1 cbr 20", "p2 f"]] * 10
+    texts = [hand.format(number=number, actions=[*start, *end]) for number, end in enumerate(ends, 1)]
+    log = tmp_path / "hands.phhs"
+    log.write_text("\n".join(texts))
+    asked = (str(log), "--game", str(path), "--seat", "1", "--against", "them")
+    record = json_of(capsys, *asked)
+    found = {(one["at"], one["action"]): (one["count"], one["times"]) for one in record["frequencies"]}
+    assert found["", "check"] == (100, 100)
+    assert found["check, bet 2", "fold"] == (90, 100)
+    assert any(lock.startswith('oop at "check, bet 2": fold >= ') for lock in record["locks"])
+    assert replace(spot, bets=None, locks=tuple(record["locks"])).locks
+    capsys.readouterr()
+    assert main(["fit", *asked]) == 0
+    shown = capsys.readouterr().out
+    assert "of them, oop, on boards of the class unpaired, 1 of a suit" in shown
+    assert f"treeplex solve {path} --lock" in shown
+    assert "need --against NAME" in refused(capsys, *asked[:-2])
+    assert "--out is for strategies" in refused(capsys, *asked, "--out", "x.npz")
 
 
 @pytest.mark.parametrize(

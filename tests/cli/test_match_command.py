@@ -61,6 +61,22 @@ def test_forfeits_are_counted_and_listed(capsys, tmp_path):
     assert "4 forfeited" in capsys.readouterr().out
 
 
+def test_failures_at_the_end_are_no_forfeits(capsys, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "class Bad:\n    def act(self, view, rng):\n        return 'call' if view.price else 'check'\n"
+        "    def end(self, result):\n        raise ValueError('no paper')\n"
+    )
+    bots = ("call", "python:module=mine.py,object=Bad")
+    record = json_of(capsys, *bots, "--hands", "4")
+    assert record["forfeits"] == 0
+    assert [(each["forfeits"], each["failures"]) for each in record["results"]] == [(0, 0), (0, 4)]
+    assert not record["forfeit_log"][0]["folded"]
+    assert main(["match", *bots, "--hands", "4"]) == 0
+    shown = capsys.readouterr().out
+    assert "failed at the end of 4" in shown
+    assert "ValueError: no paper" in shown
+
+
 def test_hands_are_written_for_others_to_read(capsys, tmp_path):
     record = json_of(capsys, "random", "random", "--hands", "6", "--out", "hands.phhs")
     assert record["out"] == "hands.phhs"
@@ -74,16 +90,23 @@ MISTAKES = {
     "seven bots": (["call"] * 7 + ["--hands", "4"], "7 bots are given, expected 2 to 6"),
     "an unknown bot": (["call", "cal", "--hands", "4"], "unknown bot 'cal' (did you mean call?)"),
     "no hands": (["call", "call"], "number of hands"),
-    "zero hands": (["call", "call", "--hands", "0"], "--hands is 0, expected more than 0"),
+    "zero hands": (["call", "call", "--hands", "0"], "0, expected a whole number"),
+    "hands below zero": (["call", "call", "--hands", "-3"], "'--hands': -3, expected a whole"),
     "games": (["call", "call", "--games", "10"], "did you mean --hands?"),
     "blinds": (
         ["call", "call", "--hands", "4", "--blinds", "100"],
-        "expected two whole numbers of chips, such as 50/100",
+        "expected two whole numbers of chips, at least 1, such as 50/100",
     ),
-    "blinds turned round": (["call", "call", "--hands", "4", "--blinds", "100/50"], "big_blind is 50"),
-    "a short stack": (["call", "call", "--hands", "4", "--stack", "99"], "stack is 99"),
-    "no time": (["call", "call", "--hands", "4", "--time-limit", "0"], "--time-limit is 0"),
-    "jobs": (["call", "call", "--hands", "4", "--jobs", "two"], "such as" if False else "two, expected a whole number"),
+    "blinds turned round": (
+        ["call", "call", "--hands", "4", "--blinds", "100/50"],
+        "'--blinds': 100/50, expected the small",
+    ),
+    "no blinds": (["call", "call", "--hands", "4", "--blinds", "0/100"], "0/100, expected two whole numbers"),
+    "a short stack": (["call", "call", "--hands", "4", "--stack", "99"], "--stack is 99, expected at least"),
+    "no time": (["call", "call", "--hands", "4", "--time-limit", "0"], "'--time-limit': 0, expected a number"),
+    "no jobs": (["call", "call", "--hands", "4", "--jobs", "0"], "'--jobs': 0, expected a whole number of at least 1"),
+    "no command": (["call", "json:command=", "--hands", "4"], "bot json: command has no value"),
+    "jobs": (["call", "call", "--hands", "4", "--jobs", "two"], "two, expected a whole number"),
     "standard output": (["call", "call", "--hands", "4", "--out", "-"], "hand histories go to a file"),
     "no folder": (["call", "call", "--hands", "4", "--out", "no/such/folder.phhs"], "--out: cannot write"),
     "no module": (["call", "python:module=nope,object=Bot", "--hands", "4"], "ModuleNotFoundError"),

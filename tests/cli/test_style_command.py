@@ -32,6 +32,19 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0
     return shown.out
 
 
+def test_large_linear_programs_are_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["style", "preflop:stack=2,continuations=1", "--target", "all-in>=0.1"]
+    assert main([*arguments, "--max-loss", "0.05"]) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("treeplex.cli.style.is_large", lambda game: True)
+    assert main([*arguments, "--max-loss", "0.05"]) == 0
+    said = capsys.readouterr().err
+    assert "note: linear programs of preflop:stack=2,continuations=1 may take many minutes; treeplex solve" in said
+    assert "--problem constrained --constrain 'all-in>=0.1' goes without" in said
+
+
 def test_a_style_that_can_be_had(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "bold.npz")
     record = json_of(capsys, "leduc", "--target", "raise@first>=0.6", "--max-loss", "0.05", "--out", out)

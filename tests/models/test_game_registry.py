@@ -152,7 +152,7 @@ def test_a_game_knows_the_shortest_text_that_loads_it(spec, shortest):
         ("matching_pennies:bias=2", UnknownGameError, "matching_pennies: unknown parameter 'bias'; it takes none"),
         ("leduc:", InvalidGameError, "leduc: expected key=value at character 7, got ''"),
         ("leduc:ranks", InvalidGameError, "leduc: expected key=value at character 7, got 'ranks'"),
-        ("leduc:ranks=", InvalidGameError, "leduc: expected key=value at character 7, got 'ranks='"),
+        ("leduc:ranks=", InvalidGameError, "leduc: ranks has no value at character 7; write leduc"),
         ("leduc:=3", InvalidGameError, "leduc: expected key=value at character 7, got '=3'"),
         ("leduc:ranks=3,", InvalidGameError, "leduc: expected key=value at character 15, got ''"),
         ("leduc:ranks=(3", InvalidGameError, "leduc: the parenthesis at character 13 is not closed in 'ranks=(3'"),

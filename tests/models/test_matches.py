@@ -165,7 +165,19 @@ def test_a_bot_that_cannot_begin_folds_when_it_is_to_act():
 def test_a_bot_that_fails_at_the_end_keeps_its_result():
     record = play_hand(Table(), read_cards(ACES_OVER_KINGS), [FailsToEnd(), CallBot()], [RNG(0), RNG(0)])
     assert record.won == (100, -100)
-    assert len(record.forfeits) == 1
+    assert [(each.seat, each.folded) for each in record.forfeits] == [(0, False)]
+
+
+def test_a_bot_that_fails_at_the_end_of_every_hand_plays_all_of_them(tmp_path):
+    path = tmp_path / "hands.phhs"
+    with PhhWriter(path, ["bad", "call"]) as writer:
+        found = match([FailsToEnd(), CallBot()], hands=6, duplicate=True, seed=1, each=writer.write)
+    whole = match([CallBot(), CallBot()], hands=6, duplicate=True, seed=1)
+    assert np.array_equal(found.won, whole.won)
+    assert [each.folded for each in found.forfeits] == [False] * 6
+    text = path.read_text()
+    assert text.count("_failures") == 6
+    assert "_forfeits" not in text
 
 
 @pytest.mark.skipif(not hasattr(__import__("signal"), "setitimer"), reason="needs a timer that signals")

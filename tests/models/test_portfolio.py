@@ -58,6 +58,21 @@ def test_tables_that_do_not_fit_are_refused() -> None:
             run_portfolio(UCB1(3), wrong, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("learner", [EXP3(2, 10), UCB1(2)])
+def test_learners_are_told_of_strategies_that_there_are(learner: Learner) -> None:
+    for arm, payoff, words in ((0, 50, "payoff is 50"), (0, float("nan"), "payoff is nan"), (2, 0.5, "arm is 2")):
+        with pytest.raises(InvalidStrategyError, match=words):
+            learner.learn(arm, payoff)
+    assert learner.counts.sum() == 0
+    assert learner.choose(np.random.default_rng(0)) in (0, 1)
+
+
+def test_bounds_are_of_some_strategies() -> None:
+    for means, choices, words in (([], 10, "means is empty"), ([2.0], 10, "a mean is 2.0"), ([0.5], 0, "choices is 0")):
+        with pytest.raises(InvalidStrategyError, match=words):
+            UCB1.bound(means, choices)
+
+
 class Counting:
     """A bot that does one thing and counts its hands."""
 
@@ -74,7 +89,7 @@ class Counting:
         self.ended += 1
 
 
-def learnt(learner: Learner) -> tuple[Portfolio, list[Counting]]:
+def learned(learner: Learner) -> tuple[Portfolio, list[Counting]]:
     """Play hands in which calls win a blind and folds lose one."""
     bots = [Counting("fold"), Counting("call")]
     bot, rng, table = Portfolio(bots, learner, lowest=-2, highest=2), np.random.default_rng(1), Table()
@@ -91,7 +106,7 @@ def learnt(learner: Learner) -> tuple[Portfolio, list[Counting]]:
 
 @pytest.mark.parametrize("learner", [EXP3(2, 270), UCB1(2)])
 def test_portfolio_learns_which_bot_pays(learner: Learner) -> None:
-    bot, bots = learnt(learner)
+    bot, bots = learned(learner)
     assert bot.learner.counts.sum() == 270
     assert bot.learner.counts.tolist() == [one.begun for one in bots] == [one.ended for one in bots]
     assert bot.learner.counts[1] > 0.7 * 270

@@ -116,6 +116,8 @@ def test_wrong_automata_are_refused() -> None:
             Threshold(wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidStrategyError, match="10 numbers, expected 11"):
         Threshold.from_numbers(np.zeros(10))
+    with pytest.raises(InvalidStrategyError, match="numbers is 'abc', expected 11 for each round"):
+        Threshold.from_numbers("abc")
 
 
 def test_games_without_bets_are_refused() -> None:
@@ -257,6 +259,19 @@ def test_values_of_hands_agree() -> None:
     # Against a hand that is not seen: 85.2 %, 34.6 % and 32.3 % of pots, as tables of hold'em have it.
     for text, equity in (("AsAh", 0.852), ("7c2d", 0.346), ("3c2d", 0.323), ("AdKd", 0.670)):
         assert (1 + hand_value(tuple(read_cards(text)), [])) / 2 == pytest.approx(equity, abs=0.0006)
+
+
+@pytest.mark.parametrize("board", [[1], [1, 2, 3, 4, 5, 6], [2, 3, 51], [2, 3, 52], [2, 2, 3], ["As", "Kd", "2c"]])
+def test_values_of_hands_on_impossible_boards_are_refused(board: list[Any]) -> None:
+    with pytest.raises(InvalidGameError, match="expected two cards and none or three to five others"):
+        hand_value((51, 50), board)
+
+
+def test_values_of_impossible_hands_are_refused() -> None:
+    with pytest.raises(InvalidGameError, match="expected two cards"):
+        hand_value((51, 51), [])
+    with pytest.raises(InvalidGameError, match="samples is 0, expected a whole number of at least 1"):
+        hand_value((51, 50), [1, 2, 3], samples=0)
 
 
 def test_spot_of_a_short_deck_has_values() -> None:

@@ -73,7 +73,7 @@ def test_without_any_risk_the_patroller_stays_safe(width, model):
     patroller = solution.profile[1]
     assert game.functionals["risk"].value(patroller) == 0.0
     assert not patroller.plan[risky_actions(game)].any()
-    # Sooner than with a little risk, whose multiplier has to be learnt.
+    # Sooner than with a little risk, whose multiplier has to be learned.
     some = solve(at_most_risk(game, 0.01), "ccfr", tol=5e-5, max_iterations=1000)
     assert solution.iterations <= 500
     assert some.status is Status.ITERATION_LIMIT

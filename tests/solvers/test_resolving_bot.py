@@ -90,6 +90,10 @@ def test_the_blueprint_of_the_model_is_a_strategy_wherever_it_decides() -> None:
         assert blueprint.behaviour(line).sum(axis=0) == pytest.approx(1.0)
     assert blueprint.menu(("raise 3", "raise 9")) == {"fold": 0, "call": 0, "all-in": 1500}
     assert not any(blueprint.menu(line) for line in (("raise 3", "call"), ("fold",), ("all-in", "call"), ("bet",)))
+    # Stacks that are no whole number of big blinds: all-in is what there is, and nothing is more.
+    for stack in (1_460, 1_540):
+        near = ModelBlueprint(Table(stack=stack), streets=1)
+        assert near.menu(("raise 3", "raise 9")) == {"fold": 0, "call": 0, "all-in": stack}
     aces, trash = (CLASSES.index(name) for name in ("AA", "72o"))
     folds = blueprint.behaviour(("all-in",))[0]
     assert folds[aces] < 0.05
@@ -145,7 +149,7 @@ def test_no_hand_is_ruled_out_by_what_the_other_does() -> None:
         assert all((one[free] > 0.0).all() for one in bot.ranges)
 
 
-def test_frequencies_and_kinds_are_learnt_if_they_may_be() -> None:
+def test_frequencies_and_kinds_are_learned_if_they_may_be() -> None:
     first, hands, equal = np.array([0.6, 0.3, 0.1]), np.arange(10.0), np.ones(10)
     often = np.array([0.2, 0.6, 0.2])
     reads, deaf = Reads(first, learns=True), Reads(first, learns=False)

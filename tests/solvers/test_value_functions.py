@@ -516,9 +516,9 @@ def test_what_cannot_be_done_is_one_line(learned):
     for answer in (3, ([1.0], [1.0]), (np.full(3, np.nan), np.zeros(3))):
         with pytest.raises(SolverError, match="value function guess answered"):
             CallableValue(lambda border, ranges, answer=answer: answer, "guess").query(border, ranges)
-    with pytest.raises(SolverError, match="has not learnt public state"):
+    with pytest.raises(SolverError, match="has not learned public state"):
         learned[0].query(border_at(KUHN, 0), tuple(np.ones(ways) for ways in border_at(KUHN, 0).num_ways))
-    with pytest.raises(SolverError, match="has learnt kuhn, and not leduc"):
+    with pytest.raises(SolverError, match="has learned kuhn, and not leduc"):
         learned[1].query(border_at(LEDUC, 1), tuple(np.ones(ways) for ways in border_at(LEDUC, 1).num_ways))
     with pytest.raises(UnknownMethodError, match="examples is 2, expected a whole number of at least 5"):
         LinearValue.train(KUHN, 1, examples=2)

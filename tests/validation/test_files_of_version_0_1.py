@@ -63,7 +63,7 @@ def test_play_logs():
 
 
 @pytest.mark.parametrize("kind", ["linear", "network"])
-def test_learnt_value_functions(kind):
+def test_learned_value_functions(kind):
     value = load_value(FILES / f"{kind}_value.npz", KUHN)
     assert value.mean_error == NUMBERS[kind]["mean error"]
     problem = CDRNR(KUHN, Strategy.uniform(KUHN, 1), p=0.3, lookahead=1, game_value=-1 / 18)

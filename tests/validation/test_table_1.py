@@ -36,9 +36,9 @@ def test_every_cell_comes_out_to_the_printed_digit(name):
     found = check(name)
     assert [claim.paper for claim in found.claims] == [float(row.paper) for row in found.rows]
     assert max(row.gap for row in found.rows[1:]) <= 1e-6
-    learnt = found.rows[0]
-    assert learnt.gap == pytest.approx(learnt.best - learnt.gain)
-    assert learnt.lower < learnt.percent < learnt.upper
+    learned = found.rows[0]
+    assert learned.gap == pytest.approx(learned.best - learned.gain)
+    assert learned.lower < learned.percent < learned.upper
 
 
 @pytest.mark.slow

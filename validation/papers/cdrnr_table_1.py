@@ -32,7 +32,7 @@ PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
 _COLOURS = {"ABR": "grey", "CDBR1": "sky", "CDBR3": "blue", "CDBR5": "black", "BNE": "orange"}
 #: How far the model is believed in the restricted Nash response that stands for the best equilibrium of a large game.
 _LITTLE = 1e-5
-#: How many points below the printed percentage a learnt response may be.
+#: How many points below the printed percentage a learned response may be.
 _NEAR = 3
 
 
@@ -53,7 +53,7 @@ class GainRow(Row):
     percent : float
         The gain in percent of that.
     lower, upper : float or None
-        Of what is learnt, the interval of the percentage by fresh games, at 95 %.
+        Of what is learned, the interval of the percentage by fresh games, at 95 %.
     paper : str
         What is printed.
     gap : float
@@ -86,7 +86,7 @@ class CDRNRTable1(Experiment[GainRow]):
     learnt_games : int
         That ABR learns from.
     fresh_games : int
-        By which the interval of what it has learnt is found.
+        By which the interval of what it has learned is found.
 
     Notes
     -----
@@ -140,8 +140,8 @@ class CDRNRTable1(Experiment[GainRow]):
             for method, paper in printed.items():
                 tell(f"{name}: {method}")
                 if method == "ABR":
-                    learnt = Learnt.against(model, game, self.learnt_games, self.fresh_games)
-                    yield _judged_learnt(name, learnt, value, best.gain, paper)
+                    learned = Learnt.against(model, game, self.learnt_games, self.fresh_games)
+                    yield _judged_learnt(name, learned, value, best.gain, paper)
                 else:
                     yield _judged(name, method, _METHODS[method](game, model, value), best.gain, paper)
 
@@ -234,7 +234,7 @@ def _judged(game: str, method: str, found: Solution, best: float, paper: str) ->
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a learnt response is paid by a fixed opponent.
+    """What a learned response is paid by a fixed opponent.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ class Learnt:
     def against(cls, model: Strategy, game: "Game", learnt_games: int, fresh_games: int) -> "Learnt":
         """Learn from so many games, and play so many others; a checkpoint keeps it."""
         return kept(
-            f"response learnt from {learnt_games} games",
+            f"response learned from {learnt_games} games",
             lambda: cls._against(model, game, learnt_games, fresh_games),
             cls,
         )
@@ -282,10 +282,10 @@ class Learnt:
         return verdict((not found.lower <= self.paid <= found.upper, f"{self.paid:.4f} is not in {ends}"))
 
 
-def _judged_learnt(game: str, learnt: Learnt, value: float, best: float, paper: str) -> GainRow:
-    gain = learnt.paid - value
+def _judged_learnt(game: str, learned: Learnt, value: float, best: float, paper: str) -> GainRow:
+    gain = learned.paid - value
     percent, *ends = (
-        100.0 * (paid - value) / best for paid in (learnt.paid, learnt.estimate.lower, learnt.estimate.upper)
+        100.0 * (paid - value) / best for paid in (learned.paid, learned.estimate.lower, learned.estimate.upper)
     )
     return GainRow(
         game=game,
@@ -297,10 +297,10 @@ def _judged_learnt(game: str, learnt: Learnt, value: float, best: float, paper: 
         upper=ends[1],
         paper=paper,
         gap=best - gain,
-        seconds=learnt.seconds,
+        seconds=learned.seconds,
         failure=verdict(
             (percent < float(paper) - _NEAR, f"{percent:.3f} is more than {_NEAR} less than the printed {paper}"),
             (gain > best + ROUND_OFF, f"it gains {gain:.6f}, and a best response {best:.6f}"),
-            (bool(learnt.missed), learnt.missed),
+            (bool(learned.missed), learned.missed),
         ),
     )

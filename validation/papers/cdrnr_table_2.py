@@ -42,11 +42,11 @@ class WinRow(Row):
     ----------
     spot, opponent, method : str
     games : int or None
-        That it has learnt from in each seat.
+        That it has learned from in each seat.
     won : float
         Exactly, in mBB a hand.
     lower, upper : float or None
-        Of what is learnt, the sum of the intervals by fresh games at 95 % in each seat: at 90 % or more.
+        Of what is learned, the sum of the intervals by fresh games at 95 % in each seat: at 90 % or more.
     percent : float
         Of what a best response wins.
     paper : str
@@ -81,7 +81,7 @@ class CDRNRTable2(Experiment[WinRow]):
     learnt_games : tuple of int
         That ABR learns from in each seat, a row each.
     fresh_games : int
-        By which the intervals of what it has learnt are found, in each seat.
+        By which the intervals of what it has learned are found, in each seat.
 
     Notes
     -----
@@ -102,7 +102,7 @@ class CDRNRTable2(Experiment[WinRow]):
     fresh_games: Annotated[int, Limits("[2, inf)")] = 200_000
 
     name = "cdrnr-table-2"
-    title = "what learnt, local and depth-limited responses win of fixed no-limit bots, in mBB a hand"
+    title = "what learned, local and depth-limited responses win of fixed no-limit bots, in mBB a hand"
     figure = "table 2"
     paper = CONTINUAL_RESPONSES
     criterion = (
@@ -144,16 +144,16 @@ class CDRNRTable2(Experiment[WinRow]):
                     )
                 for games in self.learnt_games:
                     tell(f"{name}, {opponent}: ABR from {games} games")
-                    learnt = [Learnt.against(models[1 - seat], game, games, self.fresh_games) for seat in (0, 1)]
+                    learned = [Learnt.against(models[1 - seat], game, games, self.fresh_games) for seat in (0, 1)]
                     won, lower, upper = (
                         _in_mbb(sum(each))
                         for each in zip(
-                            *((one.paid, one.estimate.lower, one.estimate.upper) for one in learnt), strict=True
+                            *((one.paid, one.estimate.lower, one.estimate.upper) for one in learned), strict=True
                         )
                     )
-                    seconds = sum(one.seconds for one in learnt)
+                    seconds = sum(one.seconds for one in learned)
                     row = WinRow(name, opponent, "ABR", games, won, lower, upper, 0.0, _paper("ABR"), seconds)
-                    yield _judged(row, best).failing(*(one.missed for one in learnt))
+                    yield _judged(row, best).failing(*(one.missed for one in learned))
 
     def claims(self, rows: Sequence[WinRow]) -> list[Claim]:
         """Return the order of the methods by what they win, the best first, bot by bot."""
@@ -168,7 +168,7 @@ class CDRNRTable2(Experiment[WinRow]):
         return claims
 
     def draw(self, rows: Sequence[WinRow]) -> "Figure":
-        """Draw a panel a bot, a bar a response, the intervals of what is learnt, and a line at the best response."""
+        """Draw a panel a bot, a bar a response, the intervals of what is learned, and a line at the best response."""
         bots = list(dict.fromkeys((row.spot, row.opponent) for row in rows)) or [("", "")]
         columns = min(2, len(bots))
         height = -(-len(bots) // columns)

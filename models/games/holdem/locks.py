@@ -38,7 +38,7 @@ _SENSES = {"<=": "<=", ">=": ">=", "at most": "<=", "at least": ">="}
 #: Probabilities may add up to something that differs from one by so much.
 _ROUND_OFF = 1e-9
 #: Words for all actions that put chips in where nobody has bet, and where somebody has.
-_WAGERS = {"bet": False, "raise": True}
+_WAGERS = ("bet", "raise")
 
 Sense = Literal["<=", ">=", "=="]
 
@@ -477,9 +477,12 @@ def _can_be_met(spot: "HoldemSpot", node: int, rows: Sequence[_Row], hands: Indi
 def _matching(action: str, names: Sequence[str]) -> tuple[int, ...]:
     """Return the places of the actions that a name means: itself, or all bets or raises."""
     found = tuple(place for place, name in enumerate(names) if name.casefold() == action.casefold())
-    if found or action.casefold() not in _WAGERS or _WAGERS[action.casefold()] != ("fold" in names):
+    kinds = [name.partition(" ")[0] for name in names]
+    # The big blind raises where there is nothing to call, and where there is all-in alone only that tells.
+    usual = "raise" if "raise" in kinds or ("fold" in kinds and "bet" not in kinds) else "bet"
+    if found or action.casefold() != usual:
         return found
-    return tuple(place for place, name in enumerate(names) if name not in ("fold", "check", "call"))
+    return tuple(place for place, kind in enumerate(kinds) if kind in (*_WAGERS, "all-in"))
 
 
 def _line(form: Any, node: int) -> str:

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ....seqform.arrays import Floats, Indices, frozen
+from ....seqform.checks import check_whole
+from ....seqform.errors import InvalidGameError, shown
 from .cards import DECKS, HANDS, hand_numbers
 from .classes import CLASS_OF_HAND
 from .equities import BOARDS, outcomes, pairs
@@ -18,6 +20,7 @@ from .showdown import alive, ranked, strengths
 _DEALT = {deck: frozen(np.flatnonzero((cards.start <= HANDS).all(axis=1))) for deck, cards in DECKS.items()}
 #: Of each suit, the rank of each card as a bit, shape (4, 52).
 _BITS: Indices = np.array([[1 << card // 4 if card % 4 == suit else 0 for card in range(52)] for suit in range(4)])
+_ALL = frozenset(range(52))
 #: How many hands and boards are drawn for a value before the river.
 SAMPLES = 2_000
 
@@ -109,6 +112,11 @@ def hand_value(hand: tuple[int, int], board: Sequence[int], samples: int = SAMPL
     float
         The same for the same cards, whenever it is asked for: what is drawn follows from the cards.
 
+    Raises
+    ------
+    InvalidGameError
+        If they are not different cards, or the numbers do not fit.
+
     Examples
     --------
     >>> from treeplex.models.games.holdem.cards import read_cards
@@ -119,6 +127,13 @@ def hand_value(hand: tuple[int, int], board: Sequence[int], samples: int = SAMPL
     >>> abs(hand_value(aces, read_cards("Kd7c2s")) - 0.77) < 0.05
     True
     """
+    check_whole(samples, "samples", InvalidGameError, "[1, inf)")
+    cards = [*hand, *board]
+    if len(hand) != 2 or len(board) not in (0, 3, 4, 5) or not _ALL.issuperset(cards) or len(set(cards)) < len(cards):
+        raise InvalidGameError(
+            f"hand is {shown(hand, 60)} and board {shown(board, 60)}, expected two cards and none or three to five "
+            "others, all different numbers from 0 to 51"
+        )
     high, low = max(hand), min(hand)
     if not board:
         return float(class_values()[CLASS_OF_HAND[hand_numbers(np.array([hand]))[0]]])
