@@ -438,7 +438,7 @@ def patrol_schedule(
 def _moment(text: str | None) -> dt.datetime:
     """Read when day 1 begins."""
     if text is None:
-        return dt.datetime.combine(dt.datetime.now().date(), dt.time(8))
+        return dt.datetime.combine(dt.date.today(), dt.time(8))
     try:
         return dt.datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:

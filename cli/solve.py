@@ -178,7 +178,7 @@ def solve(
             ) and spots.is_learned(problem, words["opponent"])
             small = frontier and loaded is not None and not spots.is_large(loaded)
             method = "dcfr" if learned and not small else usual_method(problem)
-            if problem == "nash" and method != "dcfr":  # which is another one with more than two players
+            if problem == "nash" and method != "dcfr" and not exact:  # which is another one with more than two players
                 loaded = loaded or record.load(game, constrained=True)
                 method = Question(problem).pose(loaded).default_method
             if method == "dcfr":

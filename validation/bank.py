@@ -216,6 +216,7 @@ QUICK = Suite(
         *ask("kuhn", "data-biased --opponent uniform --p 1/2", "highs-simplex cvxpy"),
         *ask("kuhn", "epsilon-safe --opponent uniform --epsilon 1/18", "highs-simplex cvxpy rational", known="7/18"),
         *ask("kuhn", "best-nash --opponent uniform", "highs-simplex cvxpy rational", known="1/6"),
+        *ask("kuhn", "stackelberg --leader 1", "branch-and-bound", known="1/18"),
         # Whoever looks ahead to the end plays a best response, or a restricted Nash response.
         *ask("kuhn", "cdbr --opponent uniform --lookahead 3", "lp", known="1/2"),
         *ask("kuhn", "cdrnr --opponent uniform --p 1/2 --lookahead 3", "lp", known="5/36"),
@@ -226,7 +227,7 @@ QUICK = Suite(
         *ask(
             "leduc",
             "nash",
-            "highs-simplex highs-ipm highs-ipm-crossover cvxpy cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4 "
+            "highs-simplex highs-ipm highs-ipm-crossover cvxpy exact cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4 "
             "cfvfp@1e-2 pcfr+:updates=simultaneous@1e-3",
         ),
         *ask("leduc", "best-response --opponent uniform", "highs-simplex cvxpy", known="167/80"),

@@ -274,11 +274,11 @@ MISTAKES = {
     ),
     "a base without constraints": (
         ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
-        "--base is for --method ccfr, pref-cfr, and --method is cfr",
+        "--base is for --method exact, ccfr, pref-cfr, and --method is cfr",
     ),
     "a base of an exact method": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "highs", "--base", "dcfr"),
-        "--base is for --method ccfr, pref-cfr, and --method is highs",
+        "--base is for --method exact, ccfr, pref-cfr, and --method is highs",
     ),
     "steps of no multipliers": (
         ("solve", "kuhn", "--method", "cfr+", "--step", "1"),

