@@ -3,7 +3,6 @@
 from .models.games import families as families
 from .models.games import load_game as load_game
 from .models.games import register_game as register_game
-from .models.games.patrol import PatrolGame as PatrolGame
 from .models.observations import Observations as Observations
 from .models.observations import OpponentModel as OpponentModel
 from .models.play import read_play_log as read_play_log

@@ -15,8 +15,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from treeplex import Nash, PatrolGame, solve
-from treeplex.models.games.patrol import Attacker, Unit
+from treeplex import Nash, solve
+from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
 from treeplex.models.problems import CaughtOnce
 
 #: Rows, columns and steps.

@@ -25,9 +25,9 @@ from rich.console import Console
 from rich.table import Table
 from scipy.spatial import Delaunay
 
-from treeplex import ConstrainedNash, Nash, PatrolGame, solve
+from treeplex import ConstrainedNash, Nash, solve
 from treeplex.models.constraints import parse_constraint
-from treeplex.models.games.patrol import Attacker, Unit
+from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
 
 #: Nodes, directed edges, steps, units, and the exploitability in parts of the largest payoff.
 MAPS = [(400, 1_100, 15, 4, 1e-3), (620, 2_200, 15, 2, 1e-3)]

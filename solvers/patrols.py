@@ -55,8 +55,7 @@ def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.solvers.patrols import solve_patrol
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
@@ -207,8 +206,7 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.solvers.patrols import solve_patrol, what_if
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])

@@ -92,11 +92,11 @@ class Mixture:
 class CaughtOnce(Problem):
     r"""A patrol in which it matters whether an attacker is detected, not how often.
 
-    The game of :class:`~treeplex.PatrolGame` pays for every meeting. Here an attacker is caught by its first
-    detection, with probability 1 − Π (1 − p) over the meetings of its route with the units' routes and with sensors,
-    and :attr:`Patrol.meeting <treeplex.models.games.patrol.Patrol.meeting>` is what that is worth to it. So payoffs
-    are no longer a product of flows: they depend on which routes are played together, and the answer is a mixture of
-    routes of each type of attackers, and of joint routes of all units.
+    The game of :class:`~treeplex.models.games.patrol.PatrolGame` pays for every meeting. Here an attacker is caught by
+    its first detection, with probability 1 − Π (1 − p) over the meetings of its route with the units' routes and with
+    sensors, and :attr:`Patrol.meeting <treeplex.models.games.patrol.Patrol.meeting>` is what that is worth to it. So
+    payoffs are no longer a product of flows: they depend on which routes are played together, and the answer is a
+    mixture of routes of each type of attackers, and of joint routes of all units.
 
     Parameters
     ----------
@@ -138,8 +138,8 @@ class CaughtOnce(Problem):
     Two units meet an attacker in each of its two steps; it is caught once:
 
     >>> import networkx as nx
-    >>> from treeplex import Nash, PatrolGame, solve
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Nash, solve
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.problems import CaughtOnce
     >>> road = nx.path_graph(["gate", "mill", "bank"])
     >>> game = PatrolGame(

@@ -230,8 +230,8 @@ class DoubleOracle(Method):
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, solve
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import solve
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.problems import CaughtOnce
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank")])
     >>> game = PatrolGame(town, steps=2, units=[Unit(start="bank")], attackers=[Attacker(["gate"], {"bank": 2.0})])

@@ -11,8 +11,8 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 
-from treeplex import TERMINAL, PatrolGame
-from treeplex.models.games.patrol import Attacker, Closure, Sensor, Unit
+from treeplex import TERMINAL
+from treeplex.models.games.patrol import Attacker, Closure, PatrolGame, Sensor, Unit
 from treeplex.seqform.rules import CHANCE
 
 

@@ -7,8 +7,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from treeplex import GameFileError, InvalidConstraintError, InvalidGameError, Nash, PatrolGame, load_game, solve
-from treeplex.models.games.patrol import Attacker, Closure, RoadMap, Sensor, Unit
+from treeplex import GameFileError, InvalidConstraintError, InvalidGameError, Nash, load_game, solve
+from treeplex.models.games.patrol import Attacker, Closure, PatrolGame, RoadMap, Sensor, Unit
 from treeplex.models.games.patrol.map_files import read_map
 
 OSMNX = """<?xml version='1.0' encoding='utf-8'?>

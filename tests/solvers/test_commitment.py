@@ -10,8 +10,8 @@ from effort import either
 from patrol_oracle import random_patrol
 from scipy.optimize import linprog
 
-from treeplex import Game, Nash, PatrolGame, Profile, SequenceForm, Status, UnsupportedProblemError, load_game, solve
-from treeplex.models.games.patrol import Attacker, Unit, units_payoff
+from treeplex import Game, Nash, Profile, SequenceForm, Status, UnsupportedProblemError, load_game, solve
+from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, units_payoff
 from treeplex.models.problems import Stackelberg
 
 

@@ -9,8 +9,8 @@ from effort import either
 from patrol_oracle import random_patrol
 from scipy.optimize import linprog
 
-from treeplex import Nash, PatrolGame, Profile, Status, UnsupportedProblemError, load_game, solve
-from treeplex.models.games.patrol import Attacker, Sensor, Unit
+from treeplex import Nash, Profile, Status, UnsupportedProblemError, load_game, solve
+from treeplex.models.games.patrol import Attacker, PatrolGame, Sensor, Unit
 from treeplex.models.problems import CaughtOnce
 from treeplex.models.problems.caught_once import ROUTES, taken_apart
 

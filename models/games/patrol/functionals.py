@@ -44,8 +44,8 @@ class PatrolFunctionals(Named[str, Functional]):
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, Strategy
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Strategy
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> town = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(town, steps=4, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
     >>> game.functionals["visits(bank, 1..3)"].description

@@ -62,8 +62,8 @@ class PatrolGame(Game):
     Two ways lead from the gate to the bank, and the unit can watch one of them:
 
     >>> import networkx as nx
-    >>> from treeplex import Nash, PatrolGame, solve
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Nash, solve
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
     >>> round(solve(Nash(game)).value, 6)

@@ -37,8 +37,8 @@ def map_blocks(view: MapView) -> Iterator[Content]:
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, Profile
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Profile
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.map_page import framed, map_blocks
     >>> from treeplex.models.games.patrol.map_view import map_view
     >>> from treeplex.seqform.interchange.page import Page

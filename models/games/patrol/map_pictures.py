@@ -47,7 +47,7 @@ def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int]
     Parameters
     ----------
     game : Game
-        A :class:`~treeplex.PatrolGame`.
+        A :class:`~treeplex.models.games.patrol.PatrolGame`.
     strategies : Profile or Strategy
         Of both sides, or of one.
     times : sequence of int, optional
@@ -69,8 +69,8 @@ def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int]
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, Profile
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Profile
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.map_pictures import draw_map
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
@@ -116,8 +116,8 @@ def animate_map(game: Game, strategies: Profile | Strategy, path: str | PathLike
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, Profile
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Profile
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.map_pictures import animate_map
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
@@ -163,8 +163,8 @@ def write_map(game: Game, strategies: Profile | Strategy, path: str | PathLike[s
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, Profile
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Profile
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.map_pictures import write_map
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])

@@ -121,7 +121,7 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
     Parameters
     ----------
     game : Game
-        A :class:`~treeplex.PatrolGame`.
+        A :class:`~treeplex.models.games.patrol.PatrolGame`.
     strategies : iterable of Strategy
         Of the attackers, the units or both; meetings need both.
     limits : iterable of Constraint, optional
@@ -143,8 +143,8 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import Nash, PatrolGame, solve
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Nash, solve
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.map_view import map_view
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])

@@ -64,8 +64,8 @@ def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, Strategy
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Strategy
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.occupancy import patrol_occupancy
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
@@ -156,8 +156,8 @@ def patrol_meetings(game: Game, profile: Profile) -> Meetings:
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, Profile
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Profile
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.occupancy import patrol_meetings
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])

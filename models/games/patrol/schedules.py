@@ -241,7 +241,7 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     Parameters
     ----------
     game : Game
-        A :class:`~treeplex.PatrolGame`.
+        A :class:`~treeplex.models.games.patrol.PatrolGame`.
     plan : Strategy or Profile
         Of the units.
     days : int
@@ -267,8 +267,8 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import Nash, PatrolGame, solve
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Nash, solve
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.schedules import schedule
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])

@@ -42,8 +42,8 @@ def units_payoff(
     The attacker wins 3 at the bank and 1 at the mill; the units lose 10 and 1. Opposed, they would defend both:
 
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame, solve
-    >>> from treeplex.models.games.patrol import Attacker, Unit, units_payoff
+    >>> from treeplex import solve
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, units_payoff
     >>> from treeplex.models.problems import Stackelberg
     >>> town = nx.Graph([("gate", "mill"), ("gate", "bank"), ("inn", "mill"), ("inn", "bank")])
     >>> thief = Attacker(["gate"], {"bank": 3.0, "mill": 1.0})

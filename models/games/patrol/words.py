@@ -46,8 +46,7 @@ def question_of(game: Game) -> str:
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import PatrolGame
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.words import question_of
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> question_of(PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})]))
@@ -70,7 +69,7 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
     Parameters
     ----------
     game : Game
-        A :class:`~treeplex.PatrolGame`.
+        A :class:`~treeplex.models.games.patrol.PatrolGame`.
     strategy : Strategy
         Of either player.
     most : int
@@ -91,8 +90,8 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
     Examples
     --------
     >>> import networkx as nx
-    >>> from treeplex import Nash, PatrolGame, solve
-    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex import Nash, solve
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
     >>> from treeplex.models.games.patrol.words import likely_routes
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 3})])
