@@ -15,7 +15,6 @@ from treeplex import (
     ConstrainedNash,
     Game,
     Nash,
-    PatrolGame,
     Profile,
     Status,
     Strategy,
@@ -24,7 +23,7 @@ from treeplex import (
     solve,
 )
 from treeplex.models.constraints import parse_constraint
-from treeplex.models.games.patrol import Attacker, Unit, patrol_meetings, patrol_occupancy
+from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, patrol_meetings, patrol_occupancy
 from treeplex.models.games.transit import Grid
 
 

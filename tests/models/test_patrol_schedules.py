@@ -14,13 +14,12 @@ import pytest
 from treeplex import (
     GameFileError,
     InvalidStrategyError,
-    PatrolGame,
     Profile,
     Strategy,
     UnsupportedProblemError,
     load_game,
 )
-from treeplex.models.games.patrol import Attacker, Closure, RoadMap, Sensor, Unit
+from treeplex.models.games.patrol import Attacker, Closure, PatrolGame, RoadMap, Sensor, Unit
 from treeplex.models.games.patrol.plan_file import PatrolPlan
 from treeplex.models.games.patrol.sampling import sampled_walks
 from treeplex.models.games.patrol.schedules import schedule

@@ -12,14 +12,13 @@ from treeplex import (
     Functional,
     InvalidConstraintError,
     Nash,
-    PatrolGame,
     Status,
     Strategy,
     load_game,
     solve,
 )
 from treeplex.models.constraints import parse_constraint, risk_bound
-from treeplex.models.games.patrol import Attacker, Unit
+from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
 from treeplex.models.risks import spread, tail
 from treeplex.seqform.evaluate import best_response_value
 
