@@ -13,6 +13,7 @@ from .methods import CFR as CFR
 from .methods import CFVFP as CFVFP
 from .methods import CVXPY as CVXPY
 from .methods import DCFR as DCFR
+from .methods import HSDCFR as HSDCFR
 from .methods import BranchAndBound as BranchAndBound
 from .methods import CFRPlus as CFRPlus
 from .methods import DepthLimitedLP as DepthLimitedLP
@@ -21,11 +22,14 @@ from .methods import ESPrefCFR as ESPrefCFR
 from .methods import Exact as Exact
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
 from .methods import HiGHS as HiGHS
+from .methods import HSPCFRPlus as HSPCFRPlus
 from .methods import Method as Method
 from .methods import OutcomeSamplingMCCFR as OutcomeSamplingMCCFR
 from .methods import PCFRPlus as PCFRPlus
+from .methods import PDCFRPlus as PDCFRPlus
 from .methods import PrefCFR as PrefCFR
 from .methods import Rational as Rational
+from .methods import SAPCFRPlus as SAPCFRPlus
 from .methods import find_method as find_method
 from .methods import method_names as method_names
 from .methods import register_method as register_method

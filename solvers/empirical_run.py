@@ -10,6 +10,7 @@ from ..seqform.evaluate import EmpiricalPlay
 from ..seqform.game import Game
 from .iteration import NEVER
 from .methods import MCCFR, RegretMethod, find_method
+from .methods.rules import Rule
 from .outcome import Options
 
 if TYPE_CHECKING:
@@ -71,13 +72,13 @@ class EmpiricalRun:
         if isinstance(chosen, RegretMethod):
             from .regret.driver import stepper
 
-            self._power, self._stepper = chosen.averaging_power, stepper(chosen, problem, options)
+            self._rule, self._stepper = chosen.local_rule, stepper(chosen, problem, options)
         else:
             from .sampling.sampler import stepper as sampling_stepper
 
             # The average is that of the play: the method's own is not asked for, and simple ones take no time.
             simple = replace(chosen, averaging="simple")
-            self._power, self._stepper = 0.0, sampling_stepper(simple, problem, options)
+            self._rule, self._stepper = Rule(), sampling_stepper(simple, problem, options)
         self._stepper.next_check = NEVER  # nobody looks at certificates
         self.play = EmpiricalPlay(game)
         self.iterations = 0
@@ -102,7 +103,7 @@ class EmpiricalRun:
         last = self.iterations + iterations
         while self.iterations < last:
             if self.iterations % every == 0:
-                weight = float((self.iterations + 1) ** self._power)
+                weight = self._rule.weight(self.iterations + 1)
                 self.play.add_plans(self._stepper.current_plans(), weight)
             steps = min(every - self.iterations % every, last - self.iterations)
             self._stepper.step(steps)

@@ -16,6 +16,7 @@ from .base import Method, check_method
 from .exact import CVXPY, BranchAndBound, DepthLimitedLP, DoubleOracle, Exact, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
+from .successors import HSDCFR, HSPCFRPlus, PDCFRPlus, SAPCFRPlus
 
 __all__ = [
     "AVERAGING",
@@ -24,6 +25,7 @@ __all__ = [
     "CFVFP",
     "CVXPY",
     "DCFR",
+    "HSDCFR",
     "MCCFR",
     "METHODS",
     "BranchAndBound",
@@ -33,13 +35,16 @@ __all__ = [
     "ESPrefCFR",
     "Exact",
     "ExternalSamplingMCCFR",
+    "HSPCFRPlus",
     "HiGHS",
     "Method",
     "OutcomeSamplingMCCFR",
     "PCFRPlus",
+    "PDCFRPlus",
     "PrefCFR",
     "Rational",
     "RegretMethod",
+    "SAPCFRPlus",
     "check_served",
     "class_of",
     "find_method",
@@ -131,6 +136,10 @@ _OWN: Iterable[Callable[..., Method]] = (
     CFRPlus,
     DCFR,
     PCFRPlus,
+    HSDCFR,
+    HSPCFRPlus,
+    PDCFRPlus,
+    SAPCFRPlus,
     CCFR,
     CFVFP,
     PrefCFR,

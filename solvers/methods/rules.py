@@ -19,8 +19,9 @@ class Rule:
     """The local regret minimiser and the averaging scheme, as numbers.
 
     At iteration ``t`` an infoset's regrets become ``max(d R + r, floor)`` with ``r`` the instantaneous regrets and
-    ``d`` the discount of positive or negative regrets; the next behaviour is proportional to ``(R + prediction r)⁺``,
-    uniform if that is zero everywhere. The plan from before update ``t`` counts ``t ** averaging`` in the average.
+    ``d`` the discount of positive or negative regrets; the next behaviour is proportional to
+    ``(R + prediction r / d')⁺``, uniform if that is zero everywhere; ``d'`` is the next discount of positive regrets if
+    discounts are powers, else 1. The plan from before update ``t`` counts ``t ** averaging`` in the average.
 
     Parameters
     ----------
@@ -36,6 +37,12 @@ class Rule:
     growth : float
         With ``power``, positive regrets are multiplied by 1 + growth / t besides, so that they grow like t^growth
         beside new ones and behaviour moves less and less.
+    changes : tuple of three floats
+        By how much ``positive``, ``negative`` and ``averaging`` have changed when ``horizon`` updates are done, in
+        proportion to the updates; from then on they stay. With the exponent γ(t) after t updates the sums of plans are
+        multiplied by (t / (t + 1))^γ(t) before the next plan is added.
+    horizon : float
+        Updates.
     """
 
     positive: float = 1.0
@@ -45,11 +52,56 @@ class Rule:
     prediction: float = 0.0
     averaging: float = 0.0
     growth: float = 0.0
+    changes: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    horizon: float = math.inf
 
     def parameters(self, unit: float) -> Floats:
         """Return the numbers as the compiled loop wants them, whose payoffs are in units of ``unit``."""
         numbers = [self.positive, self.negative, self.floor / unit, self.prediction, self.averaging, self.growth]
-        return np.array(numbers, dtype=np.float64)
+        return np.array([*numbers, *self.changes, self.horizon], dtype=np.float64)
+
+    def discounts(self, done: int) -> tuple[float, float]:
+        """Return what positive and negative regrets count in the next update, when so many are done, but for growth.
+
+        Examples
+        --------
+        >>> from treeplex.solvers.methods.rules import DCFR
+        >>> DCFR.discounts(4)
+        (0.8888888888888888, 0.5)
+        """
+        if not self.power:
+            return self.positive, self.negative
+        done, share = max(done, 1), min(done / self.horizon, 1.0)
+        exponents = (self.positive + share * self.changes[0], self.negative + share * self.changes[1])
+        positive, negative = (1.0 / (1.0 + float(done) ** -exponent) for exponent in exponents)
+        return positive, negative
+
+    def forecast(self, done: int) -> float:
+        """Return what instantaneous regrets count as a forecast of the next ones, when so many updates are done."""
+        return self.prediction / self.discounts(done)[0] if self.power else self.prediction
+
+    def weight(self, update: int) -> float:
+        """Return what the plan from before an update counts in the average, beside 1 of the first one.
+
+        With a change c of the exponent over h updates the weight of update t ≤ h + 1 is, from the products of
+        (s / (s - 1))^γ(s - 1), t^γ(0) exp(c / h (t ln t - ln t!)).
+
+        Examples
+        --------
+        >>> from treeplex.solvers.methods.rules import Rule
+        >>> Rule(averaging=2.0).weight(3)
+        9.0
+        >>> falling = Rule(averaging=2.0, changes=(0.0, 0.0, -1.0), horizon=2)
+        >>> round(falling.weight(3), 6) == round(2**1.5 * (3 / 2) ** 1, 6)
+        True
+        """
+        change = self.changes[2]
+        if not change:
+            return math.pow(update, self.averaging)
+        early = min(float(update), self.horizon + 1.0)
+        moved = change / self.horizon * (early * math.log(early) - math.lgamma(early + 1.0))
+        late = (self.averaging + change) * math.log(update / early)
+        return math.exp(self.averaging * math.log(early) + moved + late)
 
 
 @dataclass(frozen=True)
@@ -143,3 +195,7 @@ CFR = Rule()
 CFR_PLUS = Rule(floor=0.0, averaging=1.0)
 PCFR_PLUS = Rule(floor=0.0, prediction=1.0, averaging=2.0)
 DCFR = Rule(positive=1.5, negative=0.0, power=True, averaging=2.0)
+HS_DCFR = Rule(positive=1.0, negative=-1.0, power=True, averaging=30.0, changes=(3.0, -2.0, -5.0), horizon=1000.0)
+HS_PCFR_PLUS = Rule(floor=0.0, prediction=1.0, averaging=30.0, changes=(0.0, 0.0, -5.0), horizon=1000.0)
+PDCFR_PLUS = Rule(positive=2.3, power=True, floor=0.0, prediction=1.0, averaging=5.0)
+SAPCFR_PLUS = Rule(floor=0.0, prediction=1 / 3, averaging=2.0)

@@ -16,7 +16,6 @@ from ..checkpoint import Saved, fill
 from ..compilation import compiled
 from ..iteration import Stepper, iterate
 from ..methods import RegretMethod
-from ..methods.rules import Rule
 from ..outcome import Options, Outcome, nearest_profile
 
 
@@ -64,7 +63,7 @@ class JointStepper(Stepper):
         """Update every player so many times, one after the other or all at once."""
         for _ in range(iterations):
             self._iterations += 1
-            weight = float(self._iterations) ** self.rule.averaging
+            weight = self.rule.weight(self._iterations)
             for player, plan in enumerate(self._plans):
                 self.sums[player] += weight * plan
             played = list(self._plans)
@@ -110,11 +109,11 @@ class JointStepper(Stepper):
             costs = costs * self._arrival(player, plans)
         add_regrets(
             treeplex.parents, treeplex.offsets, values, costs, self.behaviour[player], self.regrets[player],
-            self.recent[player], *_discounts(self.rule, self._iterations),
+            self.recent[player], *self.rule.discounts(self._iterations - 1), self.rule.floor,
         )  # fmt: skip
         match_regrets(
-            treeplex.offsets, self.regrets[player] + self.rule.prediction * self.recent[player], self._degrees[player],
-            self._fallback[player], self._is_greedy, self.behaviour[player],
+            treeplex.offsets, self.regrets[player] + self.rule.forecast(self._iterations) * self.recent[player],
+            self._degrees[player], self._fallback[player], self._is_greedy, self.behaviour[player],
         )  # fmt: skip
 
     def _arrival(self, player: int, plans: list[Floats]) -> Floats:
@@ -137,15 +136,6 @@ class JointStepper(Stepper):
 
 def _uniform(treeplex: Any) -> Floats:
     return np.append(1.0, np.repeat(1.0 / treeplex.num_actions, treeplex.num_actions))
-
-
-def _discounts(rule: Rule, iteration: int) -> tuple[float, float, float]:
-    """Return what old regrets count if positive and if negative, and what they are held above."""
-    if not rule.power:
-        return rule.positive, rule.negative, rule.floor
-    before = max(iteration - 1, 0)
-    positive, negative = (before**power / (before**power + 1.0) for power in (rule.positive, rule.negative))
-    return positive, negative, rule.floor
 
 
 def _add_regrets(

@@ -925,7 +925,8 @@ def run_loop(
     bases = game.polytopes.bases
     num_players = np.uint64(len(bases)) - ONE
     positive, negative, floor, prediction, power, regret_growth = rule[0], rule[1], rule[2], rule[3], rule[4], rule[5]
-    positive_factor, negative_factor = positive, negative
+    horizon = rule[9]
+    positive_factor, negative_factor, forecast = positive, negative, prediction
     dual_step, dual_power, optimism, total, soft = dual[0], dual[1], dual[2], dual[3], dual[4] != 0.0
     step_now = dual_step
     t, next_check = state.clock[0], state.clock[1]
@@ -980,8 +981,12 @@ def run_loop(
             # t^p / (t^p + 1), infinite p included. The paper discounts after the t-th update; discounting before the
             # next one is the same, since a common factor of an infoset's positive regrets changes no behaviour.
             done = max(np.float64(t), 1.0)
-            positive_factor = (1.0 + regret_growth / done) / (1.0 + done**-positive)
-            negative_factor = 1.0 / (1.0 + done**-negative)
+            share, later = min(done / horizon, 1.0), min((np.float64(t) + 1.0) / horizon, 1.0)
+            positive_factor = (1.0 + regret_growth / done) / (1.0 + done ** -(positive + share * rule[6]))
+            negative_factor = 1.0 / (1.0 + done ** -(negative + share * rule[7]))
+            # What is forecast is d' R + r, with d' the next discount; here it is divided by that.
+            forecast = prediction * (1.0 + (np.float64(t) + 1.0) ** -(positive + later * rule[6]))
+        power = rule[4] + min(np.float64(t) / horizon, 1.0) * rule[8]
         t += 1
         # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
         decay = (np.float64(t - 1) / np.float64(t)) ** power
@@ -1029,17 +1034,17 @@ def run_loop(
                 # Calls that differ in what is None are compiled each on its own.
                 if bias == IN_PROPORTION:
                     _bottom_up(
-                        game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, prediction,
+                        game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, forecast,
                         preferences.local, None, part,
                     )  # fmt: skip
                 elif bias == ON_ONE:
                     _bottom_up(
-                        game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, prediction,
+                        game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, forecast,
                         preferences.local, ONE, part,
                     )  # fmt: skip
             if bias == UNMOVED:
                 _bottom_up(
-                    game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, prediction,
+                    game.polytopes, inflow, actor, state, positive_factor, negative_factor, floor, forecast,
                     None, None, part,
                 )  # fmt: skip
     state.clock[0], state.clock[1] = t, next_check

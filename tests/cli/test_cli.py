@@ -367,7 +367,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for --method cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr,",
+        "--averaging is for --method cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, ccfr, cfvfp,",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
@@ -395,7 +395,7 @@ BAD_INPUT = {
     ),
     "three players without histories": (
         ["solve", "three_handed", "--method", "highs"],
-        "use cfr, cfr+, dcfr, pcfr+, cfvfp, pref-cfr\n",
+        "use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, cfvfp, pref-cfr\n",
     ),
     "unknown suite": (["validate", "--suite", "fll"], "did you mean full?"),
     "one file twice": (["solve", "kuhn", "--out", "same", "--json", "same"], "name the same file"),

@@ -14,7 +14,9 @@ KUHN = Game("kuhn without ties", rules=RULES)
 JOINT = Game("joint kuhn", sequence_form=joint_form(RULES, ("T", "J", "Q", "K")).sequence_form())
 
 
-@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "pcfr+", "cfvfp", "cfr:updates=simultaneous"])
+@pytest.mark.parametrize(
+    "method", ["cfr", "cfr+", "dcfr", "pcfr+", "cfvfp", "cfr:updates=simultaneous", "hs-dcfr:horizon=9", "pdcfr+"]
+)
 @pytest.mark.parametrize("iterations", [1, 2, 20])
 def test_iterates_are_those_of_leaves(method: str, iterations: int) -> None:
     on_leaves = solve(Nash(KUHN), method, tol=0, max_iterations=iterations)

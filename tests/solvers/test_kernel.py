@@ -18,13 +18,25 @@ import scipy.sparse as sparse
 from effort import either, few, some
 
 import treeplex
-from treeplex.solvers.methods.rules import CFR, CFR_PLUS, DCFR, PCFR_PLUS, Rule
+from treeplex.solvers.methods.rules import (
+    CFR,
+    CFR_PLUS,
+    DCFR,
+    HS_DCFR,
+    HS_PCFR_PLUS,
+    PCFR_PLUS,
+    PDCFR_PLUS,
+    SAPCFR_PLUS,
+    Rule,
+)
 from treeplex.solvers.regret import kernel as kernel_module
 from treeplex.solvers.regret import loop as loop_module
 from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout, layout_from_leaves, layout_from_matrices
 
 RULES = {"cfr": CFR, "cfr+": CFR_PLUS, "dcfr": DCFR, "pcfr+": PCFR_PLUS}
+SUCCESSORS = {"hs-dcfr": HS_DCFR, "hs-pcfr+": HS_PCFR_PLUS, "pdcfr+": PDCFR_PLUS, "sapcfr+": SAPCFR_PLUS}
+HORIZON = 4  # of schedules, so that a few iterations pass it
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -155,26 +167,32 @@ class Reference:
             value = sum(s * v for s, v in zip(strategy, (values[a] for a in range(len(strategy))), strict=True))
             instantaneous = [values[a] - value for a in range(len(strategy))]
             for a, r in enumerate(instantaneous):
+                if self.algorithm == "pdcfr+":  # Xu et al.: before the t-th update, with t - 1
+                    regrets[a] *= (self.t - 1) ** 2.3 / ((self.t - 1) ** 2.3 + 1)
                 regrets[a] += r
-                if self.algorithm in ("cfr+", "pcfr+"):
+                if self.algorithm.endswith("+"):
                     regrets[a] = max(regrets[a], 0.0)
-            forecast = instantaneous if self.algorithm == "pcfr+" else [0.0] * len(strategy)
-            weights = [max(r + f, 0.0) for r, f in zip(regrets, forecast, strict=True)]
+            share = {"pcfr+": 1, "hs-pcfr+": 1, "pdcfr+": 1, "sapcfr+": 1 / 3}.get(self.algorithm, 0)
+            kept = self.t**2.3 / (self.t**2.3 + 1) if self.algorithm == "pdcfr+" else 1
+            weights = [max(kept * r + share * f, 0.0) for r, f in zip(regrets, instantaneous, strict=True)]
             total = sum(weights)
             self.strategy[player, infoset] = [w / total if total > 0 else 1 / len(weights) for w in weights]
-            if self.algorithm == "dcfr":  # Brown and Sandholm: after the t-th update, with t
+            if self.algorithm.endswith("dcfr"):  # Brown and Sandholm: after the t-th update, with t
+                passed = min(self.t / HORIZON, 1)  # Zhang et al.
+                alpha, beta = (1 + 3 * passed, -1 - 2 * passed) if self.algorithm == "hs-dcfr" else (1.5, 0.0)
                 for a, r in enumerate(regrets):
-                    exponent = 1.5 if r > 0 else 0.0
+                    exponent = alpha if r > 0 else beta
                     regrets[a] = r * self.t**exponent / (self.t**exponent + 1)
 
     def step(self):
+        gamma = self.power - 5 * min(self.t / HORIZON, 1) if self.algorithm.startswith("hs-") else self.power
+        decay = (self.t / (self.t + 1)) ** gamma
         self.t += 1
-        weight = float(self.t) ** self.power
-        self.total += weight
+        self.total = decay * self.total + 1
         plans = [self.plan(player) for player in range(self.num_players)]
         for player, plan in enumerate(plans):
             for name, x in plan.items():
-                self.sums[player, name] += weight * x
+                self.sums[player, name] = decay * self.sums[player, name] + x
 
         def evaluate():
             counterfactual = defaultdict(lambda: defaultdict(float))
@@ -201,13 +219,24 @@ CASES = {
     some(itertools.product(CASES, RULES, [0.0, 1.0, 2.0, 1.7], [True, False]), 3),
 )
 def test_exact_plans(case, algorithm, power, alternating):
+    compare_plans(case, algorithm, replace(RULES[algorithm], averaging=power), alternating)
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("algorithm", SUCCESSORS)
+def test_exact_plans_of_successors(algorithm, alternating):
+    rule = SUCCESSORS[algorithm]
+    scheduled = replace(rule, horizon=HORIZON) if algorithm.startswith("hs-") else rule
+    compare_plans("kuhn", algorithm, scheduled, alternating)
+
+
+def compare_plans(case, algorithm, rule, alternating):
     num_players, tree = CASES[case]
     parents, offsets, sequences, chance, payoffs, names = arrays_of(tree, num_players)
     layout = layout_from_leaves(parents, offsets, sequences, chance, payoffs)
     kernel = Kernel(layout)
     state = kernel.initial_state()
-    reference = Reference(tree, num_players, algorithm, power, alternating)
-    rule = replace(RULES[algorithm], averaging=power)
+    reference = Reference(tree, num_players, algorithm, rule.averaging, alternating)
     for _ in range(7):
         kernel.run(state, rule, 1, alternating=alternating, growth=3.0)
         reference.step()

@@ -1,0 +1,164 @@
+"""Successors of DCFR and PCFR+: exponents that move with time, and forecasts that count less or are discounted."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+from ...models.problems import Feature
+from ...seqform.parameters import About
+from . import rules
+from .base import WEIGHTS, Averaging
+from .regret import SADDLES, RegretMethod
+from .rules import Rule
+
+#: What they serve: all that an average can, but for decisions in steps, whose clocks begin anew.
+SERVES = SADDLES - {Feature.STEPS, Feature.SEARCH}
+FIRST_WEIGHTS = "power of t that iterates weigh in the average: at first, 5 less at the horizon"
+Horizon = Annotated[int, About("iterations over which exponents move; then they stay", minimum=1, option=False)]
+
+
+@dataclass(frozen=True)
+class ScheduledMethod(RegretMethod):
+    """A method whose exponents move in proportion to the iterations, up to a horizon."""
+
+    averaging: Annotated[float, About(FIRST_WEIGHTS, minimum=5, maximum=64, alias="gamma")] = 30.0
+    horizon: Horizon = 1000
+
+    @property
+    def local_rule(self) -> Rule:
+        """The exponents, how they move, and until when."""
+        return replace(super().local_rule, horizon=float(self.horizon))
+
+
+@dataclass(frozen=True)
+class HSDCFR(ScheduledMethod):
+    """HS-DCFR: discounted CFR whose exponents follow a schedule, α from 1 to 4, β from −1 to −3, γ from 30 to 25.
+
+    After t iterations they are α = 1 + 3 t / n, β = −1 − 2 t / n and γ = 30 − 5 t / n: the first plans are forgotten
+    at once, late ones weigh nearly alike.
+
+    Parameters
+    ----------
+    updates, iterate, precision, initial_regrets
+        As :class:`RegretMethod`.
+    averaging : float
+        γ at first; the paper's other choice is 15.
+    horizon : int
+        n, in the paper the number of iterations that are done; after it the exponents stay.
+
+    Notes
+    -----
+    N. Zhang, S. McAleer and T. Sandholm, "Faster game solving via hyperparameter schedules", AAAI 2026,
+    arXiv:2404.09097, equations 2 to 4.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import HSDCFR
+    >>> solution = solve(Nash(load_game("kuhn")), HSDCFR(), tol=1e-6)
+    >>> solution.lower <= -1 / 18 <= solution.upper
+    True
+    """
+
+    name: ClassVar[str] = "hs-dcfr"
+    accumulation: ClassVar[Rule] = rules.HS_DCFR
+    serves: ClassVar[frozenset[str]] = SERVES
+
+
+@dataclass(frozen=True)
+class HSPCFRPlus(ScheduledMethod):
+    """HS-PCFR+: predictive CFR+ whose averaging exponent falls from 30 to 25, γ = 30 − 5 t / n after t iterations.
+
+    Parameters
+    ----------
+    updates, iterate, precision, initial_regrets
+        As :class:`RegretMethod`.
+    averaging : float
+        γ at first; the paper's other choice is 15.
+    horizon : int
+        n, in the paper the number of iterations that are done; after it the exponent stays.
+
+    Notes
+    -----
+    N. Zhang, S. McAleer and T. Sandholm, "Faster game solving via hyperparameter schedules", AAAI 2026,
+    arXiv:2404.09097, equation 4.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import HSPCFRPlus
+    >>> solution = solve(Nash(load_game("kuhn")), HSPCFRPlus(averaging=15), tol=1e-6)
+    >>> solution.lower <= -1 / 18 <= solution.upper
+    True
+    """
+
+    name: ClassVar[str] = "hs-pcfr+"
+    accumulation: ClassVar[Rule] = rules.HS_PCFR_PLUS
+    serves: ClassVar[frozenset[str]] = SERVES
+
+
+@dataclass(frozen=True)
+class PDCFRPlus(RegretMethod):
+    """Predictive discounted CFR+: regrets are discounted as in DCFR, and so they are in the forecast.
+
+    R = (d R + r)⁺ with d = (t − 1)^α / ((t − 1)^α + 1) in iteration t; what is played next is in proportion to
+    (d' R + r)⁺ with d' = t^α / (t^α + 1).
+
+    Parameters
+    ----------
+    updates, averaging, iterate, precision, initial_regrets
+        As :class:`RegretMethod`; the averaging power is the paper's γ, 5 by default.
+    alpha : float
+        Exponent of the discount.
+
+    Notes
+    -----
+    H. Xu, K. Li, B. Liu, H. Fu, Q. Fu, J. Xing and J. Cheng, "Minimizing weighted counterfactual regret with optimistic
+    online mirror descent", IJCAI 2024, arXiv:2404.13891, section 4; α = 2.3 and γ = 5.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import PDCFRPlus
+    >>> solution = solve(Nash(load_game("kuhn")), PDCFRPlus(), tol=1e-6)
+    >>> solution.lower <= -1 / 18 <= solution.upper
+    True
+    """
+
+    averaging: Annotated[Averaging, About(WEIGHTS, minimum=0, maximum=64, alias="gamma")] = 5.0
+    alpha: Annotated[float, About("exponent α of the discount of regrets", option=False)] = 2.3
+
+    name: ClassVar[str] = "pdcfr+"
+    accumulation: ClassVar[Rule] = rules.PDCFR_PLUS
+    serves: ClassVar[frozenset[str]] = SERVES
+
+    @property
+    def local_rule(self) -> Rule:
+        """The discount, and the averaging."""
+        return replace(super().local_rule, positive=self.alpha)
+
+
+@dataclass(frozen=True)
+class SAPCFRPlus(RegretMethod):
+    """Simple asymmetric predictive CFR+: the forecast of predictive CFR+ counts a third.
+
+    A step along a forecast that is wrong costs less, one along a forecast that is right gains less.
+
+    Notes
+    -----
+    L. Meng, T. Yang, Y. Zhang, Z. Ge and Y. Gao, "Faster game solving via asymmetry of step sizes", AAAI 2026,
+    arXiv:2503.12770: steps of 1 / (1 + α) with α = 2 along forecasts; SAPCFR+ there.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import SAPCFRPlus
+    >>> solution = solve(Nash(load_game("kuhn")), SAPCFRPlus(), tol=1e-6)
+    >>> solution.lower <= -1 / 18 <= solution.upper
+    True
+    """
+
+    averaging: Averaging = "quadratic"
+
+    name: ClassVar[str] = "sapcfr+"
+    accumulation: ClassVar[Rule] = rules.SAPCFR_PLUS
+    serves: ClassVar[frozenset[str]] = SERVES
