@@ -29,6 +29,7 @@ from .methods import PCFRPlus as PCFRPlus
 from .methods import PDCFRPlus as PDCFRPlus
 from .methods import PrefCFR as PrefCFR
 from .methods import Rational as Rational
+from .methods import RestartedCFR as RestartedCFR
 from .methods import SAPCFRPlus as SAPCFRPlus
 from .methods import find_method as find_method
 from .methods import method_names as method_names

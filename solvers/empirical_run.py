@@ -9,7 +9,7 @@ from ..seqform.errors import UnknownMethodError, shown
 from ..seqform.evaluate import EmpiricalPlay
 from ..seqform.game import Game
 from .iteration import NEVER
-from .methods import MCCFR, RegretMethod, find_method
+from .methods import MCCFR, RegretMethod, RestartedCFR, find_method
 from .methods.rules import Rule
 from .outcome import Options
 
@@ -67,6 +67,10 @@ class EmpiricalRun:
         problem = Nash(game)  # refuses what is not a zero-sum game
         if not isinstance(chosen, RegretMethod | MCCFR) or not problem.needs <= chosen.serves:
             raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative one for Nash equilibria")
+        if isinstance(chosen, RestartedCFR):
+            raise UnknownMethodError(
+                f"the method is {shown(method)}, expected one without restarts, whose play is one run"
+            )
         options = Options(tol=0.0, violation=0.0, max_iterations=NEVER, time_limit=0.0, seed=seed)
         self._stepper: RegretStepper | JointStepper | SamplingStepper
         if isinstance(chosen, RegretMethod):

@@ -187,7 +187,7 @@ QUICK = Suite(
             "kuhn",
             "nash",
             "highs-simplex highs-ipm cvxpy rational cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-5 cfvfp@1e-2 "
-            "hs-dcfr@1e-4 hs-pcfr+@1e-6 pdcfr+@1e-6 sapcfr+@1e-5 "
+            "hs-dcfr@1e-4 hs-pcfr+@1e-6 pdcfr+@1e-6 sapcfr+@1e-5 restarted-cfr@1e-9 "
             "es-mccfr@1e-2 os-mccfr@1e-2 es-pref-cfr@1e-2 cfr:updates=simultaneous@1e-3 "
             "cfr+:updates=simultaneous@1e-3 pref-cfr:updates=simultaneous@1e-3",
         ),
@@ -229,7 +229,8 @@ QUICK = Suite(
             "leduc",
             "nash",
             "highs-simplex highs-ipm highs-ipm-crossover cvxpy exact cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4 "
-            "hs-dcfr@1e-3 hs-pcfr+@1e-3 pdcfr+@1e-3 sapcfr+@1e-4 cfvfp@1e-2 pcfr+:updates=simultaneous@1e-3",
+            "hs-dcfr@1e-3 hs-pcfr+@1e-3 pdcfr+@1e-3 sapcfr+@1e-4 restarted-cfr:base=cfr+@1e-9 cfvfp@1e-2 "
+            "pcfr+:updates=simultaneous@1e-3",
         ),
         *ask("leduc", "best-response --opponent uniform", "highs-simplex cvxpy", known="167/80"),
         *ask("leduc", "rnr --opponent uniform --p 1/2", "highs-simplex highs-ipm cvxpy", known="0.492451"),

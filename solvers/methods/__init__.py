@@ -16,7 +16,7 @@ from .base import Method, check_method
 from .exact import CVXPY, BranchAndBound, DepthLimitedLP, DoubleOracle, Exact, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
-from .successors import HSDCFR, HSPCFRPlus, PDCFRPlus, SAPCFRPlus
+from .successors import HSDCFR, HSPCFRPlus, PDCFRPlus, RestartedCFR, SAPCFRPlus
 
 __all__ = [
     "AVERAGING",
@@ -44,6 +44,7 @@ __all__ = [
     "PrefCFR",
     "Rational",
     "RegretMethod",
+    "RestartedCFR",
     "SAPCFRPlus",
     "check_served",
     "class_of",
@@ -140,6 +141,7 @@ _OWN: Iterable[Callable[..., Method]] = (
     HSPCFRPlus,
     PDCFRPlus,
     SAPCFRPlus,
+    RestartedCFR,
     CCFR,
     CFVFP,
     PrefCFR,

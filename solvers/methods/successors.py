@@ -1,13 +1,13 @@
-"""Successors of DCFR and PCFR+: exponents that move with time, and forecasts that count less or are discounted."""
+"""Successors of CFR+, DCFR and PCFR+: exponents that move, forecasts that count less, and restarts."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
 from ...seqform.parameters import About
 from . import rules
 from .base import WEIGHTS, Averaging
-from .regret import SADDLES, RegretMethod
+from .regret import SADDLES, BasedMethod, RegretMethod
 from .rules import Rule
 
 #: What they serve: all that an average can, but for decisions in steps, whose clocks begin anew.
@@ -162,3 +162,47 @@ class SAPCFRPlus(RegretMethod):
     name: ClassVar[str] = "sapcfr+"
     accumulation: ClassVar[Rule] = rules.SAPCFR_PLUS
     serves: ClassVar[frozenset[str]] = SERVES
+
+
+@dataclass(frozen=True)
+class RestartedCFR(BasedMethod):
+    """Predictive CFR+, or CFR+, begun anew from its averages whenever these have become much better.
+
+    Where the exploitability of the averages, or of the last plans if theirs is less, has fallen to a fifth since the
+    last restart, the better ones become the first plans of a new run. Regrets become proportional to the new behaviour
+    and keep their Euclidean norm at each infoset, by which updates are as small as they were. So they do where it has
+    fallen to four fifths and rises again, and after a time that is three fifths of all iterations.
+
+    Parameters
+    ----------
+    base : {"pcfr+", "cfr+"}
+        How regrets accumulate between restarts.
+    updates, iterate, precision, initial_regrets
+        As :class:`RegretMethod`.
+    averaging : str or float, optional
+        Weights since the last restart; by default that of the base.
+
+    Notes
+    -----
+    When to begin anew is due to D. Applegate, O. Hinder, H. Lu and M. Lubin, "Faster first-order primal-dual methods
+    for linear programming using restarts and sharpness", Mathematical Programming 201 (2023), arXiv:2105.12715.
+    Y. Cai, G. Farina, J. Grand-Clément, C. Kroer, C.-W. Lee, H. Luo and W. Zheng, "Last-iterate convergence properties
+    of regret-matching algorithms in games", ICLR 2025, arXiv:2311.00676, prove that smoothed variants of predictive
+    regret matching+ converge linearly on matrix games if they are begun anew. No theorem covers this method; in most
+    games that were measured its error fell linearly.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import RestartedCFR
+    >>> solution = solve(Nash(load_game("kuhn")), RestartedCFR(), tol=1e-12)
+    >>> solution.iterations < 300, solution.exploitability <= 1e-12
+    (True, True)
+    """
+
+    averaging: Averaging = None
+    base: Annotated[Literal["pcfr+", "cfr+"], About("how regrets accumulate between restarts", option=False)] = "pcfr+"
+
+    name: ClassVar[str] = "restarted-cfr"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM})
+    backend: ClassVar[str] = "treeplex.solvers.regret.restarts"

@@ -236,4 +236,4 @@ class StateArrays(NamedTuple):
     factors: Any
     older: Any  # in single precision: sums of plans up to some iteration, in double
     lag: Any  # what these count now beside plan_sums
-    clock: Any  # updates done, and the number of updates at which the certificate is computed next
+    clock: Any  # updates done, how many at the next certificate, and how many when the weights of averages began

@@ -357,7 +357,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         return public.run(method, problem, options)
     if _is_joint(problem):
         return joint.run(method, problem, options)
-    _check_precision(method, problem)
+    check_precision(method, problem)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
             f"method {method.name} takes linear constraints on games in public form, averaged and by turns, each at a "
@@ -367,11 +367,11 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     begun = time.perf_counter()
     pruned = prune(problem)
     if pruned is None:
-        return _run(method, problem, options)
+        return run_steps(method, problem, options)
     if isinstance(pruned, Outcome):
         return pruned
     took = time.perf_counter() - begun
-    outcome = pruned.outcome(_run(method, pruned.problem, pruned.options(options)))
+    outcome = pruned.outcome(run_steps(method, pruned.problem, pruned.options(options)))
     return replace(outcome, build_seconds=outcome.build_seconds + took)
 
 
@@ -384,11 +384,11 @@ def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretS
     """Return the loop on a problem as it is, ready to begin or to go on."""
     if _is_joint(problem):
         return joint.JointStepper(method, problem)
-    _check_precision(method, problem)
+    check_precision(method, problem)
     return _begin(method, posed(method, problem, options))
 
 
-def _check_precision(method: RegretMethod, problem: Problem) -> None:
+def check_precision(method: RegretMethod, problem: Problem) -> None:
     """Refuse 16 bits, in which only the loop on games in public form keeps its numbers."""
     if method.precision == "half":
         raise UnknownMethodError(
@@ -397,14 +397,16 @@ def _check_precision(method: RegretMethod, problem: Problem) -> None:
         )
 
 
-def _run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Run the compiled loop on a problem as it is."""
+def run_steps(
+    method: RegretMethod, problem: Problem, options: Options, kind: type[RegretStepper] = RegretStepper
+) -> Outcome:
+    """Run the compiled loop on a problem as it is, by such a stepper."""
     begun = time.perf_counter()
     ready = posed(method, problem, options)
     build_seconds = time.perf_counter() - begun
     warm(ready.kernel.layout.number, ready.is_curved, ready.preferences is not None)
     begun = time.perf_counter()
-    loop = _begin(method, ready)
+    loop = _begin(method, ready, kind)
     build_seconds += time.perf_counter() - begun
     found = iterate(loop, options)
     return Outcome(
@@ -422,7 +424,7 @@ def _run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     )
 
 
-def _begin(method: RegretMethod, problem: PosedProblem) -> RegretStepper:
+def _begin(method: RegretMethod, problem: PosedProblem, kind: type[RegretStepper] = RegretStepper) -> RegretStepper:
     """Return the loop where a start says: in the state of a solution, playing a profile, or fresh."""
     bound = None if method.first_bound is None else MultiplierBound(method.first_bound)
     options = problem.options
@@ -443,7 +445,7 @@ def _begin(method: RegretMethod, problem: PosedProblem) -> RegretStepper:
             raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
         check_same_game(start[0], problem.game)
         state = problem.start_from(start)
-    return RegretStepper(method, problem, state, bound, stake, state.iteration + options.max_iterations)
+    return kind(method, problem, state, bound, stake, state.iteration + options.max_iterations)
 
 
 def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Floats | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -78,12 +78,16 @@ class KernelState:
         The regrets when averaging began, where they were not zero.
     preferences : PreferenceArrays, optional
         What the local rule is biased to; without them, to nothing.
+    restarts : ndarray of float64, shape (3,)
+        Where iterations begin anew now and then, the error where they last did, the last one that was looked at, and
+        when the next one is.
     """
 
     arrays: StateArrays
     multipliers: MultiplierArrays
     origin: Floats | None = None
     preferences: PreferenceArrays | None = None
+    restarts: Floats = field(default_factory=lambda: np.array([np.inf, np.inf, 0.0]))
 
     @property
     def sums(self) -> Floats:
@@ -123,7 +127,8 @@ class KernelState:
                     seen=pricing.seen.copy(), kept=pricing.kept.copy(), recent=pricing.recent.copy()
                 ),
             )
-        return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy(), preferences)
+        origin = None if self.origin is None else self.origin.copy()
+        return KernelState(copies, multipliers, origin, preferences, self.restarts.copy())
 
     @property
     def lasting(self) -> dict[str, Any]:
@@ -135,6 +140,7 @@ class KernelState:
             pricing = self.preferences.pricing
             arrays |= {"costs": self.preferences.local.costs, "seen": pricing.seen}
             arrays |= {"kept": pricing.kept, "recent": pricing.recent}
+        arrays["restarts"] = self.restarts
         return {name: array for name, array in arrays.items() if name not in ("gradient", "average", "factors")}
 
     def average_anew(self) -> None:
@@ -191,7 +197,7 @@ class Kernel:
             _zeros((self.layout.num_factors,), number),
             _zeros((size if number is np.float32 else 0,)),
             np.ones(1),
-            np.array([0, 1], dtype=np.int64),
+            np.array([0, 1, 0], dtype=np.int64),
         ])  # fmt: skip
         state = KernelState(arrays, constraints.initial_multipliers(), preferences=preferences)
         if regrets is not None:
@@ -236,6 +242,26 @@ class Kernel:
             if flow:  # reaches are like one more action that is always taken
                 reaches = slice(place.stop, place.stop + count)
                 arrays.plan[reaches], arrays.behaviour[reaches] = above, 1.0
+
+    def restart(self, state: KernelState, last_iterate: bool = False) -> None:
+        """Begin a state anew at its average plans, or its current ones: they are what is averaged first.
+
+        Regrets become proportional to that behaviour, and their Euclidean norm at each infoset stays: it is the inverse
+        of how far behaviour moves in an update. What plans do not reach stays as it is.
+        """
+        arrays, plan = state.arrays, state.arrays.plan if last_iterate else self.average(state)
+        behaviour = np.array(arrays.behaviour, dtype=np.float64)
+        for start, count, arity, first in self.layout.buckets.tolist():
+            place, reach = slice(start, start + count * arity), self.layout.reach(plan, first, count)
+            reached = reach > 0.0
+            old = arrays.regrets[place].reshape(arity, count)
+            shares = np.where(reached, plan[place].reshape(arity, count) / np.where(reached, reach, 1.0), 0.0)
+            sizes = np.linalg.norm(np.maximum(old, 0.0), axis=0) / np.maximum(np.linalg.norm(shares, axis=0), 1e-300)
+            arrays.regrets[place] = np.where(reached, sizes * shares, old).ravel()
+            behaviour[place] = np.where(reached, shares, behaviour[place].reshape(arity, count)).ravel()
+        self.set_behaviour(state, behaviour)
+        state.average_anew()
+        arrays.clock[2] = state.iteration
 
     def start_from(
         self,
@@ -301,7 +327,7 @@ class Kernel:
         if state.origin is not None:
             adopted.origin = np.zeros_like(mine.regrets)
             carry(state.origin, adopted.origin, ratio)
-        mine.clock[:] = theirs.clock
+        mine.clock[:], adopted.restarts[:] = theirs.clock, state.restarts
         if preferences is not None and state.preferences is not None:
             # What infosets cost, and what of the plans their next prices are still to count.
             pricing, asked = state.preferences.pricing, preferences.pricing

@@ -76,7 +76,7 @@ def run_loop(
     positive_factor, negative_factor, forecast = positive, negative, prediction
     dual_step, dual_power, optimism, total, soft = dual[0], dual[1], dual[2], dual[3], dual[4] != 0.0
     step_now = dual_step
-    t, next_check = state.clock[0], state.clock[1]
+    t, next_check, begun = state.clock[0], state.clock[1], state.clock[2]
     last = t + iterations
     rows = 0
     exploitability = np.nan
@@ -84,7 +84,7 @@ def run_loop(
     in_two = len(state.older) > 0
     # Without convex constraints this is None, and what follows from them is not compiled.
     if curves is not None:
-        decay = (np.float64(t) / np.float64(t + 1)) ** power
+        decay = (np.float64(t - begun) / np.float64(t - begun + 1)) ** power
         for player in range(num_players):
             linearise(constraints, curves, bases[player], player, state, multipliers, decay, at_average)
     while True:
@@ -108,7 +108,7 @@ def run_loop(
                 game, state, history_values[rows, 1:], proven, curves, multipliers, soft, total
             )
             if curves is not None:
-                decay = (np.float64(t) / np.float64(t + 1)) ** power
+                decay = (np.float64(t - begun) / np.float64(t - begun + 1)) ** power
                 for player in range(num_players):
                     linearise(constraints, curves, bases[player], player, state, multipliers, decay, at_average)
             history_iterations[rows] = t
@@ -116,7 +116,7 @@ def run_loop(
             rows += 1
             # Close to the tolerance checks come more often, so that little is done beyond it.
             pace = math.sqrt(math.sqrt(growth)) if exploitability <= 2.0 * tolerance else growth
-            next_check = max(t + 1, np.int64(math.ceil(min(np.float64(t) * pace, 4e18))))
+            next_check = max(t + 1, begun + np.int64(math.ceil(min(np.float64(t - begun) * pace, 4e18))))
             if exploitability <= tolerance:
                 break
         if t >= last or rows == len(history_iterations):
@@ -135,8 +135,9 @@ def run_loop(
             forecast = prediction * (1.0 + (np.float64(t) + 1.0) ** -(positive + later * rule[6]))
         power = rule[4] + min(np.float64(t) / horizon, 1.0) * rule[8]
         t += 1
-        # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
-        decay = (np.float64(t - 1) / np.float64(t)) ** power
+        # Weights t^power, counted from where averaging began and scaled so that the newest is one: however large the
+        # power, the sums stay finite.
+        decay = (np.float64(t - begun - 1) / np.float64(t - begun)) ** power
         if in_two:
             if t % FOLD == 0:
                 fold(bases, state, preferences)
@@ -158,7 +159,7 @@ def run_loop(
                     preferences.pricing.kept[actor] *= decay
                 if curves is not None:
                     choose(constraints, curves, actor, state, multipliers, step_now / dual_step, optimism)
-                    following = (np.float64(t) / np.float64(t + 1)) ** power
+                    following = (np.float64(t - begun) / np.float64(t - begun + 1)) ** power
                     linearise(constraints, curves, bases[actor], actor, state, multipliers, following, at_average)
                 if constraints is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
                     if alternating:

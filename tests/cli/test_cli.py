@@ -367,7 +367,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for --method cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, ccfr, cfvfp,",
+        "--averaging is for --method cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, restarted-cfr, ccfr,",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],

@@ -49,6 +49,7 @@ RUNS = {
     "cfr+ in single precision": (Nash(LEDUC), "cfr+:precision=single"),
     "dcfr in single precision": (Nash(LEDUC), "dcfr:precision=single"),
     "pcfr+ simultaneous": (Nash(LEDUC), "pcfr+:updates=simultaneous"),
+    "restarts": (Nash(LEDUC), "restarted-cfr"),
     "three players": (Nash(load_game("kuhn:players=3")), "cfr"),
     "first regrets": (Nash(LEDUC), "cfvfp"),
     "constraints": (ConstrainedNash(LEDUC, parse_constraint(BOUND, LEDUC)), "ccfr"),
