@@ -31,6 +31,7 @@ from .methods import PrefCFR as PrefCFR
 from .methods import Rational as Rational
 from .methods import RestartedCFR as RestartedCFR
 from .methods import SAPCFRPlus as SAPCFRPlus
+from .methods import SmoothCFRPlus as SmoothCFRPlus
 from .methods import find_method as find_method
 from .methods import method_names as method_names
 from .methods import register_method as register_method

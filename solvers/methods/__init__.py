@@ -16,7 +16,7 @@ from .base import Method, check_method
 from .exact import CVXPY, BranchAndBound, DepthLimitedLP, DoubleOracle, Exact, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
-from .successors import HSDCFR, HSPCFRPlus, PDCFRPlus, RestartedCFR, SAPCFRPlus
+from .successors import HSDCFR, HSPCFRPlus, PDCFRPlus, RestartedCFR, SAPCFRPlus, SmoothCFRPlus
 
 __all__ = [
     "AVERAGING",
@@ -46,6 +46,7 @@ __all__ = [
     "RegretMethod",
     "RestartedCFR",
     "SAPCFRPlus",
+    "SmoothCFRPlus",
     "check_served",
     "class_of",
     "find_method",
@@ -142,6 +143,7 @@ _OWN: Iterable[Callable[..., Method]] = (
     PDCFRPlus,
     SAPCFRPlus,
     RestartedCFR,
+    SmoothCFRPlus,
     CCFR,
     CFVFP,
     PrefCFR,

@@ -50,6 +50,7 @@ RUNS = {
     "dcfr in single precision": (Nash(LEDUC), "dcfr:precision=single"),
     "pcfr+ simultaneous": (Nash(LEDUC), "pcfr+:updates=simultaneous"),
     "restarts": (Nash(LEDUC), "restarted-cfr"),
+    "smooth steps": (Nash(KUHN), "smooth-cfr+"),
     "three players": (Nash(load_game("kuhn:players=3")), "cfr"),
     "first regrets": (Nash(LEDUC), "cfvfp"),
     "constraints": (ConstrainedNash(LEDUC, parse_constraint(BOUND, LEDUC)), "ccfr"),

@@ -1,0 +1,208 @@
+"""Smooth regret matching+: regrets that are kept away from zero, moved by predictive or extragradient steps."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...models.problems import Problem
+from ...seqform.arrays import Floats
+from ...seqform.polytope import Treeplex
+from ...seqform.sequence_form import SequenceForm
+from ..certification import certified_error
+from ..checkpoint import Saved, fill
+from ..iteration import Stepper, iterate
+from ..outcome import Options, Outcome, nearest_profile
+
+if TYPE_CHECKING:
+    from ..methods import SmoothCFRPlus
+
+#: Regrets are begun anew where what they move by has fallen to this, and each time to half of that.
+FIRST_RESIDUAL = 8.0
+
+
+def kept_away(treeplex: Treeplex, regrets: Floats) -> Floats:
+    """Return the nearest point to regrets that is not negative and at every infoset adds up to 1 at the least.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.seqform.polytope import Treeplex
+    >>> from treeplex.solvers.regret.smooth import kept_away
+    >>> kept_away(Treeplex([0, 0], [2, 2]), np.array([0.0, 0.5, -0.5, 3.0, -1.0])).tolist()
+    [0.0, 1.0, 0.0, 3.0, 0.0]
+    """
+    found = np.maximum(regrets, 0.0)
+    for level in treeplex.levels:
+        own = regrets[level.sequences]
+        short = np.add.reduceat(found[level.sequences], level.starts) < 1.0
+        if short.any():
+            found[level.sequences] = np.where(
+                np.repeat(short, level.counts), _on_simplices(own, level.starts, level.counts), found[level.sequences]
+            )
+    return found
+
+
+def _on_simplices(values: Floats, starts: Floats, counts: Floats) -> Floats:
+    """Project runs of numbers onto simplices: all are lowered alike, those that would fall below zero left out."""
+    kept = np.ones(len(values), dtype=bool)
+    while True:
+        sizes = np.add.reduceat(kept, starts, dtype=np.float64)
+        lowered = (np.add.reduceat(np.where(kept, values, 0.0), starts) - 1.0) / sizes
+        found = values - np.repeat(lowered, counts)
+        left = kept & (found > 0.0)
+        if (left == kept).all():
+            return np.where(kept, found, 0.0)
+        kept = left
+
+
+def lipschitz(form: SequenceForm) -> float:
+    """Return √6 ‖A‖₂ √d, with d the most actions of an infoset: on matrix games instantaneous regrets change by that.
+
+    ‖A‖₂ is what forty steps of the power method find.
+
+    Examples
+    --------
+    >>> from treeplex.seqform import SequenceForm
+    >>> from treeplex.solvers.regret.smooth import lipschitz
+    >>> round(lipschitz(SequenceForm.from_payoff_matrix([[2.0, 0.0], [0.0, 1.0]])) / 6**0.5 / 2**0.5, 6)
+    2.0
+    """
+    vectors = [np.random.default_rng(0).random(treeplex.num_sequences) for treeplex in form.treeplexes]
+    norm = 0.0
+    for _ in range(40):
+        for player in (0, 1):
+            image = form.gradient(player, vectors)
+            norm = float(np.linalg.norm(image))
+            vectors[player] = image / norm if norm > 0.0 else image
+    return float(np.sqrt(6.0 * max(treeplex.num_actions.max(initial=1) for treeplex in form.treeplexes)) * norm)
+
+
+class SmoothStepper(Stepper):
+    """The players' regrets at work.
+
+    Parameters
+    ----------
+    method : SmoothCFRPlus
+    problem : Problem
+        An equilibrium of two players' zero-sum game.
+    options : Options
+    """
+
+    first_step = 4
+
+    def __init__(self, method: SmoothCFRPlus, problem: Problem, options: Options) -> None:
+        self.method, self.problem, self.options = method, problem, options
+        form = problem.game.sequence_form
+        self.form, self.treeplexes = form, form.treeplexes
+        self._rate = method.step / (lipschitz(form) or 1.0)
+        self._iterations = 0
+        self.regrets = [treeplex.uniform_behaviour() for treeplex in self.treeplexes]
+        self._forecast = [np.zeros(treeplex.num_sequences) for treeplex in self.treeplexes]
+        self._sums = [np.zeros(treeplex.num_sequences) for treeplex in self.treeplexes]
+        self._plans = [treeplex.uniform_plan() for treeplex in self.treeplexes]
+        self._residual = np.array([FIRST_RESIDUAL])
+
+    @property
+    def iterations(self) -> int:
+        """Updates of both players, by two gradients each if steps are extragradient."""
+        return self._iterations
+
+    def step(self, iterations: int) -> None:
+        """Move both players' regrets."""
+        for _ in range(iterations):
+            self._iterations += 1
+            if self.method.gradients == "extragradient":
+                self._forecast = self._gains(self.regrets)
+            between = self._moved(self._forecast)
+            self._forecast = self._gains(between)
+            after = self._moved(self._forecast)
+            self._plans = [self._plan(player, each) for player, each in enumerate(between)]
+            for player, plan in enumerate(self._plans):
+                self._sums[player] += plan
+            moved = _distance(after, between) + _distance(self.regrets, between)
+            self.regrets = after
+            if self.method.restarts and moved <= self._residual[0]:
+                self.regrets = [self._behaviour(player, each) for player, each in enumerate(after)]
+                self._forecast = self._gains(self.regrets)
+                self._residual /= 2.0
+
+    def check(self) -> float:
+        """Return the error of the answer."""
+        profile = nearest_profile(self.problem.game, self.answer())
+        return certified_error(self.problem, self.problem.certify(profile, {}, {}), self.options)
+
+    def answer(self) -> list[Floats]:
+        """Return the last plans, or the averages."""
+        if self.method.iterate == "last" or not self._iterations:
+            return list(self._plans)
+        return [total / total[0] for total in self._sums]
+
+    def saved(self) -> Saved:
+        """Return where it stands."""
+        return {"iterations": self._iterations, "due": self.next_check, **self._arrays()}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from there."""
+        fill(self._arrays(), saved)
+        self._iterations, self.next_check = int(saved["iterations"]), int(saved["due"])
+
+    def _arrays(self) -> dict[str, Floats]:
+        named = {"regrets": self.regrets, "forecast": self._forecast, "sums": self._sums, "plans": self._plans}
+        arrays = {f"{name} {player}": one for name, each in named.items() for player, one in enumerate(each)}
+        return arrays | {"residual": self._residual}
+
+    def _behaviour(self, player: int, regrets: Floats) -> Floats:
+        behaviour = regrets.copy()
+        for level in self.treeplexes[player].levels:
+            own = regrets[level.sequences]
+            behaviour[level.sequences] = own / np.repeat(np.add.reduceat(own, level.starts), level.counts)
+        return behaviour
+
+    def _plan(self, player: int, regrets: Floats) -> Floats:
+        return self.treeplexes[player].plan(self._behaviour(player, regrets))
+
+    def _gains(self, regrets: list[Floats]) -> list[Floats]:
+        """Return what each action would gain at its infoset, by both players' behaviour: the instantaneous regrets."""
+        behaviours = [self._behaviour(player, each) for player, each in enumerate(regrets)]
+        plans = [treeplex.plan(each) for treeplex, each in zip(self.treeplexes, behaviours, strict=True)]
+        found = []
+        for player, (treeplex, behaviour) in enumerate(zip(self.treeplexes, behaviours, strict=True)):
+            values = self.form.gradient(player, plans)
+            gains = np.zeros(treeplex.num_sequences)
+            for level in reversed(treeplex.levels):
+                own = values[level.sequences]
+                played = np.add.reduceat(own * behaviour[level.sequences], level.starts)
+                gains[level.sequences] = own - np.repeat(played, level.counts)
+                level.pass_up(played, values)
+            found.append(gains)
+        return found
+
+    def _moved(self, gains: list[Floats]) -> list[Floats]:
+        return [
+            kept_away(treeplex, own + self._rate * each)
+            for treeplex, own, each in zip(self.treeplexes, self.regrets, gains, strict=True)
+        ]
+
+
+def _distance(first: list[Floats], second: list[Floats]) -> float:
+    return float(np.sqrt(sum(((one - other) ** 2).sum() for one, other in zip(first, second, strict=True))))
+
+
+def run(method: SmoothCFRPlus, problem: Problem, options: Options) -> Outcome:
+    """Iterate until the certificate of the last plans, or of averages, meets the tolerance or a limit comes."""
+    begun = time.perf_counter()
+    stepper = SmoothStepper(method, problem, options)
+    build_seconds = time.perf_counter() - begun
+    found = iterate(stepper, options)
+    return Outcome(
+        plans=stepper.answer(),
+        stopped=found.stopped,
+        detail=f"after {found.iterations} iterations",
+        iterations=found.iterations,
+        seconds=found.seconds,
+        build_seconds=build_seconds,
+        history=found.history,
+    )
