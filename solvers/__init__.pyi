@@ -24,6 +24,7 @@ from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
 from .methods import HiGHS as HiGHS
 from .methods import HSPCFRPlus as HSPCFRPlus
 from .methods import Method as Method
+from .methods import MirrorProx as MirrorProx
 from .methods import OutcomeSamplingMCCFR as OutcomeSamplingMCCFR
 from .methods import PCFRPlus as PCFRPlus
 from .methods import PDCFRPlus as PDCFRPlus

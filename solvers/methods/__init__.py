@@ -16,7 +16,7 @@ from .base import Method, check_method
 from .exact import CVXPY, BranchAndBound, DepthLimitedLP, DoubleOracle, Exact, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
-from .successors import HSDCFR, HSPCFRPlus, PDCFRPlus, RestartedCFR, SAPCFRPlus, SmoothCFRPlus
+from .successors import HSDCFR, HSPCFRPlus, MirrorProx, PDCFRPlus, RestartedCFR, SAPCFRPlus, SmoothCFRPlus
 
 __all__ = [
     "AVERAGING",
@@ -38,6 +38,7 @@ __all__ = [
     "HSPCFRPlus",
     "HiGHS",
     "Method",
+    "MirrorProx",
     "OutcomeSamplingMCCFR",
     "PCFRPlus",
     "PDCFRPlus",
@@ -144,6 +145,7 @@ _OWN: Iterable[Callable[..., Method]] = (
     SAPCFRPlus,
     RestartedCFR,
     SmoothCFRPlus,
+    MirrorProx,
     CCFR,
     CFVFP,
     PrefCFR,

@@ -266,3 +266,50 @@ class SmoothCFRPlus(Method):
     default_iterations: ClassVar[int] = 1_000_000
     keeps_runs: ClassVar[bool] = True
     backend: ClassVar[str] = "treeplex.solvers.regret.smooth"
+
+
+@dataclass(frozen=True)
+class MirrorProx(Method):
+    """Mirror prox with a dilated Euclidean distance: an extragradient method on plans, whose error is proven to fall.
+
+    With D(x ‖ c) = Σ β(I) x(σ(I)) ‖b_x(I) − b_c(I)‖² / 2 over infosets, β(I) being 1 and the most that is counted below
+    one of its actions, each iteration maximises η g(c) · z − D(z ‖ c) over plans z of each player, and then
+    η g(z) · w − D(w ‖ c), from the bottom up by projections onto simplices; w is the next c. Steps η are the longest
+    that are found for which η (g(z) − g(c)) · (w − z) ≤ D(z ‖ c) + D(w ‖ z).
+
+    Parameters
+    ----------
+    restarts : bool
+        Whether it begins anew at the averages, or at the last plans if these are better, as
+        :class:`RestartedCFR` does.
+    iterate : {"average", "last"}
+        Which strategies are returned and certified; averages weigh by η, since the last restart.
+
+    Notes
+    -----
+    A. Nemirovski, "Prox-method with rate of convergence O(1/t) for variational inequalities with Lipschitz continuous
+    monotone operators and smooth convex-concave saddle point problems", SIAM Journal on Optimization 15 (2004).
+    S. Hoda, A. Gilpin, J. Peña and T. Sandholm, "Smoothing techniques for computing Nash equilibria of sequential
+    games", Mathematics of Operations Research 35 (2010): dilated distances. C. Kroer, K. Waugh, F. Kılınç-Karzan and
+    T. Sandholm, "Faster algorithms for extensive-form game solving via improved smoothing functions", Mathematical
+    Programming 179 (2020): weights that grow towards the root. Without restarts NashConv of the averages is at most
+    max D(· ‖ start) / Σ η, summed over the players.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import MirrorProx
+    >>> solution = solve(Nash(load_game("kuhn")), MirrorProx(), tol=1e-9)
+    >>> solution.iterations < 400, solution.exploitability <= 1e-9
+    (True, True)
+    """
+
+    restarts: Annotated[bool, About("whether it begins anew when errors have fallen", option=False)] = True
+    iterate: Iterate = "average"
+
+    name: ClassVar[str] = "mirror-prox"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM})
+    default_tolerance: ClassVar[float] = 1e-4
+    default_iterations: ClassVar[int] = 1_000_000
+    keeps_runs: ClassVar[bool] = True
+    backend: ClassVar[str] = "treeplex.solvers.regret.mirror_prox"

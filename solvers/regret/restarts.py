@@ -1,19 +1,11 @@
 """The compiled loop, begun anew from its averages whenever these have become much better."""
 
-import numpy as np
-
 from ...models.problems import Problem
 from ..methods import RegretMethod
 from ..outcome import Options, Outcome
 from ..status import Status
 from .driver import RegretStepper, check_precision, run_steps
-
-#: Whether to begin anew is asked after so many iterations at the earliest, and after a fifth more each time.
-FIRST_LOOK, GROWTH = 32, 0.2
-#: An error that has fallen to this share is reason enough; one that has fallen to the other if it rises again.
-SUFFICIENT, NECESSARY = 0.2, 0.8
-#: So is a time that is this share of all iterations.
-LONG = 0.6
+from .first_order import FIRST_LOOK, begins_anew
 
 
 class RestartedStepper(RegretStepper):
@@ -33,19 +25,10 @@ class RestartedStepper(RegretStepper):
         found = super().look()
         if found is not None or self.iterations < self._due:
             return found
-        reference, before, _ = self.state.restarts
         errors = [self._error(last) for last in (False, True)]
-        error, age = min(errors), self.iterations - int(self.state.arrays.clock[2])
-        if (
-            error <= max(SUFFICIENT * reference, self._tolerance)
-            or (error <= NECESSARY * reference and error > before)
-            or age >= LONG * self.iterations
-        ):
+        age = self.iterations - int(self.state.arrays.clock[2])
+        if begins_anew(self.state.restarts, min(errors), age, self.iterations, self._tolerance):
             self.kernel.restart(self.state, last_iterate=errors[1] < errors[0])
-            reference, before, age = error, np.inf, 0
-        else:
-            before = error
-        self.state.restarts[:] = reference, before, self.iterations + max(FIRST_LOOK, int(GROWTH * age))
         return None
 
     def _error(self, last: bool) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from ...models.problems import Problem
 from ...seqform.arrays import Floats
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
-from ..certification import certified_error
-from ..checkpoint import Saved, fill
-from ..iteration import Stepper, iterate
-from ..outcome import Options, Outcome, nearest_profile
+from ..outcome import Options, Outcome
+from .first_order import PlanStepper, on_simplices, run_plans
 
 if TYPE_CHECKING:
     from ..methods import SmoothCFRPlus
@@ -40,22 +37,9 @@ def kept_away(treeplex: Treeplex, regrets: Floats) -> Floats:
         short = np.add.reduceat(found[level.sequences], level.starts) < 1.0
         if short.any():
             found[level.sequences] = np.where(
-                np.repeat(short, level.counts), _on_simplices(own, level.starts, level.counts), found[level.sequences]
+                np.repeat(short, level.counts), on_simplices(own, level.starts, level.counts), found[level.sequences]
             )
     return found
-
-
-def _on_simplices(values: Floats, starts: Floats, counts: Floats) -> Floats:
-    """Project runs of numbers onto simplices: all are lowered alike, those that would fall below zero left out."""
-    kept = np.ones(len(values), dtype=bool)
-    while True:
-        sizes = np.add.reduceat(kept, starts, dtype=np.float64)
-        lowered = (np.add.reduceat(np.where(kept, values, 0.0), starts) - 1.0) / sizes
-        found = values - np.repeat(lowered, counts)
-        left = kept & (found > 0.0)
-        if (left == kept).all():
-            return np.where(kept, found, 0.0)
-        kept = left
 
 
 def lipschitz(form: SequenceForm) -> float:
@@ -80,8 +64,8 @@ def lipschitz(form: SequenceForm) -> float:
     return float(np.sqrt(6.0 * max(treeplex.num_actions.max(initial=1) for treeplex in form.treeplexes)) * norm)
 
 
-class SmoothStepper(Stepper):
-    """The players' regrets at work.
+class SmoothStepper(PlanStepper):
+    """The players' regrets at work; by two gradients an iteration if steps are extragradient, else by one.
 
     Parameters
     ----------
@@ -91,68 +75,33 @@ class SmoothStepper(Stepper):
     options : Options
     """
 
-    first_step = 4
-
     def __init__(self, method: SmoothCFRPlus, problem: Problem, options: Options) -> None:
-        self.method, self.problem, self.options = method, problem, options
-        form = problem.game.sequence_form
-        self.form, self.treeplexes = form, form.treeplexes
-        self._rate = method.step / (lipschitz(form) or 1.0)
-        self._iterations = 0
+        super().__init__(method, problem, options)
+        self._rate = method.step / (lipschitz(self.form) or 1.0)
         self.regrets = [treeplex.uniform_behaviour() for treeplex in self.treeplexes]
         self._forecast = [np.zeros(treeplex.num_sequences) for treeplex in self.treeplexes]
-        self._sums = [np.zeros(treeplex.num_sequences) for treeplex in self.treeplexes]
-        self._plans = [treeplex.uniform_plan() for treeplex in self.treeplexes]
         self._residual = np.array([FIRST_RESIDUAL])
 
-    @property
-    def iterations(self) -> int:
-        """Updates of both players, by two gradients each if steps are extragradient."""
-        return self._iterations
+    def move(self) -> None:
+        """Move both players' regrets, twice."""
+        if self.method.gradients == "extragradient":
+            self._forecast = self._gains(self.regrets)
+        between = self._moved(self._forecast)
+        self._forecast = self._gains(between)
+        after = self._moved(self._forecast)
+        self._plans = [self._plan(player, each) for player, each in enumerate(between)]
+        for player, plan in enumerate(self._plans):
+            self._sums[player] += plan
+        moved = _distance(after, between) + _distance(self.regrets, between)
+        self.regrets = after
+        if self.method.restarts and moved <= self._residual[0]:
+            self.regrets = [self._behaviour(player, each) for player, each in enumerate(after)]
+            self._forecast = self._gains(self.regrets)
+            self._residual /= 2.0
 
-    def step(self, iterations: int) -> None:
-        """Move both players' regrets."""
-        for _ in range(iterations):
-            self._iterations += 1
-            if self.method.gradients == "extragradient":
-                self._forecast = self._gains(self.regrets)
-            between = self._moved(self._forecast)
-            self._forecast = self._gains(between)
-            after = self._moved(self._forecast)
-            self._plans = [self._plan(player, each) for player, each in enumerate(between)]
-            for player, plan in enumerate(self._plans):
-                self._sums[player] += plan
-            moved = _distance(after, between) + _distance(self.regrets, between)
-            self.regrets = after
-            if self.method.restarts and moved <= self._residual[0]:
-                self.regrets = [self._behaviour(player, each) for player, each in enumerate(after)]
-                self._forecast = self._gains(self.regrets)
-                self._residual /= 2.0
-
-    def check(self) -> float:
-        """Return the error of the answer."""
-        profile = nearest_profile(self.problem.game, self.answer())
-        return certified_error(self.problem, self.problem.certify(profile, {}, {}), self.options)
-
-    def answer(self) -> list[Floats]:
-        """Return the last plans, or the averages."""
-        if self.method.iterate == "last" or not self._iterations:
-            return list(self._plans)
-        return [total / total[0] for total in self._sums]
-
-    def saved(self) -> Saved:
-        """Return where it stands."""
-        return {"iterations": self._iterations, "due": self.next_check, **self._arrays()}
-
-    def restore(self, saved: Saved) -> None:
-        """Go on from there."""
-        fill(self._arrays(), saved)
-        self._iterations, self.next_check = int(saved["iterations"]), int(saved["due"])
-
-    def _arrays(self) -> dict[str, Floats]:
-        named = {"regrets": self.regrets, "forecast": self._forecast, "sums": self._sums, "plans": self._plans}
-        arrays = {f"{name} {player}": one for name, each in named.items() for player, one in enumerate(each)}
-        return arrays | {"residual": self._residual}
+    def lasting(self) -> dict[str, Any]:
+        """Return regrets, forecasts, and how long a step was at the last restart."""
+        return {"regrets": self.regrets, "forecast": self._forecast, "residual": self._residual}
 
     def _behaviour(self, player: int, regrets: Floats) -> Floats:
         behaviour = regrets.copy()
@@ -193,16 +142,4 @@ def _distance(first: list[Floats], second: list[Floats]) -> float:
 
 def run(method: SmoothCFRPlus, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate of the last plans, or of averages, meets the tolerance or a limit comes."""
-    begun = time.perf_counter()
-    stepper = SmoothStepper(method, problem, options)
-    build_seconds = time.perf_counter() - begun
-    found = iterate(stepper, options)
-    return Outcome(
-        plans=stepper.answer(),
-        stopped=found.stopped,
-        detail=f"after {found.iterations} iterations",
-        iterations=found.iterations,
-        seconds=found.seconds,
-        build_seconds=build_seconds,
-        history=found.history,
-    )
+    return run_plans(SmoothStepper, method, problem, options)

@@ -51,6 +51,7 @@ RUNS = {
     "pcfr+ simultaneous": (Nash(LEDUC), "pcfr+:updates=simultaneous"),
     "restarts": (Nash(LEDUC), "restarted-cfr"),
     "smooth steps": (Nash(KUHN), "smooth-cfr+"),
+    "mirror prox": (Nash(KUHN), "mirror-prox"),
     "three players": (Nash(load_game("kuhn:players=3")), "cfr"),
     "first regrets": (Nash(LEDUC), "cfvfp"),
     "constraints": (ConstrainedNash(LEDUC, parse_constraint(BOUND, LEDUC)), "ccfr"),
