@@ -370,16 +370,22 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
     model = program.to_highs()
     model.sense_ = highspy.ObjSense.kMinimize
     model.col_cost_ = program.objective / objective_factor(program)
+    solver = silent_solver(tolerance)
+    counts = np.bincount(program.matrix.indices, minlength=program.shape[0])
+    if counts[program.rows.get("plan", slice(0))].max(initial=0) > LONG:
+        solver.setOptionValue("presolve", "off")
+    solver.passModel(model)
+    return solver
+
+
+def silent_solver(tolerance: float = TOLERANCE) -> Any:
+    """Return a HiGHS instance that says nothing, with such tolerances."""
     solver = highspy.Highs()
     solver.silent()
     for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality", "pdlp_optimality"):
         solver.setOptionValue(f"{kind}_tolerance", tolerance)
     # What is smaller HiGHS takes for zero: by default 1e-9, which is what a rare outcome of chance makes of payoffs.
     solver.setOptionValue("small_matrix_value", 1e-12)
-    counts = np.bincount(program.matrix.indices, minlength=program.shape[0])
-    if counts[program.rows.get("plan", slice(0))].max(initial=0) > LONG:
-        solver.setOptionValue("presolve", "off")
-    solver.passModel(model)
     return solver
 
 
