@@ -163,10 +163,7 @@ class Stackelberg(Problem):
 
         Payoffs are in the units of :attr:`payoffs`, the objective in the leader's: solvers' tolerances are absolute.
         """
-        program = self._program(None)
-        whole = np.zeros(program.shape[1], dtype=bool)
-        whole[program.columns["follower"]] = True
-        return IntegerProgram(program, whole)
+        return IntegerProgram.of(self._program(None), "follower")
 
     def reply_program(self, reply: Floats) -> LinearProgram:
         """Return the linear program of the best commitment to which a pure plan of the follower is a best reply."""

@@ -78,6 +78,13 @@ class IntegerProgram:
     program: LinearProgram
     integer: npt.NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, program: LinearProgram, block: str) -> "IntegerProgram":
+        """Return the program in which a block of columns is of whole numbers."""
+        integer = np.zeros(program.shape[1], dtype=bool)
+        integer[program.columns[block]] = True
+        return cls(program, integer)
+
     def solve(
         self, run: Runner = run_plainly, gap: float = 0.0, start: Floats | None = None, unfinished: bool = False
     ) -> IntegerAnswer:
