@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.checks import check_type
+from ....seqform.checks import check_type, check_whole
 from ....seqform.errors import InvalidStrategyError
 from ....seqform.game import Game
 from ....seqform.strategy import Strategy, check_same_game
-from .map_view import patrol_of
+from .game import patrol_of
 from .walker import Walker
 
 #: Routes of which less is left are not listed, and so many of each body at most.
@@ -78,7 +78,7 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol.
+        If the game is not a patrol.
     InvalidStrategyError
         If the strategy is of another game.
 
@@ -100,6 +100,7 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
     1.00 gate (0) → mill (1) → bank (2)
     """
     patrol = patrol_of(game)
+    most = check_whole(most, "most", InvalidStrategyError)
     check_same_game(check_type(strategy, "strategy", InvalidStrategyError, Strategy), game)
     bodies: Sequence[Any] = (patrol.attackers, patrol.units)[strategy.player]
     walkers = (patrol.attacking, patrol.patrolling)[strategy.player].walkers
