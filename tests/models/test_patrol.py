@@ -23,8 +23,18 @@ from treeplex import (
     solve,
 )
 from treeplex.models.constraints import parse_constraint
-from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, patrol_meetings, patrol_occupancy
+from treeplex.models.games.patrol import (
+    Attacker,
+    PatrolGame,
+    PatrolPlan,
+    Sensor,
+    Unit,
+    patrol_meetings,
+    patrol_occupancy,
+)
 from treeplex.models.games.transit import Grid
+from treeplex.models.problems import CaughtOnce
+from treeplex.seqform.evaluate import best_response_value
 
 
 def random_profile(game, seed):
@@ -215,6 +225,32 @@ def test_regret_minimisation_solves_patrols_that_are_trees():
     )
     exact = solve(Nash(game)).value
     assert solve(Nash(game), "cfr+", tol=1e-4).value == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.parametrize("failure", [0.0, 0.2])
+def test_without_units_attackers_gain_what_their_best_way_pays(failure, tmp_path):
+    """What patrols are compared with: sensors alone cost attackers something."""
+    game, _ = random_patrol(7)
+    declared = dataclasses.replace(game.patrol, units=[], sensors=[Sensor("n1", 0.5)], failure=failure)
+    alone = PatrolGame(declared)
+    payoff = -alone.sequence_form.treeplexes[0].uniform_plan() * 0.0
+    for number, (walker, share) in enumerate(zip(declared.attacking.walkers, declared.probabilities, strict=True)):
+        payoff[walker.sequences] = share * declared.rewards(number)
+    best = best_response_value(alone.sequence_form.treeplexes[0], payoff)
+    solution = solve(Nash(alone))
+    assert solution.value == pytest.approx(best, abs=1e-9)
+    assert (
+        solution.value >= solve(Nash(PatrolGame(dataclasses.replace(declared, units=game.patrol.units)))).value - 1e-9
+    )
+    assert solve(Nash(alone), "cfr+", tol=1e-2).value == pytest.approx(best, abs=2e-2)
+    assert alone.functionals["worst"].value(solution.profile) >= best - 1e-9
+    assert patrol_occupancy(alone, solution.profile[1]) == ()
+    assert patrol_meetings(alone, solution.profile).total == patrol_meetings(alone, solution.profile).sensed
+    PatrolPlan(alone, solution.profile).save(tmp_path / "plan.npz")
+    assert PatrolPlan.load(tmp_path / "plan.npz").game.fingerprint == alone.fingerprint
+    if not failure:
+        caught = solve(CaughtOnce(PatrolGame(dataclasses.replace(declared, sensors=[]))))
+        assert caught.value == pytest.approx(solve(Nash(PatrolGame(dataclasses.replace(declared, sensors=[])))).value)
 
 
 def test_patrols_are_stored_and_read_back(tmp_path):

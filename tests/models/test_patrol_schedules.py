@@ -13,6 +13,7 @@ import pytest
 
 from treeplex import (
     GameFileError,
+    GameTooLargeError,
     InvalidStrategyError,
     Profile,
     Strategy,
@@ -127,6 +128,39 @@ def test_limits_are_compared_with_the_days(game):
     assert any(one.verdict == "not as planned" for one in wrong)
 
 
+def test_limits_that_are_not_linear_are_compared_by_their_tangents():
+    ring = nx.cycle_graph(["gate", "mill", "bank", "inn", "port"])
+    thieves = [Attacker(["gate"], {"bank": 3.0, "inn": 1.0}), Attacker(["port"], {"bank": 2.0, "mill": 2.5})]
+    limits = ["cvar(0.8) <= 1.9 as tail", "spread(workload, 2) <= 1", "risk >= 0.3"]
+    units = [Unit(base="mill"), Unit(base="inn", detection=0.5)]
+    game = PatrolGame(ring, steps=4, units=units, attackers=thieves, limits=limits)
+    profile = random_profile(game, 1)
+    measures = [game.functionals[name] for name in ("cvar(0.8)", "spread(workload, 2)", "risk")]
+    days = schedule(game, profile, days=4000, seed=5)
+    for one, measure in zip(days.check(game.constraints), measures, strict=True):
+        assert one.expected == pytest.approx(measure.value(profile), abs=1e-9)
+        assert one.mean == pytest.approx(one.expected, abs=0.05)
+        assert one.agrees
+        assert one.upper - one.lower < 0.4
+    other = schedule(game, Strategy.uniform(game, 1), days=4000, seed=5)
+    wrong = type(other)(game, profile[1], other.days, other.seed, other.walks).check(game.constraints)
+    assert [one.agrees for one in wrong] == [False, False, False]
+
+
+def test_days_are_the_same_however_many_are_drawn_at_once(game, monkeypatch):
+    strategy = random_profile(game, 4)[1]
+    whole = sampled_walks(game.patrol.patrolling, strategy.behaviour, range(1, 30), seed=7)
+    monkeypatch.setattr("treeplex.models.games.patrol.sampling._CHUNK", 60)
+    for one, other in zip(
+        whole, sampled_walks(game.patrol.patrolling, strategy.behaviour, range(1, 30), seed=7), strict=True
+    ):
+        assert (one.moves == other.moves).all()
+        assert (one.failed == other.failed).all()
+    monkeypatch.setenv("TREEPLEX_MEMORY", "10kB")
+    with pytest.raises(GameTooLargeError, match="1,000 days of routes would take about"):
+        schedule(game, strategy, days=1000, seed=1)
+
+
 def test_a_calendar(game):
     text = schedule(game, random_profile(game, 4), days=3, seed=7).to_ics(dt.datetime(2026, 5, 4, 8), minutes=10)
     assert text.startswith("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n")
@@ -138,6 +172,8 @@ def test_a_calendar(game):
     assert "DTSTART:20260506T081000\r\nDTEND:20260506T085000\r\nSUMMARY:the car\\, day 3" in whole
     assert len(set(re.findall("UID:(.*)\r", whole))) == 6
     assert "Inn Row\\; east" in whole
+    with pytest.raises(InvalidStrategyError, match="expected a day such that all are of the years 1000 to 9999"):
+        schedule(game, random_profile(game, 4), days=3, seed=7).to_ics(dt.datetime(9999, 12, 30))
 
 
 def test_schedules_in_files(game, tmp_path):
@@ -167,7 +203,7 @@ def test_plans_and_games_that_have_no_schedule(game):
     with pytest.raises(InvalidStrategyError, match="expected one of the units"):
         schedule(game, Strategy.uniform(game, 0), seed=1)
     kuhn = load_game("kuhn")
-    with pytest.raises(UnsupportedProblemError, match="kuhn is no patrol"):
+    with pytest.raises(UnsupportedProblemError, match="kuhn is not a patrol"):
         schedule(kuhn, Profile.uniform(kuhn), seed=1)
 
 

@@ -60,7 +60,7 @@ def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int]
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol, or has no such time.
+        If the game is not a patrol, or has no such time.
     InvalidStrategyError
         If a strategy is of another game.
     MissingExtraError
@@ -105,7 +105,7 @@ def animate_map(game: Game, strategies: Profile | Strategy, path: str | PathLike
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol, or has more than 300 steps.
+        If the game is not a patrol, or has more than 300 steps.
     InvalidStrategyError
         If a strategy is of another game.
     GameFileError

@@ -56,10 +56,10 @@ def read_patrol(path: str | PathLike[str]) -> Patrol:
     with naming(path):
         top = read_toml(path)
         top.check_keys(_KEYS)
-        return patrol_of(top, _road_map(top, Path(path).parent), name=Path(path).stem, spec=fspath(path))
+        return declared_patrol(top, _road_map(top, Path(path).parent), name=Path(path).stem, spec=fspath(path))
 
 
-def patrol_of(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
+def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     """Return what a file declares on a map.
 
     Raises
@@ -71,6 +71,7 @@ def patrol_of(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     payoffs = top.table("payoffs", "[payoffs] with meeting = -1.0")
     payoffs.check_keys(_PAYOFFS)
     steps = top.needs("steps", "a whole number, such as 20")
+    top.needs("units", '[[units]] with start = "gate", or units = [] for none')
     declared: dict[str, Any] = {
         "units": [Unit(**_values(one, _UNIT)) for one in top.tables("units", '[[units]] with start = "gate"')],
         "attackers": [
