@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from effort import either
 from patrol_oracle import Histories, random_patrol
+from random_profiles import random_profile
 from scipy.optimize import linprog
 
 from treeplex import (
@@ -35,14 +36,6 @@ from treeplex.models.games.patrol import (
 from treeplex.models.games.transit import Grid
 from treeplex.models.problems import CaughtOnce
 from treeplex.seqform.evaluate import best_response_value
-
-
-def random_profile(game, seed):
-    rng = np.random.default_rng(seed)
-    return Profile(
-        Strategy(game, player, np.concatenate([[1.0], *(rng.dirichlet(np.ones(k)) for k in treeplex.num_actions)]))
-        for player, treeplex in enumerate(game.sequence_form.treeplexes)
-    )
 
 
 @pytest.mark.parametrize("seed", range(either(20, 150)))

@@ -10,6 +10,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from random_profiles import random_profile
 
 from treeplex import (
     GameFileError,
@@ -26,14 +27,6 @@ from treeplex.models.games.patrol.sampling import sampled_walks
 from treeplex.models.games.patrol.schedules import schedule
 
 DAYS = 10_000
-
-
-def random_profile(game, seed):
-    rng = np.random.default_rng(seed)
-    return Profile(
-        Strategy(game, player, np.concatenate([[1.0], *(rng.dirichlet(np.full(k, 0.5)) for k in treeplex.num_actions)]))
-        for player, treeplex in enumerate(game.sequence_form.treeplexes)
-    )
 
 
 def roads():
@@ -59,7 +52,7 @@ def game():
 
 
 def test_frequencies_over_many_days_are_those_of_the_plan(game):
-    profile = random_profile(game, 3)
+    profile = random_profile(game, 3, 0.5)
     plan, treeplex = profile[1].plan, profile[1].treeplex
     walks = sampled_walks(game.patrol.patrolling, profile[1].behaviour, range(1, DAYS + 1), seed=7)
     found = np.zeros(len(plan))
@@ -97,7 +90,7 @@ def test_moves_of_no_probability_are_never_drawn(game):
 
 
 def test_a_day_is_the_same_with_and_without_the_others(game):
-    profile = random_profile(game, 4)
+    profile = random_profile(game, 4, 0.5)
     month = schedule(game, profile, days=30, seed=7)
     rows = list(csv.DictReader(io.StringIO(month.to_csv())))
     assert {row["day"] for row in rows} == {str(day) for day in range(1, 31)}
@@ -113,7 +106,7 @@ def test_a_day_is_the_same_with_and_without_the_others(game):
 
 
 def test_limits_are_compared_with_the_days(game):
-    profile = random_profile(game, 5)
+    profile = random_profile(game, 5, 0.5)
     found = schedule(game, profile, days=4000, seed=2).check(game.constraints)
     assert [one.name for one in found] == ["risk(unit 1) <= 1/2", "visits(inn) >= 1/10"]
     for one in found:
@@ -134,7 +127,7 @@ def test_limits_that_are_not_linear_are_compared_by_their_tangents():
     limits = ["cvar(0.8) <= 1.9 as tail", "spread(workload, 2) <= 1", "risk >= 0.3"]
     units = [Unit(base="mill"), Unit(base="inn", detection=0.5)]
     game = PatrolGame(ring, steps=4, units=units, attackers=thieves, limits=limits)
-    profile = random_profile(game, 1)
+    profile = random_profile(game, 1, 0.5)
     measures = [game.functionals[name] for name in ("cvar(0.8)", "spread(workload, 2)", "risk")]
     days = schedule(game, profile, days=4000, seed=5)
     for one, measure in zip(days.check(game.constraints), measures, strict=True):
@@ -148,7 +141,7 @@ def test_limits_that_are_not_linear_are_compared_by_their_tangents():
 
 
 def test_days_are_the_same_however_many_are_drawn_at_once(game, monkeypatch):
-    strategy = random_profile(game, 4)[1]
+    strategy = random_profile(game, 4, 0.5)[1]
     whole = sampled_walks(game.patrol.patrolling, strategy.behaviour, range(1, 30), seed=7)
     monkeypatch.setattr("treeplex.models.games.patrol.sampling._CHUNK", 60)
     for one, other in zip(
@@ -162,7 +155,7 @@ def test_days_are_the_same_however_many_are_drawn_at_once(game, monkeypatch):
 
 
 def test_a_calendar(game):
-    text = schedule(game, random_profile(game, 4), days=3, seed=7).to_ics(dt.datetime(2026, 5, 4, 8), minutes=10)
+    text = schedule(game, random_profile(game, 4, 0.5), days=3, seed=7).to_ics(dt.datetime(2026, 5, 4, 8), minutes=10)
     assert text.startswith("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n")
     assert text.endswith("END:VCALENDAR\r\n")
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
@@ -173,11 +166,11 @@ def test_a_calendar(game):
     assert len(set(re.findall("UID:(.*)\r", whole))) == 6
     assert "Inn Row\\; east" in whole
     with pytest.raises(InvalidStrategyError, match="expected a day such that all are of the years 1000 to 9999"):
-        schedule(game, random_profile(game, 4), days=3, seed=7).to_ics(dt.datetime(9999, 12, 30))
+        schedule(game, random_profile(game, 4, 0.5), days=3, seed=7).to_ics(dt.datetime(9999, 12, 30))
 
 
 def test_schedules_in_files(game, tmp_path):
-    month = schedule(game, random_profile(game, 4), days=2, seed=7)
+    month = schedule(game, random_profile(game, 4, 0.5), days=2, seed=7)
     for suffix in ("csv", "ics"):
         month.save(tmp_path / f"month.{suffix}")
         assert (tmp_path / f"month.{suffix}").stat().st_size > 300
@@ -222,7 +215,7 @@ def test_a_plan_in_a_file(game, tmp_path):
     )
     path = tmp_path / "plan.npz"
     for one in (game, more):
-        profile = random_profile(one, 1)
+        profile = random_profile(one, 1, 0.5)
         PatrolPlan(one, profile, {"method": "highs", "lower": 1.5}).save(path)
         read = PatrolPlan.load(path)
         assert read.game.fingerprint == one.fingerprint
