@@ -177,7 +177,7 @@ def patrol(
         from ..models.games.patrol.map_pictures import write_map
 
         with waiting("a picture", shown=record.shown):
-            write_map(game, solution.profile, plot)
+            write_map(game, solution.profile, plot, prices=solution.multipliers)
     if html is not None:
         from ..solvers.reports import solution_page
 

@@ -2,14 +2,36 @@
 
 import dataclasses
 import json
+import sys
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from treeplex import GameFileError, InvalidConstraintError, InvalidGameError, Nash, Profile, load_game, solve
-from treeplex.models.games.patrol import Attacker, Closure, PatrolGame, PatrolPlan, RoadMap, Sensor, Unit
+from treeplex import (
+    GameFileError,
+    InvalidConstraintError,
+    InvalidGameError,
+    MissingExtraError,
+    Nash,
+    Profile,
+    load_game,
+    solve,
+)
+from treeplex.models.games.patrol import (
+    Attacker,
+    Closure,
+    PatrolGame,
+    PatrolPlan,
+    RoadMap,
+    Sensor,
+    Unit,
+    draw_map,
+    units_payoff,
+)
 from treeplex.models.games.patrol.map_files import read_map
+from treeplex.models.games.patrol.map_view import map_view
+from treeplex.solvers.patrols import patrol_method
 
 OSMNX = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -417,6 +439,36 @@ def test_nodes_of_grids_are_pairs(tmp_path):
     assert [each.name for each in read.constraints] == [each.name for each in game.constraints]
     path = written(tmp_path, "grid.json", nx.node_link_data(grid, edges="edges"))
     assert RoadMap.from_graph(read_map(path)).nodes == game.patrol.map.nodes
+
+
+def test_streets_that_are_closed_either_way_are_marked():
+    both, other = Closure("gate -- mill"), Closure("inn -> gate", (2, 3))
+    game = PatrolGame(town(), **declared(closures=[both, other]))
+    closed = [{*street.name.split(" -- ")} for street in map_view(game, []).streets if street.closed]
+    assert closed == [{"gate", "mill"}, {"gate", "inn"}]
+
+
+def test_what_units_are_paid_is_of_goals():
+    patrol = PatrolGame(town(), **declared()).patrol
+    with pytest.raises(InvalidGameError, match="goals has mill, where no attacker has a goal"):
+        units_payoff(patrol, {"mill": -1.0})
+
+
+def test_a_limit_that_is_not_linear_has_a_method():
+    game = PatrolGame(
+        town(), **declared(units=[Unit(base="mill"), Unit(base="inn")], limits=["spread(travel, 2) <= 1"])
+    )
+    assert patrol_method(game) == "cvxpy"
+    assert patrol_method(PatrolGame(town(), **declared(limits=["worst <= 1"]))) == "highs"
+
+
+def test_pictures_say_what_they_need(monkeypatch):
+    game = PatrolGame(town(), **declared())
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.lines", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match="a picture needs matplotlib"):
+        draw_map(game, Profile.uniform(game))
 
 
 def test_a_limit_that_cannot_be_read_says_where(tmp_path):
