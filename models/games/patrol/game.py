@@ -1,5 +1,6 @@
 """A patrol as a game that every problem and method takes."""
 
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -18,19 +19,7 @@ from .functionals import PatrolFunctionals
 from .patrol import Patrol
 from .road_map import RoadMap
 
-_DECLARED = (
-    "steps",
-    "units",
-    "attackers",
-    "sensors",
-    "closures",
-    "meeting",
-    "step",
-    "failure",
-    "areas",
-    "limits",
-    "name",
-)
+_DECLARED = [each.name for each in fields(Patrol) if each.name not in ("map", "spec", "table")]
 _OF_MAPS = ("speed", "length", "names")
 
 

@@ -438,11 +438,12 @@ class Patrol:
 
     def rewards(self, number: int) -> Floats:
         """Return what each move of an attacker is worth to it whatever the units do, shape (num_moves,)."""
-        walker, (meeting, step) = self.attacking.walkers[number], self.worth(number)
-        values = np.nan_to_num(self.goal_values(number))
-        rewards = walker.success * values[walker.targets]
-        rewards += step * (walker.success * walker.durations + walker.failure)
-        return rewards + meeting * self.sensed(walker)
+        return self.paid(self.attacking.walkers[number], np.nan_to_num(self.goal_values(number)), *self.worth(number))
+
+    def paid(self, walker: Walker, goals: Floats, meeting: float, step: float) -> Floats:
+        """Return what an attacker's moves pay for goals by node, for sensors' detections and for steps."""
+        paid: Floats = walker.success * goals[walker.targets]
+        return paid + step * (walker.success * walker.durations + walker.failure) + meeting * self.sensed(walker)
 
     def sensed(self, walker: Walker) -> Floats:
         """Return how often sensors are expected to detect each move of an attacker, shape (num_moves,)."""

@@ -27,10 +27,8 @@ def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
         weights[number] = patrol.worth(number)[0]
         for goal in goals.tolist() if by_goal else [None]:
             rewards = [np.zeros(len(each.sequences)) for each in patrol.attacking.walkers]
-            rewards[number] = patrol.rewards(number)
-            if goal is not None:
-                others = np.where(np.arange(len(values)) == goal, 0.0, np.nan_to_num(values))
-                rewards[number] = rewards[number] - walker.success * others[walker.targets]
+            counted = np.isin(np.arange(len(values)), goals if goal is None else goal)
+            rewards[number] = patrol.paid(walker, np.where(counted, values, 0.0), *patrol.worth(number))
             payoff = assembled(patrol.attacking, patrol.patrolling, rewards, patrol.coming(weights.tolist()), watched)
             losses.append(Loss(patrol.attacking.treeplex, payoff.matrix, np.zeros(payoff.shape[0])))
             chances.append(share / len(goals) if by_goal else share)

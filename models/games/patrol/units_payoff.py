@@ -71,9 +71,6 @@ def units_payoff(
             if not targets[node]:
                 raise InvalidGameError(f"goals has {name}, where no attacker has a goal")
             values[node] = check_number(value, f"goals: {name}", InvalidGameError)
-        assert walker.body.gone is not None
-        paid = walker.success * np.where(walker.body.gone[walker.targets], values[walker.targets], 0.0)
-        paid += step * (walker.success * walker.durations + walker.failure)
-        rewards.append(share * (paid + meeting * patrol.sensed(walker)))
+        rewards.append(share * patrol.paid(walker, np.where(walker.body.gone, values, 0.0), meeting, step))
     coming = patrol.coming([share * meeting for share in patrol.probabilities])
     return assembled(patrol.attacking, patrol.patrolling, rewards, coming, patrol.watched())
