@@ -1,16 +1,21 @@
 """Compilation by numba, with a cache on disk that notices damage."""
 
 import contextlib
+import functools
 import hashlib
+import inspect
 import itertools
 import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 from filelock import FileLock, Timeout
+from numba import types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import IndexDataCacheFile
 
@@ -48,7 +53,7 @@ def compiled(function: Any, cache: bool = False) -> Any:
             found = njit(nogil=True, **options)(function)
         kept = getattr(getattr(found, "_cache", None), "_cache_file", None)  # neither if compiling is switched off
         if kept is not None:
-            kept.__class__ = _CheckedCacheFile
+            kept.__class__, kept.function = _CheckedCacheFile, function
         if hasattr(found, "compile"):
             _announce(found, kept)
         return found
@@ -71,17 +76,55 @@ def _announce(dispatcher: Any, kept: Any) -> None:
     dispatcher.compile = compile_once
 
 
+def _sources(function: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield what the code of a function follows from: the files that it and what it calls are in, and constants."""
+    found, waiting = {function}, [function]
+    files = {function.__code__.co_filename}
+    while waiting:
+        one = waiting.pop()
+        variables = inspect.getclosurevars(one)
+        for name, named in sorted({**variables.globals, **variables.nonlocals}.items()):
+            value = getattr(named, "py_func", getattr(named, "_defn", named))  # of what is compiled, of intrinsics
+            if isinstance(value, FunctionType):
+                files.add(value.__code__.co_filename)
+                if value not in found:
+                    found.add(value)
+                    waiting.append(value)
+            elif isinstance(value, int | float | np.generic):
+                yield name, repr(value)
+    for file in sorted(files):
+        status = Path(file).stat()
+        yield file, status.st_mtime, status.st_size
+
+
+def _fields(signature: Any) -> Iterator[Any]:
+    """Yield the names of the fields of all named tuples among a signature's types, which stand for places there."""
+    for one in signature:
+        if isinstance(one, types.NamedTuple):
+            yield one.fields
+        if isinstance(one, types.BaseTuple):
+            yield from _fields(one)
+
+
 class _CheckedCacheFile(IndexDataCacheFile):
     """numba's cache on disk, with checksums: what is damaged, or another version's, is compiled again.
 
-    numba would raise what pickle does, at every run, and run what it can still read. It also numbers the files of a
-    function's signatures: two processes that compile two of them at once may take one number, and run the one's code
-    for the other. Here files are named by signature, and say of which source they are.
+    numba would raise what pickle does, at every run, and run what it can still read; and it would not see a change in
+    any file but the function's own. It also numbers the files of a function's signatures: two processes that compile
+    two of them at once may take one number, and run the one's code for the other. Here files are named by signature,
+    and say of which sources they are.
     """
+
+    function: Any
+
+    @functools.cached_property
+    def _stamp(self) -> Any:
+        """What the code follows from. The first compilation asks, when all that the function calls is defined."""
+        return (self._source_stamp, *_sources(self.function))
 
     def save(self, key: Any, data: Any) -> None:
         """Save the compiled code of a signature, and then that it is there."""
-        self._save_data(self._named(key), (self._source_stamp, data))
+        self._save_data(self._named(key), (self._stamp, data))
         self._save_index(self._load_index() | {key: self._named(key)})
 
     def load(self, key: Any) -> Any:
@@ -92,7 +135,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
             stamp, data = self._load_data(self._named(key))
         except OSError:
             return None
-        return data if stamp == self._source_stamp else None
+        return data if stamp == self._stamp else None
 
     @contextlib.contextmanager
     def compiling(self, key: Any) -> Iterator[None]:
@@ -117,17 +160,18 @@ class _CheckedCacheFile(IndexDataCacheFile):
     def _named(self, key: Any) -> str:
         """Return the name of a signature's file."""
         pattern: str = self._data_name_pattern
-        return pattern.replace("{number:d}", hashlib.sha256(repr(key).encode()).hexdigest()[:16])
+        told = repr((key, tuple(_fields(key[0]))))
+        return pattern.replace("{number:d}", hashlib.sha256(told.encode()).hexdigest()[:16])
 
     def _save_index(self, overloads: Any) -> None:
-        self._save_data(self._index_name, (self._version, self._source_stamp, overloads))
+        self._save_data(self._index_name, (self._version, self._stamp, overloads))
 
     def _load_index(self) -> Any:
         try:
             *written_by, overloads = self._load_data(self._index_name)
         except OSError:
             return {}
-        return overloads if written_by == [self._version, self._source_stamp] else {}
+        return overloads if written_by == [self._version, self._stamp] else {}
 
     def _save_data(self, name: str, data: Any) -> None:
         content: bytes = self._dump(data)  # type: ignore[no-untyped-call]

@@ -11,9 +11,9 @@ from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import UnknownMethodError, shown
 from ..iteration import NEVER
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
+from ..regret.arrays import PartArrays
 from ..regret.kernel import Kernel, KernelState
 from ..regret.layout import layout_from_matrices
-from ..regret.loop import PartArrays
 from .value_functions import BorderValues
 
 #: Iterations before the gap is computed for the first time in a query that has a tolerance.

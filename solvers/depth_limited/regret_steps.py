@@ -19,9 +19,9 @@ from ..checkpoint import Saved, fill
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import CFRPlus, RegretMethod
 from ..outcome import Options, Outcome
+from ..regret.arrays import PartArrays
 from ..regret.kernel import Kernel, KernelState, kernel_of
 from ..regret.layout import layout_from_matrices
-from ..regret.loop import PartArrays
 from ..status import Status
 from .resolving import StepSolver, resolve
 

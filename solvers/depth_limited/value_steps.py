@@ -12,7 +12,7 @@ from ..iteration import NEVER
 from ..methods import RegretMethod
 from ..methods.rules import CFR_PLUS
 from ..outcome import Options, Outcome
-from ..regret.loop import PartArrays
+from ..regret.arrays import PartArrays
 from ..solution import RunState
 from .method import DepthLimitedCFR
 from .regret_steps import AnsweringStepper, RegretStepSolver, check_double, compile_loop

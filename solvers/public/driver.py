@@ -25,8 +25,8 @@ from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
 from ..outcome import Options, Outcome
 from ..solution import RunState, Solution
 from ..status import Status
+from .arrays import PlayArrays
 from .kernel import PublicKernel
-from .loop import PlayArrays
 from .storage import converted, named
 from .terms import PublicTerms, takes
 

@@ -15,8 +15,9 @@ from ...seqform.budget import Budget, available_cores
 from ...seqform.errors import UnknownMethodError, shown
 from ...seqform.public_form import PublicForm
 from ..methods.rules import Rule
+from .arrays import ASCEND, DESCEND, ITERATE, WORK, PlayArrays
 from .layout import PublicLayout
-from .loop import ASCEND, DESCEND, ITERATE, WORK, PlayArrays, evaluate_public, run_public
+from .loop import evaluate_public, run_public
 from .terms import PublicTerms
 
 #: This environment variable says how many threads walk at most; by default as many as there are cores to run on.

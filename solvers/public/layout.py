@@ -11,19 +11,8 @@ from ...seqform.arrays import Floats, Indices
 from ...seqform.card_payoff import CardPayoff
 from ...seqform.public_form import Leaves, PublicForm, Symmetry
 from ...seqform.rules import CHANCE, TERMINAL
-from .loop import (
-    BOARD_COLUMNS,
-    CALL_COLUMNS,
-    CARDS,
-    EXIT,
-    LEAF,
-    LIKE,
-    MOST,
-    PlayArrays,
-    PublicArrays,
-    RoomArrays,
-)
-from .loop import FULL as REGISTER
+from .arrays import BOARD_COLUMNS, CALL_COLUMNS, CARDS, EXIT, LEAF, LIKE, MOST, PlayArrays, PublicArrays, RoomArrays
+from .arrays import FULL as REGISTER
 
 #: States and leaves are filled up to so many, a register of the shorter numbers.
 FULL = int(REGISTER)

@@ -12,186 +12,62 @@ nothing. Descriptions of arrays are copied at each call, and make compiling slow
 columns.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..compilation import compiled
 from ..regret.registers import (
     WHOLE,
-    in_rows,
     larger,
     largest,
     load,
     load_whole,
-    side_by_side,
     spread,
     store,
     store_whole,
     where_positive,
     width,
 )
-
-ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
-#: Kinds of nodes; below these are the players.
-EXIT, LEAF = np.uint64(2), np.uint64(3)
-#: How many cards there may be, each with a row of sums.
-CARDS = np.uint64(64)
-#: Lanes of leaves come by so many, a register of the shorter numbers; and registers that one sweep pays at most.
-FULL, MOST = np.uint64(8), np.uint64(3)
-#: The largest sum of a node in 16 bits; rounded up it must not be 2 ** 16. Sums are not scaled below the least.
-TOP, LEAST = np.float32(2**16 - 2), np.float32(1e-25)
-#: What a call does: whole iterations, or a part of one update.
-ITERATE, DESCEND, WORK, ASCEND = 0, 1, 2, 3
-
-#: Columns of boards. Those of two players are neighbours.
-SHAPE, DEPTH, PARENT, END, IMAGES, COUNT, WIDE, BASE, TABLE, MATRIX = (
-    np.uint64(i) for i in (0, 1, 2, 3, 4, 5, 7, 9, 11, 13)
+from .arrays import (
+    ALIKE,
+    ARITY,
+    ASCEND,
+    BASE,
+    CALLED,
+    CHILD,
+    COUNT,
+    COUNTED,
+    DEPTH,
+    DESCEND,
+    END,
+    ENTRY,
+    EXIT,
+    IMAGES,
+    ITERATE,
+    KIND,
+    LEAST,
+    LIKE,
+    NODES,
+    ONE,
+    PARENT,
+    PASSED,
+    PRICE,
+    PRICES,
+    REACH,
+    ROOTS,
+    ROW,
+    SCALE,
+    SHAPE,
+    SIZE,
+    STAKE,
+    TABLE,
+    TOP,
+    TWO,
+    WIDE,
+    ZERO,
 )
-ALIKE, SCALE = np.uint64(15), np.uint64(16)
-BOARD_COLUMNS = 18
-#: Columns of shapes: their first node, how many of their nodes are roots and how many there are; where folds,
-#: showdowns, other leaves, and those that are both folds and showdowns begin among the lanes, and how many registers,
-#: or leaves, there are of each.
-NODES, ROOTS, SIZE, LANES, REGISTERS = (np.uint64(i) for i in (0, 1, 2, 3, 7))
-SHAPE_COLUMNS = 11
-#: Columns of nodes: a player or ``EXIT`` or ``LEAF``; the first child, and how many there are; how many actions of the
-#: same player stand before its own; of a root, the exit on the board before; and in which row each player's reach is.
-KIND, CHILD, ARITY, ROW, ENTRY, REACH = (np.uint64(i) for i in (0, 1, 2, 3, 4, 5))
-NODE_COLUMNS = 7
-#: Columns of private states: two cards; how many of the other player's are weaker, and how many are not stronger; which
-#: two of them are the very same, if any are; and which of one's own stands for it, where several are alike.
-FIRST, SECOND, WEAKER, UPTO, SAME, TWIN, LIKE = (np.uint64(i) for i in range(7))
-STATE_COLUMNS = 7
-#: Columns of lanes: the row of values of the leaf, and in which row each player's reach of it is; of those that are
-#: both folds and showdowns, the leaf, and the row of what it pays as a fold.
-LANE_NODE, LANE_REACH = ZERO, ONE
-LANE_COLUMNS = 3
-
-
-class PublicArrays(NamedTuple):
-    """A game in public form.
-
-    Attributes
-    ----------
-    boards : ndarray of uint64, shape (num_boards + 1, BOARD_COLUMNS)
-        Each before those that follow on it. ``END`` is behind the last of these, ``IMAGES`` where its images begin,
-        ``COUNT`` and ``WIDE`` how many private states there are, and filled up, ``BASE`` where regrets begin,
-        ``TABLE`` where private states stand in ``states``, ``MATRIX`` where matrices of other leaves begin, ``ALIKE``
-        whether some private states are alike, ``SCALE`` where scales begin.
-    shapes : ndarray of uint64, shape (num_shapes, SHAPE_COLUMNS)
-        What boards have in common: how their nodes hang together.
-    nodes : ndarray of uint32, shape (num_nodes of all shapes, NODE_COLUMNS)
-        Roots first, parents before their children, and children next to each other.
-    states : ndarray of uint32, shape (num_states of all boards, STATE_COLUMNS)
-    above : ndarray of uint32
-        For the images of each board, which private state of the board before each one is: player 0's, then player 1's.
-    lanes : ndarray of uint32, shape (num_lanes, LANE_COLUMNS)
-        Leaves that are paid in one sweep side by side, filled up to whole registers by leaves behind the last.
-    amounts : ndarray of float, shape (2, num_lanes)
-        What a leaf pays each player.
-    matrices : ndarray of float
-        What leaves that are neither folds nor showdowns pay, for each board and player its own states by the other's.
-    weights : ndarray of float, shape (2, width)
-        The reaches at the root.
-    layout : ndarray of uint64, shape (num_depths, 2)
-        Where reaches and values begin in a room.
-    groups : ndarray of uint64
-        Of the boards after the root's: where each group begins, which is walked by one thread, and the last one ends.
-    """
-
-    boards: Any
-    shapes: Any
-    nodes: Any
-    states: Any
-    above: Any
-    lanes: Any
-    amounts: Any
-    matrices: Any
-    weights: Any
-    layout: Any
-    groups: Any
-
-
-class TermArrays(NamedTuple):
-    """What a problem adds to a game: payments and limits of actions, and rows that are called at a price.
-
-    Payments and limits are pairs of arrays laid out as regrets, or empty where a player has none. A row is a linear
-    function of one player's plan that should be at most a limit. The last call is that of a floor.
-
-    Attributes
-    ----------
-    payments : pair of ndarray of float
-        What actions pay in each private state besides what leaves do: the tilt, less what calls cost.
-    tilts : pair of ndarray of float
-        What they would pay if nothing was called.
-    least, free : pair of ndarray of float
-        How likely actions are at least, and 1 for those that share what is left, 0 for others.
-    scales : ndarray of float64, shape (2,)
-        What leaves count for each player.
-    owners : ndarray of uint64, shape (num_rows,)
-        Whose plan each row is of.
-    limits : ndarray of float64, shape (num_rows + 1,)
-    starts : ndarray of uint64, shape (num_rows + 1,)
-        Where each row's entries begin in the two that follow.
-    places, coefficients : ndarray of uint64 and of float64
-    met : ndarray of uint64, shape (2 num_boards + 1,)
-        Where the entries of a board and player begin in the three that follow.
-    rows, reaches, shares : ndarray of uint64, uint64 and float64
-        Of which row, at which place among the reaches of the board, and how much of it counts.
-    floor : ndarray of float64, shape (2,)
-        Of a floor: whether there is one (the player who must keep to it, else −1), and the payoff.
-    """
-
-    payments: Any
-    tilts: Any
-    least: Any
-    free: Any
-    scales: Any
-    owners: Any
-    limits: Any
-    starts: Any
-    places: Any
-    coefficients: Any
-    met: Any
-    rows: Any
-    reaches: Any
-    shares: Any
-    floor: Any
-
-
-#: Columns of calls: regrets not to call and to call, the multiplier, sums and their weight, and the stake.
-PASSED, CALLED, PRICE, PRICES, COUNTED, STAKE = (np.uint64(i) for i in range(6))
-CALL_COLUMNS = 6
-
-
-class RoomArrays(NamedTuple):
-    """Room for a walk: of the root's board, of others, of what groups find, and of leaves side by side."""
-
-    top: Any
-    room: Any
-    found: Any  # shape (num_groups, length): values at the root's exits
-    tally: Any  # shape (num_groups + 1, num_rows + 1): values of rows, and of the tilt; last those of the root's board
-    turned: Any
-    paid: Any
-    sums: Any
-    starts: Any  # shape (2, num_lanes): where rows of reaches and of values begin
-
-
-class PlayArrays(NamedTuple):
-    """What iterations change; all but the clock and the calls are pairs of arrays, one a player.
-
-    In 16 bits regrets are the upper halves of floats, and sums of reaches whole numbers, in units that each decision
-    node has for itself: its largest sum divided by ``TOP``.
-    """
-
-    clock: Any  # iterations done
-    calls: Any  # shape (num_rows + 1, CALL_COLUMNS)
-    regrets: Any
-    play: Any  # what behaviour is formed of: the regrets themselves, or the forecast
-    forecast: Any
-    sums: Any
-    scales: Any  # in 16 bits: the units, one for each action's row, of which each node's first counts; or None
+from .leaf_payments import pay_leaves
 
 
 @compiled
@@ -339,174 +215,6 @@ def _play_average(game: Any, board: Any, player: Any, sums: Any, here: Any) -> N
                 for h in range(wide):
                     share = _share(sums, base + row * wide + h, wide, arity, action)
                     here[target + action * wide + h] = here[source + h] * share
-
-
-def _sweeps(registers: int) -> Any:
-    """Return the function that pays so many registers of leaves, one, two or three."""
-    count = np.uint64(registers)
-
-    @compiled
-    def read(source: Any, place: Any) -> Any:
-        lanes = width(source)
-        one = two = three = load(source, place)
-        if count > 1:
-            two = load(source, place + lanes)
-        if count > 2:
-            three = load(source, place + TWO * lanes)
-        return one, two, three
-
-    @compiled
-    def write(target: Any, place: Any, numbers: Any) -> None:
-        lanes = width(target)
-        store(target, place, numbers[0])
-        if count > 1:
-            store(target, place + lanes, numbers[1])
-        if count > 2:
-            store(target, place + TWO * lanes, numbers[2])
-
-    @compiled
-    def plus(left: Any, right: Any) -> Any:
-        return left[0] + right[0], left[1] + right[1], left[2] + right[2]
-
-    @compiled
-    def minus(left: Any, right: Any) -> Any:
-        return left[0] - right[0], left[1] - right[1], left[2] - right[2]
-
-    @compiled
-    def clear(sums: Any) -> Any:
-        zeros = spread(sums.dtype.type(0.0))
-        for place in range(ZERO, CARDS * count * width(sums), width(sums)):
-            store(sums, place, zeros)
-        return zeros, zeros, zeros
-
-    @compiled
-    def add(turned: Any, hand: Any, sums: Any, states: Any, place: Any, totals: Any) -> Any:
-        """Add the reaches of a hand to the sums of its cards and to the totals."""
-        step = count * width(turned)
-        first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
-        reach = read(turned, hand * step)
-        write(sums, first, plus(read(sums, first), reach))
-        write(sums, second, plus(read(sums, second), reach))
-        return plus(totals, reach)
-
-    @compiled
-    def apart(sums: Any, states: Any, place: Any, totals: Any) -> Any:
-        """Return what hands that share no card with one sum up to."""
-        step = count * width(sums)
-        first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
-        return minus(minus(totals, read(sums, first)), read(sums, second))
-
-    @compiled
-    def turn(here: Any, room: Any, lane: Any, h: Any) -> None:
-        """Turn round the reaches of as many hands, from one on, as a register holds."""
-        lanes = width(here)
-        step = count * lanes
-        for at in range(ZERO, step, lanes):
-            side_by_side(here, room.starts[0], lane + at, h, room.turned, h * step + at, step)
-
-    @compiled
-    def turn_back(here: Any, room: Any, lane: Any, h: Any, amounts: Any) -> None:
-        """Write what as many hands are paid into their leaves' rows of values."""
-        lanes = width(here)
-        step = count * lanes
-        for at in range(ZERO, step, lanes):
-            in_rows(room.paid, h * step + at, step, amounts, here, room.starts[1], lane + at, h)
-
-    @compiled
-    def pay(
-        states: Any, mine: Any, own: Any, wide: Any, theirs: Any, other: Any, here: Any, room: Any, amounts: Any,
-        lane: Any, showdown: Any,
-    ) -> None:  # fmt: skip
-        """Pay leaves from a lane on; ``mine`` states, filled up to ``wide``, stand from ``own`` on, the other's too."""
-        turned, paid, sums, lanes = room.turned, room.paid, room.sums, width(here)
-        step = count * lanes
-        j, h = ZERO, ZERO
-        totals = clear(sums)
-        nothing = totals
-        while h < mine:  # upwards: what is weaker, or all there is
-            limit = np.uint64(states[own + h, WEAKER]) if showdown else theirs
-            while j < limit:
-                if j % lanes == ZERO:
-                    turn(here, room, lane, j)
-                totals = add(turned, j, sums, states, other + j, totals)
-                j += ONE
-            found = apart(sums, states, own + h, totals)
-            if not showdown:
-                same, twin = np.uint64(states[own + h, SAME]), np.uint64(states[own + h, TWIN])
-                found = plus(found, read(turned, same * step) if same < theirs else nothing)
-                if twin < theirs:
-                    found = plus(found, read(turned, twin * step))
-            write(paid, h * step, found)
-            h += ONE
-        if showdown:
-            j = (j + lanes - ONE) // lanes * lanes
-            while j < theirs:
-                turn(here, room, lane, j)
-                j += lanes
-            totals = clear(sums)
-            j = theirs
-        while h < wide:
-            write(paid, h * step, nothing)
-            h += ONE
-        while h > ZERO:  # downwards, less what is stronger
-            h -= ONE
-            if showdown and h < mine:
-                limit = np.uint64(states[own + h, UPTO])
-                while j > limit:
-                    j -= ONE
-                    totals = add(turned, j, sums, states, other + j, totals)
-                write(paid, h * step, minus(read(paid, h * step), apart(sums, states, own + h, totals)))
-            if h % lanes == ZERO:
-                turn_back(here, room, lane, h, amounts)
-
-    return pay
-
-
-_pay_1, _pay_2, _pay_3 = (_sweeps(registers) for registers in (1, 2, 3))
-
-
-@compiled
-def _pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any) -> None:
-    """Write what a player is paid at a board's leaves."""
-    boards, shapes, states, lanes = game.boards, game.shapes, game.states, width(here)
-    other, shape = ONE - player, boards[board, SHAPE]
-    wide, their_wide = boards[board, WIDE + player], boards[board, WIDE + other]
-    mine, theirs = boards[board, COUNT + player], boards[board, COUNT + other]
-    own, others = boards[board, TABLE + player], boards[board, TABLE + other]
-    reaches, values = game.layout[boards[board, DEPTH], 0], game.layout[boards[board, DEPTH], 1]
-    starts, amounts = room.starts, game.amounts[player]
-    for kind in range(TWO):
-        lane = shapes[shape, LANES + kind]
-        end = lane + shapes[shape, REGISTERS + kind] * FULL
-        for place in range(lane, end):
-            starts[0, place] = reaches + np.uint64(game.lanes[place, LANE_REACH + other]) * their_wide
-            starts[1, place] = values + np.uint64(game.lanes[place, LANE_NODE]) * wide
-        while lane < end:
-            left = min((end - lane) // lanes, MOST)
-            if left == MOST:
-                _pay_3(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
-            elif left == TWO:
-                _pay_2(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
-            else:
-                _pay_1(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
-            lane += left * lanes
-    begin, matrix = shapes[shape, LANES + TWO], boards[board, MATRIX + player]
-    for lane in range(begin, begin + shapes[shape, REGISTERS + TWO]):
-        source = reaches + np.uint64(game.lanes[lane, LANE_REACH + other]) * their_wide
-        target = values + np.uint64(game.lanes[lane, LANE_NODE]) * wide
-        for h in range(wide):
-            total = here.dtype.type(0.0)
-            if h < mine:
-                for j in range(theirs):
-                    total += game.matrices[matrix + j] * here[source + j]
-                matrix += theirs
-            here[target + h] = total
-    begin = shapes[shape, LANES + THREE]
-    for lane in range(begin, begin + shapes[shape, REGISTERS + THREE]):
-        source = values + np.uint64(game.lanes[lane, LANE_REACH]) * wide
-        target = values + np.uint64(game.lanes[lane, LANE_NODE]) * wide
-        for h in range(ZERO, wide, lanes):
-            store(here, target + h, load(here, target + h) + load(here, source + h))
 
 
 @compiled
@@ -702,7 +410,7 @@ def _down(
     if terms is not None:
         _tally(terms, board, other, here, game.layout[game.boards[board, DEPTH], 0], room.tally[group])
     _open(game, board, player, here)
-    _pay_leaves(game, board, player, here, room)
+    pay_leaves(game, board, player, here, room)
 
 
 @compiled

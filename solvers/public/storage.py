@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...seqform.arrays import Indices
+from .arrays import TOP, PlayArrays
 from .layout import PublicLayout, rounded_up
-from .loop import TOP, PlayArrays
 
 
 def named(state: PlayArrays) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from ...seqform.public_form import PublicForm
 from ...seqform.public_types import sequences_of_types, with_types
 from ...seqform.strategy import Profile, Strategy
 from ..outcome import Options
+from .arrays import CALL_COLUMNS, COUNTED, PRICE, PRICES, STAKE, TermArrays
 from .layout import PublicLayout
 from .limits import Limits
-from .loop import CALL_COLUMNS, COUNTED, PRICE, PRICES, STAKE, TermArrays
 
 #: A multiplier is at most this share of what one unit of its row can be worth, to begin with.
 FIRST_STAKE = 0.25

@@ -23,8 +23,8 @@ from ...models.saddle import Saddle
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_plan
 from ...seqform.polytope import Treeplex
+from .arrays import ConstraintArrays, CurveArrays, MultiplierArrays
 from .layout import KernelLayout
-from .loop import ConstraintArrays, CurveArrays, MultiplierArrays
 from .placement import starts_of, unsigned
 
 Floats = NDArray[np.float64]

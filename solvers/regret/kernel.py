@@ -13,18 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...seqform.sequence_form import SequenceForm
 from ..methods.rules import CFR, DualRule, Rule
+from .arrays import MultiplierArrays, PartArrays, PreferenceArrays, StateArrays
 from .constraints import KernelConstraints
 from .layout import KernelLayout, build_layout
-from .loop import (
-    CONSTANT,
-    ON_ONE,
-    POWER,
-    MultiplierArrays,
-    PartArrays,
-    PreferenceArrays,
-    StateArrays,
-    run_loop,
-)
+from .loop import CONSTANT, ON_ONE, POWER, run_loop
 from .preferences import biases
 
 Floats = NDArray[np.float64]

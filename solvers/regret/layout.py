@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ...seqform.factored import FactoredPayoff
 from ...seqform.sequence_form import SequenceForm
-from .loop import FactorArrays, GameArrays, InflowArrays, LeafArrays, PayoffArrays, PolytopeArrays
+from .arrays import FactorArrays, GameArrays, InflowArrays, LeafArrays, PayoffArrays, PolytopeArrays
 from .pieces import (
     Cells,
     Entries,

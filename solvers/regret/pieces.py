@@ -310,7 +310,7 @@ def multiplied_out(
 
 
 class Inflows(NamedTuple):
-    """What leads to the infosets of flows; see :class:`~treeplex.solvers.regret.loop.PolytopeArrays`.
+    """What leads to the infosets of flows; see :class:`~treeplex.solvers.regret.arrays.PolytopeArrays`.
 
     Attributes
     ----------

@@ -140,7 +140,7 @@ class Places:
     infosets, reaches : list of ndarray of int64, each shape (num_infosets,)
         Place of each infoset, counted over all players' buckets; in flows the position of its reach.
     bases, buckets, bucket_ranges, parents : ndarray of uint32
-        As :class:`~treeplex.solvers.regret.loop.PolytopeArrays` has them.
+        As :class:`~treeplex.solvers.regret.arrays.PolytopeArrays` has them.
     """
 
     positions: list[Integers]

@@ -25,9 +25,9 @@ from ...seqform.strategy import Profile, Strategy
 from ..certification import certified_error, excluded
 from ..methods import RegretMethod
 from ..outcome import Options, nearest_profile
+from .arrays import PreferenceArrays
 from .constraints import KernelConstraints
 from .kernel import Kernel, KernelState, kernel_of
-from .loop import PreferenceArrays
 from .preferences import kernel_preferences
 
 #: Single precision is chosen for tolerances of this much of the largest payoff or more, and for games of so many

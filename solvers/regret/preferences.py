@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...seqform.functional import leaves_below, reach_matrix
+from .arrays import BiasArrays, PreferenceArrays, PricingArrays
 from .layout import KernelLayout
-from .loop import IN_PROPORTION, ON_ONE, BiasArrays, PreferenceArrays, PricingArrays
+from .loop import IN_PROPORTION, ON_ONE
 from .pieces import Cells, Pieces, Runs, diagonal_pieces, distinct, pieces_of
 from .placement import Floats, Integers, starts_of, unsigned
 

@@ -1,8 +1,7 @@
 """The compiled samplers: external and outcome sampling on one table of histories.
 
 The functions take arrays, change them in place and check nothing; :class:`~treeplex.solvers.sampling.sampler.Sampler`
-is what the library calls. All functions that call each other are in this file, because numba's cache does not see
-changes in another one. Walks keep their own stacks, so that no game is too deep for them.
+is what the library calls. Walks keep their own stacks, so that no game is too deep for them.
 """
 
 from __future__ import annotations

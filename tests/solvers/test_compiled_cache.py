@@ -1,5 +1,6 @@
 """The cache of compiled loops on disk: what is damaged in it is compiled again."""
 
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -54,9 +55,76 @@ def test_a_damaged_cache_is_compiled_again(
     assert sum(healed.stats.cache_hits.values()) == 1
 
 
+SHARED = """
+from treeplex.solvers.compilation import compiled
+
+{constant}
+
+@compiled
+def scale(number):
+    return FACTOR * number{change}
+"""
+
+SCALING = """
+from typing import NamedTuple
+from shared import scale
+from treeplex.solvers.compilation import compiled
+
+class Pair(NamedTuple):
+    {first}: float
+    {second}: float
+
+@compiled
+def called(pair):
+    return scale(pair.one) - pair.two
+
+def run(pair):
+    return called(pair)
+
+run = compiled(run, cache=True)
+"""
+
+
+def test_what_changes_in_another_file_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def answer() -> tuple[float, int]:
+        for name in ("scaling", "shared", "elsewhere"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        scaling: Any = importlib.import_module("scaling")
+        return scaling.run(scaling.Pair(3.0, 4.0)), sum(scaling.run.stats.cache_hits.values())
+
+    def write(constant: str = "FACTOR = 2.0", change: str = "", first: str = "one", second: str = "two") -> None:
+        (tmp_path / "shared.py").write_text(SHARED.format(constant=constant, change=change))
+        if not (tmp_path / "scaling.py").exists() or first != "one":
+            (tmp_path / "scaling.py").write_text(SCALING.format(first=first, second=second))
+
+    write()
+    assert answer() == (2.0, 0)
+    assert answer() == (2.0, 1)
+    write(change=" + 1.0")
+    assert answer() == (3.0, 0)
+    (tmp_path / "elsewhere.py").write_text("NUMBER = 5.0\n")
+    write(constant="from elsewhere import NUMBER as FACTOR")
+    assert answer() == (11.0, 0)
+    assert answer() == (11.0, 1)
+    (tmp_path / "elsewhere.py").write_text("NUMBER = 6.0\n")
+    assert answer() == (14.0, 0)
+    # The named tuple's type is as it was: only the order of its names is not.
+    before = (tmp_path / "scaling.py").stat()
+    write(constant="FACTOR = 6.0", first="two", second="one")
+    os.utime(tmp_path / "scaling.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert answer() == (21.0, 0)
+
+
 def test_processes_that_compile_at_once_do_not_take_each_other_s_code(tmp_path: Path) -> None:
     """One saves a signature while the other one is saving another."""
-    first, second = (_CheckedCacheFile(str(tmp_path), "function", "stamp") for _ in range(2))
+    first, second, newer = (_CheckedCacheFile(str(tmp_path), "function", stamp) for stamp in ("old", "old", "new"))
+    for one in (first, second, newer):
+        one.function = loaded
     save, load_index = first._save_data, second._load_index
     second._load_index = dict  # type: ignore[method-assign]  # it looked before the first one wrote anything
 
@@ -72,7 +140,6 @@ def test_processes_that_compile_at_once_do_not_take_each_other_s_code(tmp_path: 
     for key in ("first", "second"):
         assert second.load(key) in (None, f"code of the {key}")
     assert second.load("first") is not None or second.load("second") is not None
-    newer = _CheckedCacheFile(str(tmp_path), "function", "another stamp")
     assert newer.load("first") is None
 
 

@@ -1,0 +1,325 @@
+"""The passes over polytopes and payoffs of which the compiled loop is made.
+
+Gradients of the payoffs; the bottom-up pass with the local regret minimiser at each infoset; the top-down pass that
+averages plans and forms the next ones; best responses.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..compilation import compiled
+from .registers import add_at, any_nonzero, at_least, gather, larger, load, spread, store, where_positive, width
+
+ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+FOLD = 64  # iterations whose plans are summed in single precision
+
+
+@compiled
+def add_runs(runs: Any, player: Any, source: Any, scale: Any, target: Any) -> None:
+    """Add ``scale`` times the product of a player's matrix and a vector."""
+    scales = spread(source.dtype.type(scale))
+    columns, starts, cells, patterns = runs.columns, runs.starts, runs.cells, runs.patterns
+    for c in range(np.uint64(runs.ranges[player]), np.uint64(runs.ranges[player + ONE])):
+        amounts = load(source, np.uint64(columns[c])) * scales
+        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
+        if any_nonzero(amounts):
+            for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
+                row, place = np.uint64(cells[k]), np.uint64(cells[k + ONE])
+                store(target, row, load(target, row) + load(patterns, place) * amounts)
+
+
+@compiled
+def add_cells(cells: Any, player: Any, source: Any, scale: Any, target: Any) -> None:
+    """Do what :func:`add_runs` does, cell by cell."""
+    real = source.dtype.type
+    columns, starts, rows, values = cells.columns, cells.starts, cells.rows, cells.values
+    for c in range(np.uint64(cells.ranges[player]), np.uint64(cells.ranges[player + ONE])):
+        amount = source[columns[c]] * real(scale)
+        if amount != real(0.0):
+            for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE])):
+                target[rows[k]] += amount * values[k]
+
+
+@compiled
+def add_factored(factored: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
+    """Do what :func:`add_gradient` does for the part of the payoff that is kept in factors."""
+    if factored is not None:
+        for k in range(np.uint64(len(factors))):
+            factors[k] = factors.dtype.type(0.0)
+        add_runs(factored.holding, player, plan, scale, factors)
+        count = np.uint64(len(factored.chained))
+        if player == ZERO:
+            for k in range(ONE, count):
+                if factored.chained[k]:
+                    factors[k] += factors[k - ONE]
+        else:
+            for i in range(ONE, count):
+                if factored.chained[count - i]:
+                    factors[count - i - ONE] += factors[count - i]
+        add_runs(factored.paying, player, factors, 1.0, gradient)
+
+
+@compiled
+def add_gradient(
+    payoffs: Any, leaves: Any, runs: Any, cells: Any, num_players: Any, player: Any, plan: Any, scale: Any,
+    gradient: Any,
+) -> None:  # fmt: skip
+    """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
+    real = plan.dtype.type
+    scale = real(scale)
+    if leaves is None:
+        add_runs(runs, player, plan, scale, gradient)
+        blocks, patterns, columns, starts = (
+            payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
+        )  # fmt: skip
+        for c in range(np.uint64(payoffs.block_ranges[player]), np.uint64(payoffs.block_ranges[player + ONE])):
+            column, other_column = np.uint64(columns[c, 0]), np.uint64(columns[c, 1])
+            reach, other_reach = plan[column] * scale, plan[other_column] * scale
+            if reach + other_reach != real(0.0):
+                stride = np.uint64(columns[c, 2])
+                for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
+                    row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
+                    gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
+                    gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
+        add_cells(cells, player, plan, scale, gradient)
+    else:
+        for leaf in range(np.uint64(len(leaves.payoffs))):
+            reach = scale
+            for other in range(num_players):
+                if other != player:
+                    reach *= plan[leaves.positions[leaf, other]]
+            gradient[leaves.positions[leaf, player]] += reach * leaves.payoffs[leaf, player]
+
+
+@compiled
+def clearly(plan: Any) -> Any:
+    """Return by which factor a sum of plans exceeds an earlier one if that is more than round-off."""
+    real = plan.dtype.type
+    return real(1.0) + real(FOLD) * np.finfo(plan.dtype).eps
+
+
+@compiled
+def price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, player: Any, state: Any) -> None:
+    """Write down what a player's infosets are to cost, by the others' plans of late.
+
+    Of two players it is the mean over the iterations since they were last looked at, from the sums of plans.
+    """
+    seen, recent, plan, plan_sums = pricing.seen, pricing.recent, state.plan, state.plan_sums
+    real = costs.dtype.type
+    for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
+        costs[s] = real(0.0)
+    if num_players == TWO:
+        other = ONE - player
+        base, end, kept = np.uint64(bases[other]), np.uint64(bases[other + ONE]), real(pricing.kept[other])
+        share = plan_sums[base] - kept * seen[base]  # the weights since then
+        if share > real(0.0):
+            # What was not played is to count nothing, round-off or not: most columns are then left out.
+            least = spread(clearly(plan))
+            shares, decays, zeros = spread(real(1.0) / share), spread(kept), spread(real(0.0))
+            for s in range(base, end, width(plan)):
+                summed, before = load(plan_sums, s), load(seen, s) * decays
+                played = where_positive(summed - before * least, (summed - before) * shares, zeros)
+                store(recent, s, played)
+                store(seen, s, summed)
+            pricing.kept[other] = 1.0
+        else:
+            for s in range(base, end):
+                recent[s] = plan[s]
+        add_runs(pricing.runs, player, recent, 1.0, costs)
+        add_cells(pricing.cells, player, recent, 1.0, costs)
+        return
+    infosets, histories, ranges, weights = (
+        pricing.infosets, pricing.histories, pricing.ranges, pricing.weights
+    )  # fmt: skip
+    for k in range(np.uint64(ranges[player]), np.uint64(ranges[player + ONE])):
+        reach = weights[k]
+        for other in range(num_players):
+            reach *= plan[histories[k, other]]
+        costs[infosets[k]] += reach
+
+
+@compiled
+def bottom_up(
+    polytopes: Any, inflow: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
+    preferences: Any, on_one: Any, part: Any,
+) -> None:  # fmt: skip
+    """Update regrets and behaviour from the gradient, which is left zero."""
+    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
+    real = regrets.dtype.type
+    zeros, ones = spread(real(0.0)), spread(real(1.0))
+    positives, negatives = spread(real(positive)), spread(real(negative))
+    floors, predictions = spread(real(floor)), spread(real(prediction))
+    parents, lanes = polytopes.parents, width(gradient)
+    # What is None, here and below, is not compiled.
+    if preferences is not None:
+        bias_places, bias_patterns, vulnerability = preferences.places, preferences.patterns, preferences.costs
+    if part is not None:
+        settled_at, kept = part.settled, part.kept
+    first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
+    while b > first_bucket:
+        b -= ONE
+        start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+        arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
+        uniform = spread(real(1.0) / real(arity))
+        for i in range(ZERO, size, lanes):
+            here = start + i
+            values = load(behaviour, here) * load(gradient, here)
+            for action in range(ONE, arity):
+                there = here + action * size
+                values = values + load(behaviour, there) * load(gradient, there)
+            totals = zeros
+            if preferences is not None:
+                costs = load(vulnerability, here)
+                bias = np.uint64(bias_places[(first + i) // lanes])
+            for action in range(arity):
+                there = here + action * size
+                instantaneous = load(gradient, there)
+                if preferences is not None:
+                    instantaneous = instantaneous - costs  # before what has to be waited for
+                instantaneous = instantaneous - values
+                store(gradient, there, zeros)
+                regret = load(regrets, there)
+                regret = larger(regret * where_positive(regret, positives, negatives) + instantaneous, floors)
+                store(regrets, there, regret)
+                chosen = larger(regret + predictions * instantaneous, zeros)
+                if preferences is not None:
+                    chosen = chosen * load(bias_patterns, bias + action * lanes)
+                store(behaviour, there, chosen)
+                totals = totals + chosen
+            if preferences is not None:
+                bias += arity * lanes
+                uniform = load(bias_patterns, bias)
+            divisors = where_positive(totals, totals, ones)
+            shares = where_positive(totals, zeros, uniform)
+            if on_one is not None:
+                # All is played on the first of the best actions.
+                best, left = zeros, ones
+                for action in range(arity):
+                    best = larger(best, load(behaviour, here + action * size))
+                for action in range(arity):
+                    there = here + action * size
+                    taken = at_least(load(behaviour, there), best, left, zeros)
+                    left = left - taken
+                    fallback = load(bias_patterns, bias + action * lanes)
+                    store(behaviour, there, where_positive(best, taken, fallback))
+            elif arity == TWO:
+                probability = load(behaviour, here) / divisors + shares
+                store(behaviour, here, probability)
+                store(behaviour, here + size, ones - probability)
+            else:
+                for action in range(arity):
+                    there = here + action * size
+                    if preferences is not None:
+                        fallback = load(bias_patterns, bias + action * lanes)
+                        shares = where_positive(totals, zeros, fallback)
+                    store(behaviour, there, load(behaviour, there) / divisors + shares)
+            if part is not None:
+                settled = load(settled_at, here)
+                for action in range(arity):
+                    there = here + action * size
+                    store(behaviour, there, where_positive(settled, load(kept, there), load(behaviour, there)))
+            if inflow is not None:
+                there = here + arity * size  # what the reaches of infosets are paid
+                values = values + load(gradient, there)
+                store(gradient, there, zeros)
+                group = np.uint64(inflow.groups[b]) + i // lanes
+                for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
+                    source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
+                    store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
+            else:
+                add_at(gradient, parents, first + i, values)
+    store(gradient, np.uint64(polytopes.bases[player]), zeros)
+
+
+@compiled
+def top_down(polytopes: Any, inflow: Any, player: Any, state: Any, decay: Any, part: Any) -> None:
+    """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
+    behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
+    real = plan.dtype.type
+    base, decays = np.uint64(polytopes.bases[player]), spread(real(decay))
+    store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))
+    parents, lanes = polytopes.parents, width(plan)
+    if part is not None:
+        entering = part.inflow
+    more = ZERO
+    if inflow is not None:
+        more = ONE  # reaches are like one more action that is always taken
+    for b in range(np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])):
+        start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+        arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
+        for i in range(ZERO, size, lanes):
+            reach = spread(real(0.0))
+            if inflow is not None:
+                group = np.uint64(inflow.groups[b]) + i // lanes
+                for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
+                    source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
+                    reach = reach + load(inflow.patterns, pattern) * load(plan, source)
+            else:
+                reach = gather(plan, parents, first + i)
+                if part is not None:
+                    reach = reach + load(entering, start + i)
+            for action in range(arity + more):
+                there = start + action * size + i
+                store(plan_sums, there, load(plan_sums, there) * decays + load(plan, there))
+                store(plan, there, reach * load(behaviour, there))
+
+
+@compiled
+def fold(bases: Any, state: Any, preferences: Any) -> None:
+    """Add the sums of the latest plans to the older ones, and begin anew.
+
+    In single precision a long sum takes in a new plan to a thousandth of it or worse, and always errs to one side.
+    """
+    older, plan_sums, lag = state.older, state.plan_sums, state.lag[0]
+    real = plan_sums.dtype.type
+    if preferences is not None:
+        # What came since the plans were last looked at stays to be counted.
+        seen, least = preferences.pricing.seen, clearly(plan_sums)
+        for player in range(np.uint64(len(bases)) - ONE):
+            kept = real(preferences.pricing.kept[player])
+            for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
+                summed, before = plan_sums[s], kept * seen[s]
+                seen[s] = before - summed if summed > before * least else real(0.0)
+            preferences.pricing.kept[player] = 1.0
+    for s in range(np.uint64(len(older))):
+        older[s] = older[s] * lag + plan_sums[s]
+        plan_sums[s] = real(0.0)
+    state.lag[0] = 1.0
+
+
+@compiled
+def best_response(polytopes: Any, inflow: Any, player: Any, gradient: Any) -> Any:
+    """Return the value of a best response to a gradient, which is left zero."""
+    real = gradient.dtype.type
+    zeros = spread(real(0.0))
+    parents, lanes = polytopes.parents, width(gradient)
+    first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
+    while b > first_bucket:
+        b -= ONE
+        start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+        arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
+        for i in range(ZERO, size, lanes):
+            here = start + i
+            values = load(gradient, here)
+            store(gradient, here, zeros)
+            for action in range(ONE, arity):
+                there = here + action * size
+                values = larger(values, load(gradient, there))
+                store(gradient, there, zeros)
+            if inflow is not None:
+                there = here + arity * size  # what the reaches of infosets are paid
+                values = values + load(gradient, there)
+                store(gradient, there, zeros)
+                group = np.uint64(inflow.groups[b]) + i // lanes
+                for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
+                    source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
+                    store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
+            else:
+                add_at(gradient, parents, first + i, values)
+    # In flows more than one position stands for the empty sequence; in trees what follows it is zero.
+    base, value = np.uint64(polytopes.bases[player]), 0.0
+    for lane in range(lanes):
+        value += gradient[base + lane]
+    store(gradient, base, zeros)
+    return value

@@ -1,0 +1,310 @@
+"""Constraints in the compiled loop: rows with multipliers, and convex functions by their tangents."""
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+from ...models.convex import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, OPAQUE, SQUARES
+from ..compilation import compiled
+from .passes import ONE, TWO, ZERO
+
+INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
+
+
+@compiled
+def add_multipliers(constraints: Any, player: Any, multipliers: Any, gradient: Any) -> Any:
+    """Take what constraints cost from a player's gradient; return what the multipliers are worth at the limits."""
+    worth = 0.0
+    for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
+        multiplier = multipliers[i]
+        if multiplier != 0.0:
+            worth += multiplier * constraints.limits[i]
+            for k in range(np.uint64(constraints.starts[i]), np.uint64(constraints.starts[i + ONE])):
+                gradient[constraints.positions[k]] -= multiplier * constraints.coefficients[k]
+    return worth
+
+
+@compiled
+def row_value(constraints: Any, i: Any, plan: Any) -> Any:
+    """Return by how much a plan violates a row; negative where there is room."""
+    value = -constraints.limits[i]
+    for k in range(np.uint64(constraints.starts[i]), np.uint64(constraints.starts[i + ONE])):
+        value += constraints.coefficients[k] * plan[constraints.positions[k]]
+    return value
+
+
+@compiled
+def move_multipliers(
+    constraints: Any, player: Any, plan: Any, multipliers: Any, decay: Any, step: Any, optimism: Any, total: Any
+) -> None:
+    """Add the multipliers to ``decay`` times their sums, then move them along the violations of a plan.
+
+    With ``total`` finite they are projected so that they sum to that at most.
+    """
+    first, last = np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])
+    values = multipliers.values
+    whole = 0.0
+    for i in range(first, last):
+        multipliers.sums[i] = multipliers.sums[i] * decay + values[i]
+        violation = row_value(constraints, i, plan)
+        multipliers.tallies[0, i] += violation
+        multipliers.tallies[1, i] += violation * values[i]
+        multipliers.tallies[2, i] = max(multipliers.tallies[2, i], values[i])
+        moved = values[i] + step * (violation + optimism * (violation - multipliers.violations[i]))
+        multipliers.violations[i] = violation
+        values[i] = min(max(moved, 0.0), constraints.caps[i])
+        whole += values[i]
+    if whole > total:
+        # Projection onto a simplex: all are lowered alike, down to zero at the least. Those that would fall below it
+        # are left out of the count until none is (Michelot 1986, Journal of Optimization Theory and Applications 50).
+        count = last - first
+        lowered = (whole - total) / np.float64(count)
+        while True:
+            kept, whole = ZERO, 0.0
+            for i in range(first, last):
+                if values[i] > lowered:
+                    kept += ONE
+                    whole += values[i]
+            if kept in (count, ZERO):
+                break
+            count = kept
+            lowered = (whole - total) / np.float64(count)
+        for i in range(first, last):
+            values[i] = max(values[i] - lowered, 0.0)
+
+
+def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) -> Any:
+    """Call the function at an address, which takes two integers and returns nothing."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer = ir.IntType(64)
+        function = ir.FunctionType(ir.VoidType(), [integer, integer])
+        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+_call: Any = intrinsic(_call_address)
+
+
+@compiled
+def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
+    """Take the slopes of a term at its arguments, and its offset; return its value there.
+
+    Where Python knows it alone, the value is needed only ``exactly``, and the slopes only otherwise. Norms and maxima
+    with kinks keep the slopes that they choose.
+    """
+    kind = curves.kinds[j]
+    first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
+    arguments, slopes = curves.arguments, curves.slopes
+    value, offset = 0.0, 0.0
+    if kind >= OPAQUE:
+        _call(curves.calls[0], np.int64(j), np.int64(1 if exactly else 0))
+        return curves.offsets[j]
+    if kind == NORM_1:
+        for i in range(first, last):
+            value += abs(arguments[i])
+    elif kind == NORM_2:
+        for i in range(first, last):
+            value += arguments[i] * arguments[i]
+        value = math.sqrt(value)
+        divisor = value if value > 0.0 else 1.0
+        for i in range(first, last):
+            slopes[i] = arguments[i] / divisor
+    elif kind == SQUARES:
+        for i in range(first, last):
+            value += arguments[i] * arguments[i]
+            slopes[i] = 2.0 * arguments[i]
+        offset = -value
+    elif kind in (NORM_INFINITY, MAXIMUM):
+        value = -np.inf
+        for i in range(first, last):
+            value = max(value, arguments[i] if kind == MAXIMUM else abs(arguments[i]))
+    else:
+        for i in range(first, last, TWO):
+            own, other = max(arguments[i], 0.0), max(arguments[i + ONE], 0.0)
+            if own > 0.0:
+                value += own * math.log(own / other) if other > 0.0 else np.inf
+            # Any other point has a tangent too, and at 0 the logarithm has none.
+            own += INWARDS * (curves.anchors[i] - own)
+            other += INWARDS * (curves.anchors[i + ONE] - other)
+            ratio = max(own, 1e-300) / max(other, 1e-300)
+            slopes[i] = math.log(ratio) + 1.0
+            slopes[i + ONE] = -ratio
+    curves.offsets[j] = offset
+    return value
+
+
+@compiled
+def _look(constraints: Any, curves: Any, j: Any, plan: Any, sums: Any, decay: Any, weight: Any) -> None:
+    """Write the arguments of a term at a plan, or at the average of it and of ``decay`` times sums of such a weight."""
+    share = 1.0 / (1.0 + decay * weight)
+    for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+        total = 0.0
+        for k in range(np.uint64(curves.entry_starts[i]), np.uint64(curves.entry_starts[i + ONE])):
+            s = constraints.positions[curves.entries[k]]
+            total += curves.weights[k] * (plan[s] + decay * sums[s])
+        curves.arguments[i] = total * share - curves.shifts[i]
+
+
+@compiled
+def _project(values: Any, first: Any, last: Any, kind: Any) -> None:
+    """Project slopes onto those of a norm or a maximum: a cube, a cross-polytope or a simplex."""
+    if kind == NORM_1:
+        for i in range(first, last):
+            values[i] = min(max(values[i], -1.0), 1.0)
+        return
+    whole, largest = 0.0, -np.inf
+    for i in range(first, last):
+        size = values[i] if kind == MAXIMUM else abs(values[i])
+        whole += size
+        largest = max(largest, size)
+    if kind == NORM_INFINITY and whole <= 1.0:
+        return
+    low, high = largest - 1.0, largest
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        whole = 0.0
+        for i in range(first, last):
+            whole += max((values[i] if kind == MAXIMUM else abs(values[i])) - middle, 0.0)
+        if whole > 1.0:
+            low = middle
+        else:
+            high = middle
+    whole = 0.0
+    for i in range(first, last):
+        size = max((values[i] if kind == MAXIMUM else abs(values[i])) - low, 0.0)
+        values[i] = -size if values[i] < 0.0 and kind == NORM_INFINITY else size
+        whole += size
+    for i in range(first, last):
+        values[i] /= whole
+
+
+@compiled
+def _has_kinks(kind: Any) -> Any:
+    return kind in (NORM_1, NORM_INFINITY, MAXIMUM)
+
+
+@compiled
+def choose(constraints: Any, curves: Any, player: Any, state: Any, multipliers: Any, step: Any, optimism: Any) -> None:
+    """Move the slopes of a player's norms and maxima along their arguments at a plan.
+
+    With the largest ones instead, a plan at a kink would be driven from one side to the other.
+    """
+    choices, before = multipliers.choices, multipliers.arguments
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            if _has_kinks(curves.kinds[j]):
+                _look(constraints, curves, j, state.plan, state.plan, 0.0, 0.0)
+                first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
+                rate = step * curves.rates[j]
+                for i in range(first, last):
+                    argument = curves.arguments[i]
+                    choices[i] += rate * (argument + optimism * (argument - before[i]))
+                    before[i] = argument
+                _project(choices, first, last, curves.kinds[j])
+
+
+@compiled
+def _put_together(constraints: Any, curves: Any, c: Any, coefficients: Any, limits: Any) -> None:
+    """Write the row that the slopes and offsets of its terms make."""
+    row = np.uint64(curves.rows[c])
+    limit = curves.limits[row]
+    for k in range(np.uint64(constraints.starts[row]), np.uint64(constraints.starts[row + ONE])):
+        coefficients[k] = curves.linear[k]
+    for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+        limit -= curves.offsets[j]
+        for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+            slope = curves.slopes[i]
+            if slope != 0.0:
+                limit += slope * curves.shifts[i]
+                for k in range(np.uint64(curves.entry_starts[i]), np.uint64(curves.entry_starts[i + ONE])):
+                    coefficients[curves.entries[k]] += slope * curves.weights[k]
+    limits[row] = limit
+
+
+@compiled
+def linearise(
+    constraints: Any, curves: Any, base: Any, player: Any, state: Any, multipliers: Any, decay: Any, at_average: Any
+) -> None:
+    """Replace a player's curved rows by their tangents at the plan, or at the average that it is going to be part of.
+
+    With tangents at averages the violations still bound that of the average, since for weights w and W = Σ w
+    Σ w (f(x̄) + ∇f(x̄) · (x − x̄)) ≥ W f(x̄), tangents taken at the averages so far (A. Cutkosky, "Anytime
+    online-to-batch, optimism and acceleration", ICML 2019, theorem 1), and they come to rest as averages do.
+    """
+    decay = decay if at_average else 0.0
+    choices, sums = multipliers.choices, state.plan_sums
+    weight = sums[base]
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            if _has_kinks(curves.kinds[j]):
+                for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                    curves.slopes[i] = choices[i]
+                curves.offsets[j] = 0.0
+                continue
+            _look(constraints, curves, j, state.plan, sums, decay, weight)
+            _differentiate(curves, j, False)
+        _put_together(constraints, curves, c, constraints.coefficients, constraints.limits)
+
+
+@compiled
+def add_tangents(curves: Any, player: Any, multipliers: Any, decay: Any) -> None:
+    """Add multipliers times slopes to ``decay`` times their sums."""
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        multiplier = multipliers.values[curves.rows[c]]
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            multipliers.offsets[j] = multipliers.offsets[j] * decay + multiplier * curves.offsets[j]
+            kept = curves.arguments if curves.kinds[j] == OPAQUE else curves.slopes
+            for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                multipliers.slopes[i] = multipliers.slopes[i] * decay + multiplier * kept[i]
+
+
+@compiled
+def prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: Any, last_iterate: Any) -> None:
+    """Write what the average tangents of a player's curved rows are, and the functions' values at an average plan.
+
+    Slopes and arguments are left as they are needed for this, not as tangents need them.
+    """
+    plan = state.average
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        row = np.uint64(curves.rows[c])
+        weight = 0.0 if last_iterate else multipliers.sums[row]
+        if weight > 0.0:
+            for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+                kept = curves.arguments if curves.kinds[j] == OPAQUE else curves.slopes
+                for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                    kept[i] = multipliers.slopes[i] / weight
+                curves.offsets[j] = multipliers.offsets[j] / weight
+                if curves.kinds[j] == OPAQUE:
+                    _differentiate(curves, j, False)
+        _put_together(constraints, curves, c, curves.proven_coefficients, curves.proven_limits)
+        value = -curves.limits[row]
+        for k in range(np.uint64(constraints.starts[row]), np.uint64(constraints.starts[row + ONE])):
+            value += curves.linear[k] * plan[constraints.positions[k]]
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            _look(constraints, curves, j, plan, plan, 0.0, 0.0)
+            value += _differentiate(curves, j, True)
+        curves.values[row] = value
+
+
+@compiled
+def excess(constraints: Any, curves: Any, player: Any, plan: Any, total: Any) -> Any:
+    """Return by how much a plan violates the worst row, and what its player pays for that, in the unit of payoffs."""
+    worst, paid, most = 0.0, 0.0, 0.0
+    for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
+        violation = row_value(constraints, i, plan)
+        if curves is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+            if curves.curved[i]:
+                violation = curves.values[i]
+        violation = max(violation, 0.0)
+        worst = max(worst, violation * constraints.units[i])
+        most = max(most, violation)
+        if constraints.caps[i] < np.inf:
+            paid += constraints.caps[i] * violation
+    return worst, (total * most if total < np.inf else paid)
