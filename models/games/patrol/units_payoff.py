@@ -62,15 +62,15 @@ def units_payoff(
     meeting, step = (
         check_number(value, name, InvalidGameError) for name, value in (("meeting", meeting), ("step", step))
     )
-    targets = np.any([~np.isnan(patrol.goal_values(number)) for number in range(len(patrol.attackers))], axis=0)
+    ends = ~np.isnan([patrol.goal_values(number) for number in range(len(patrol.attackers))])
     rewards = []
-    for share, walker, one in zip(patrol.probabilities, patrol.attacking.walkers, given, strict=True):
+    for share, walker, there, one in zip(patrol.probabilities, patrol.attacking.walkers, ends, given, strict=True):
         values = np.zeros(patrol.map.num_nodes)
         for name, value in one.items():
             node = patrol.map.node(name, "goals")
-            if not targets[node]:
+            if not ends[:, node].any():
                 raise InvalidGameError(f"goals has {name}, where no attacker has a goal")
             values[node] = check_number(value, f"goals: {name}", InvalidGameError)
-        rewards.append(share * patrol.paid(walker, np.where(walker.body.gone, values, 0.0), meeting, step))
+        rewards.append(share * patrol.paid(walker, np.where(there, values, 0.0), meeting, step))
     coming = patrol.coming([share * meeting for share in patrol.probabilities])
     return assembled(patrol.attacking, patrol.patrolling, rewards, coming, patrol.watched())
