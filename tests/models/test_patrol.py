@@ -30,6 +30,7 @@ from treeplex.models.games.patrol import (
     PatrolPlan,
     Sensor,
     Unit,
+    likely_routes,
     patrol_meetings,
     patrol_occupancy,
 )
@@ -244,6 +245,17 @@ def test_without_units_attackers_gain_what_their_best_way_pays(failure, tmp_path
     if not failure:
         caught = solve(CaughtOnce(PatrolGame(dataclasses.replace(declared, sensors=[]))))
         assert caught.value == pytest.approx(solve(Nash(PatrolGame(dataclasses.replace(declared, sensors=[])))).value)
+
+
+def test_the_likeliest_routes_come_first():
+    """Whoever waits at each place half of the time has many small routes beside the quick one."""
+    roads = nx.grid_2d_graph(9, 9)
+    roads.add_edge((8, 8), "near")
+    attacker = Attacker([(0, 0), "near"], {(8, 8): 1.0})
+    game = PatrolGame(roads, steps=20, units=[], attackers=[attacker])
+    routes = likely_routes(game, Strategy.uniform(game, 0))
+    assert [route.probability for route in routes[:3]] == pytest.approx([1 / 6, 1 / 12, 1 / 24])
+    assert [route.stops[-1][0] for route in routes[:3]] == [1, 2, 3]
 
 
 def test_patrols_are_stored_and_read_back(tmp_path):

@@ -84,8 +84,8 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
 
     Notes
     -----
-    A flow is a mixture of routes in many ways; here the fullest move is followed from step to step, and the route
-    takes with it as much as goes all along it. Moves that may fail count as if they did not.
+    A flow is a mixture of routes in many ways; here each route is the widest path through what those before it have
+    left: none could take more. Moves that may fail count as if they did not.
 
     Examples
     --------
@@ -116,25 +116,33 @@ def _routes(
 ) -> Iterator[tuple[float, tuple[tuple[int, str], ...]]]:
     left = plan[walker.sequences].copy()
     begun = plan[walker.entry_sequences].copy() if walker.body.chooses else np.ones(len(walker.entry_times))
-    leaving: dict[tuple[int, int], list[int]] = {}
-    for move, at in enumerate(zip(walker.times.tolist(), walker.sources.tolist(), strict=True)):
-        leaving.setdefault(at, []).append(move)
+    last, arrivals, through = walker.body.last, walker.times + walker.durations, np.empty(len(left))
+    bounds = np.searchsorted(walker.times, np.arange(last + 1)).tolist()
     for _ in range(most):
-        entry = int(np.argmax(begun))
-        at, much = (int(walker.entry_times[entry]), int(walker.entry_nodes[entry])), float(begun[entry])
-        stops, made = [at], []
-        while at in leaving and much >= _LEAST:
-            move = max(leaving[at], key=lambda one: left[one])
-            much = min(much, float(left[move]))
-            made.append(move)
-            at = int(walker.times[move] + walker.durations[move]), int(walker.targets[move])
-            if walker.moved[move]:
-                stops.append(at)
+        width = np.full((last + 1, walker.body.num_nodes), np.inf)  # of the widest route from a time and place on
+        for time in range(last - 1, -1, -1):
+            own = slice(bounds[time], bounds[time + 1])
+            through[own] = np.minimum(left[own], width[arrivals[own], walker.targets[own]])
+            width[time, walker.sources[own]] = 0.0
+            np.maximum.at(width[time], walker.sources[own], through[own])
+        widest = np.minimum(begun, width[walker.entry_times, walker.entry_nodes])
+        entry = int(np.argmax(widest))
+        much, time, node = float(widest[entry]), int(walker.entry_times[entry]), int(walker.entry_nodes[entry])
         if much < _LEAST:
             return
+        stops, made = [(time, names[node])], []
+        while time < last:
+            leaving = bounds[time] + np.flatnonzero(walker.sources[bounds[time] : bounds[time + 1]] == node)
+            if not len(leaving):
+                break
+            move = int(leaving[np.argmax(through[leaving])])
+            made.append(move)
+            time, node = int(arrivals[move]), int(walker.targets[move])
+            if walker.moved[move]:
+                stops.append((time, names[node]))
         left[made] -= much
         begun[entry] -= much
-        yield much, tuple((time, names[node]) for time, node in stops)
+        yield much, tuple(stops)
 
 
 def _several(given: object) -> list[object]:
