@@ -109,7 +109,7 @@ class CaughtOnce(Problem):
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol, moves may fail, or being caught is worth more than some route.
+        If the game is not a patrol, moves may fail, or being caught is worth more than some route.
 
     Notes
     -----
@@ -273,7 +273,7 @@ def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> Mixture:
             tuple(route for *_, route in flat), owners, chances / np.bincount(owners, chances)[owners], len(plan)
         )
     levels = [np.cumsum([amount for amount, _ in found]) for found in parts]
-    ends = np.unique(np.concatenate([each / each[-1] for each in levels]))
+    ends = np.unique(np.concatenate([[1.0], *(each / each[-1] for each in levels)]))
     ends = ends[np.diff(ends, prepend=0.0) > 1e-12]
     middles = ends - np.diff(ends, prepend=0.0) / 2
     joint = tuple(

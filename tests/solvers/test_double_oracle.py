@@ -24,21 +24,11 @@ def escape(oracle, walk, others):
     chance = 1.0
     for leg in walk:
         for sensor in oracle.of["sensors"]:
-            first, last = sensor.times
-            if " -- " in sensor.at:
-                met = leg.source != leg.target and set(sensor.at.split(" -- ")) == {leg.source, leg.target}
-                met = met and first <= leg.begins <= last
-            else:
-                met = leg.target == sensor.at and first <= leg.ends <= last
-            chance *= 1.0 - sensor.detection * met
+            chance *= 1.0 - oracle.sensed(sensor, leg)
     for unit, other in zip(oracle.of["units"], others, strict=True):
         for mine, theirs in itertools.product(walk, other):
-            if mine.ends == theirs.ends and mine.target == theirs.target:
-                chance *= 1.0 - oracle.detects(unit, mine.target)
-            if oracle.pass_each_other(mine, theirs):
-                edge = [f"{mine.source} -- {mine.target}", f"{mine.target} -- {mine.source}"]
-                known = [one for one in edge if oracle.knows(unit, one)]
-                chance *= 1.0 - (oracle.detects(unit, known[0]) if known else oracle.usual(unit))
+            for detected in oracle.met(unit, mine, theirs):
+                chance *= 1.0 - detected
     return chance
 
 
