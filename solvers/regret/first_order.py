@@ -146,7 +146,7 @@ class PlanStepper(Stepper):
         self._iterations, self.next_check = int(saved["iterations"]), int(saved["due"])
 
     def _arrays(self) -> dict[str, Floats]:
-        arrays = {}
+        arrays: dict[str, Floats] = {}
         for name, each in {"sums": self._sums, "plans": self._plans, **self.lasting()}.items():
             arrays |= (
                 {name: each} if isinstance(each, np.ndarray) else {f"{name} {i}": one for i, one in enumerate(each)}
