@@ -5,7 +5,7 @@ import datetime as dt
 import re
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -152,7 +152,9 @@ def patrol(
             game = PatrolGame(said)
             _ = game.constraints  # says now what is wrong with them
         for change in what_if or ():
-            changed_patrols(said, change)  # says now what is wrong with it
+            for one in changed_patrols(said, change).values():  # says now what is wrong with it
+                if one.limits != said.limits:
+                    _ = PatrolGame(one).constraints
         record.update(game=game.spec, parameters=game.parameters, method=method or patrol_method(game))
         for note in said.map.notes if record.shown else ():
             print_note(note)
@@ -175,7 +177,7 @@ def patrol(
         from ..models.games.patrol.map_pictures import write_map
 
         with waiting("a picture", shown=record.shown):
-            write_map(game, solution.profile, plot)
+            write_map(game, solution.profile, plot, prices=solution.multipliers)
     if html is not None:
         from ..solvers.reports import solution_page
 
@@ -206,38 +208,39 @@ def _declaration(
     from ..models.games.patrol.map_files import read_map
     from ..models.games.patrol.patrol_files import read_patrol
 
-    more: dict[str, Any] = {}
+    shut = [Closure(*_place(text, "--close")) for text in closed]
     if Path(path).suffix.lower() == _DECLARATION:
         given = [name for name, value in declared.items() if value not in (None, [], ())]
         if given:
             raise CommandLineError(f"--{given[0]} is for a map, and {path} declares its own; expected it in the file")
         said = read_patrol(path)
-    else:
-        missing = [name for name in ("entry", "goal", "unit", "steps") if declared[name] in (None, [])]
-        if missing:
-            such_as = {"entry": "'west gate'", "goal": "bank=3", "unit": "base=police", "steps": "20"}[missing[0]]
-            raise CommandLineError(f"--{missing[0]} is missing, expected one such as --{missing[0]} {such_as}")
-        more = {name: declared[name] for name in ("meeting", "failure") if declared[name] is not None}
-        with _named_as_options():
-            roads = RoadMap.from_graph(read_map(path), speed=declared["speed"])
-            said = Patrol(
-                roads,
-                declared["steps"],
-                [Unit(**_values(text, "--unit", _UNIT)) for text in declared["unit"]],
-                [_attacker(declared)],
-                sensors=[Sensor(**_values(text, "--sensor", _SENSOR)) for text in declared["sensor"] or ()],
-                name=Path(path).stem,
-                spec=path,
-                **more,
-            )
-    shut = [Closure(*_place(text, "--close")) for text in closed]
+        if not shut and not limits:
+            return said
+        with _named_as_options(len(said.closures)):
+            return dataclasses.replace(said, closures=[*said.closures, *shut], limits=[*said.limits, *limits])
+    missing = [name for name in ("entry", "goal", "unit", "steps") if declared[name] in (None, [])]
+    if missing:
+        such_as = {"entry": "'west gate'", "goal": "bank=3", "unit": "base=police", "steps": "20"}[missing[0]]
+        raise CommandLineError(f"--{missing[0]} is missing, expected one such as --{missing[0]} {such_as}")
+    more = {name: declared[name] for name in ("meeting", "failure") if declared[name] is not None}
     with _named_as_options():
-        return dataclasses.replace(said, closures=[*said.closures, *shut], limits=[*said.limits, *limits])
+        return Patrol(
+            RoadMap.from_graph(read_map(path), speed=declared["speed"]),
+            declared["steps"],
+            [Unit(**_values(text, "--unit", _UNIT)) for text in declared["unit"]],
+            [_attacker(declared)],
+            sensors=[Sensor(**_values(text, "--sensor", _SENSOR)) for text in declared["sensor"] or ()],
+            closures=shut,
+            limits=limits,
+            name=Path(path).stem,
+            spec=path,
+            **more,
+        )
 
 
 @contextmanager
-def _named_as_options() -> Iterator[None]:
-    """Let errors name the options that a patrol is declared by."""
+def _named_as_options(closures: int = 0) -> Iterator[None]:
+    """Let errors name the options that a patrol is declared by; so many closures are not of them."""
     from ..models.games.patrol.declarations import PatrolError
 
     try:
@@ -248,7 +251,7 @@ def _named_as_options() -> Iterator[None]:
         at = re.match(rf"{re.escape(key)}(?:\[(\d+)\])?(?:\.(\w+))?\b:?", text) if option else None
         if at is None:
             raise
-        number = f" {at[1]}" if at[1] else ""
+        number = f" {int(at[1]) - closures}" if at[1] else ""
         part = f": {at[2]}" if at[2] and at[2] != "at" else ""
         raise CommandLineError(f"{option}{number}{part}{text[at.end() :]}") from None
 
@@ -386,7 +389,7 @@ def patrol_schedule(
     Equal seeds give equal days; one day is the same with and without the others. Limits that hold on average are
     compared with the days that were drawn: the exit status is 1 if they are not as planned, beyond the sample's error.
     """
-    check_files({"PLAN": plan}, out=None if out is None else out, json=json)
+    check_files({"PLAN": plan}, out=out, json=json)
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: a schedule goes to a file; give a file name (--json - writes what was found)")
     if out is not None and Path(out).suffix.lower() not in (".csv", ".ics"):
@@ -399,20 +402,21 @@ def patrol_schedule(
     chosen = secrets.randbelow(2**48) if seed is None else seed  # by default one that nobody can guess
     with deferring_interrupts():
         from ..models.games.patrol.plan_file import PatrolPlan
-        from ..models.games.patrol.schedules import limit_checks, schedule
+        from ..models.games.patrol.schedules import schedule
     record = Record(json, ("plan", "days", "seed", "day", "units", "limits", "agrees", "out"), plan=plan, out=out)
     with record.interruptible(), waiting(f"routes for {days:,} days", shown=record.shown):
         loaded = PatrolPlan.load(plan)
         drawn = schedule(loaded.game, loaded.profile, days=days, seed=chosen, day=day)
         whole_month = drawn if day is None else schedule(loaded.game, loaded.profile, days=days, seed=chosen)
-        checks = limit_checks(whole_month, loaded.game.constraints)
+        checks = whole_month.check(loaded.game.constraints)
     if out is not None:
         how = {"first": first, "minutes": minutes} if Path(out).suffix.lower() == ".ics" else {}
         with writing(out, "--out"):
             drawn.save(out, **how)
-    agrees = all(check["agrees"] for check in checks)
+    agrees = all(check.agrees for check in checks)
+    told = [vars(one) | {"met": one.met, "agrees": one.agrees, "verdict": one.verdict} for one in checks]
     units = [unit.name for unit in loaded.patrol.units]
-    record.write(days=days, seed=chosen, day=day, units=units, limits=checks, agrees=agrees)
+    record.write(days=days, seed=chosen, day=day, units=units, limits=told, agrees=agrees)
     if record.shown:
         shown_days = f"{days:,}" if day is None else f"day {day} of {days:,}"
         print_facts(
@@ -422,11 +426,11 @@ def patrol_schedule(
         if checks:
             rows = [
                 [
-                    check["name"],
-                    f"{check['expected']:.4f}",
-                    f"{check['mean']:.4f}",
-                    f"{check['lower']:.4f} to {check['upper']:.4f}",
-                    check["verdict"],
+                    check.name,
+                    f"{check.expected:.4f}",
+                    f"{check.mean:.4f}",
+                    f"{check.lower:.4f} to {check.upper:.4f}",
+                    check.verdict,
                 ]
                 for check in checks
             ]
@@ -439,7 +443,8 @@ def _moment(text: str | None) -> dt.datetime:
     """Read when day 1 begins."""
     if text is None:
         return dt.datetime.combine(dt.date.today(), dt.time(8))
-    try:
-        return dt.datetime.fromisoformat(text).replace(tzinfo=None)
-    except ValueError:
-        raise CommandLineError(f"--begin {shown(text, 60)}: expected a time such as 2026-05-04T08:00") from None
+    with suppress(ValueError):
+        moment = dt.datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            return moment
+    raise CommandLineError(f"--begin {shown(text, 60)}: expected a local time such as 2026-05-04T08:00")

@@ -77,8 +77,10 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
         rows["values"] = ", ".join(ten_decimals(one) for one in value)
     else:
         rows["value"] = f"{shown_exactly(value, exact.value if exact else None)} to player 0"
-        if solution.player is not None:
-            rows["value"] += ", at worst" if solution.opponent_value is None else ", against the model"
+        if solution.opponent_value is not None:
+            rows["value"] += ", against the model"
+        elif solution.player is not None and not solution.problem.exploitability_meaning:
+            rows["value"] += ", at worst"
     if solution.player is not None and solution.objective is not None:
         rows["player"] = str(solution.player)
         rows["objective"] = shown_exactly(solution.objective, exact.objective if exact else None)
@@ -152,7 +154,8 @@ def _exploitability(solution: "Solution") -> str:
         aside = ", constraints left aside" if getattr(solution.problem, "constraints", ()) else ""
         return f"{0 if exact == 0 else number + 0.0:.3g}{aside}"
     tiny = exact is None and abs(number) < 1e-9
-    return f"{magnitude(number) if tiny else shown_exactly(number, exact)} of the value of the game may be lost"
+    meaning = solution.problem.exploitability_meaning or "of the value of the game may be lost"
+    return f"{magnitude(number) if tiny else shown_exactly(number, exact)} {meaning}"
 
 
 def _print_constraints(solution: "Solution") -> None:

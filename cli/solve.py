@@ -178,9 +178,10 @@ def solve(
             ) and spots.is_learned(problem, words["opponent"])
             small = frontier and loaded is not None and not spots.is_large(loaded)
             method = "dcfr" if learned and not small else usual_method(problem)
-            if problem == "nash" and method != "dcfr" and not exact:  # which is another one with more than two players
+            if problem == "nash" and method != "dcfr" and not exact:
                 loaded = loaded or record.load(game, constrained=True)
-                method = Question(problem).pose(loaded).default_method
+                if loaded.num_players > 2:  # posing builds the game
+                    method = Question(problem).pose(loaded).default_method
             if method == "dcfr":
                 options["precision"] = options.get("precision") or "auto"
         record["method"] = method

@@ -100,6 +100,16 @@ class Distance(ConvexFunction, ABC):
         return self.reference.player
 
     @property
+    def fingerprint(self) -> str:
+        """Of the game."""
+        return self.reference.fingerprint
+
+    @property
+    def function(self) -> ConvexFunction:
+        """The distance itself."""
+        return self
+
+    @property
     def treeplex(self) -> Treeplex:
         """The polytope of that player."""
         return self.reference.treeplex

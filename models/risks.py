@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ..seqform.arrays import Floats
 from ..seqform.checks import check_number
 from ..seqform.errors import InvalidConstraintError, shown
-from ..seqform.functional import Functional
+from ..seqform.functional import Functional, plan_of
 from ..seqform.polytope import Treeplex
 from ..seqform.strategy import Profile, Strategy
 from .convex import ConvexFunction, Norm1, Norm2, NormInfinity, Tail
@@ -53,11 +53,15 @@ class Risk:
     fingerprint: str | None = None
 
     def value(self, strategy: Strategy | Profile) -> float:
-        """Return the number at a strategy of the player, or at its strategy in a profile."""
-        chosen = strategy[self.player] if isinstance(strategy, Profile) else strategy
-        # A functional checks whose strategy it is, and of which game.
-        Functional(self.player, np.zeros(len(chosen.plan)), self.description, 0.0, self.fingerprint).value(chosen)
-        return float(self.function.value(chosen.plan))
+        """Return the number at a strategy of the player, or at its strategy in a profile.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it is not a strategy, or one of another player or game.
+        """
+        size = self.function.terms[0].matrix.shape[1]
+        return float(self.function.value(plan_of(strategy, self.player, size, self.fingerprint)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +108,10 @@ def tail(
     probabilities : sequence of float, optional
         Of the losses; all alike if not given.
     player : int, optional
-        Whose plan it is; needed if no loss is a functional.
+        Whose plan it is; needed where a loss is no functional.
     description : str
     fingerprint : str, optional
+        Of the game, where `player` is given.
 
     Returns
     -------
@@ -118,7 +123,7 @@ def tail(
     Raises
     ------
     InvalidConstraintError
-        If there are no losses, or the numbers are not probabilities.
+        If there are no losses, functionals are not of one player of one game, or the numbers are not probabilities.
 
     Examples
     --------
@@ -131,14 +136,14 @@ def tail(
     >>> round(tail(bets, 0.5).value(Strategy.uniform(game, 0)), 6)
     0.166667
     """
-    first = next((one for one in losses if isinstance(one, Functional)), None)
-    player = player if first is None else first.player
-    if not losses or player is None:
-        raise InvalidConstraintError(
-            f"the losses are {shown(losses)}, expected at least one, and whose plan they are of"
-        )
-    level = float(check_number(level, "level", InvalidConstraintError, "[0, 1]"))
-    shares = np.full(len(losses), 1.0 / len(losses)) if probabilities is None else np.array(probabilities, dtype=float)
+    if player is None:
+        first = _first_of(losses, "losses")
+        player, fingerprint = first.player, first.fingerprint
+    level = check_number(level, "level", InvalidConstraintError, "[0, 1]")
+    try:
+        shares = np.array([1.0 / len(losses)] * len(losses) if probabilities is None else probabilities, dtype=float)
+    except (TypeError, ValueError):
+        shares = np.zeros(0)
     if shares.shape != (len(losses),) or not (shares >= 0.0).all() or abs(shares.sum() - 1.0) > 1e-9:
         raise InvalidConstraintError(
             f"the probabilities are {shown(probabilities)}, expected {len(losses)} that sum to 1, one a loss"
@@ -148,12 +153,11 @@ def tail(
         sp.csr_array(sp.vstack([part.matrix for part in parts])),
         np.concatenate([part.shifts for part in parts]),
         tuple(part.replies for part in parts),
-        shares,
+        shares / shares.sum(),
         level,
     )
     words = description or f"mean of the worst {1.0 - level:.3g} of {len(losses)} losses"
-    known = fingerprint if first is None else first.fingerprint
-    return Risk(player, ConvexFunction.of([term]), words, known)
+    return Risk(player, ConvexFunction.of([term]), words, fingerprint)
 
 
 def spread(functionals: Sequence[Functional], norm: Any = math.inf, description: str = "") -> Risk:
@@ -169,7 +173,7 @@ def spread(functionals: Sequence[Functional], norm: Any = math.inf, description:
     Raises
     ------
     InvalidConstraintError
-        If there is no such norm, or functionals are not of one player.
+        If there is no such norm, or functionals are not of one player of one game.
 
     Examples
     --------
@@ -183,11 +187,21 @@ def spread(functionals: Sequence[Functional], norm: Any = math.inf, description:
     kind = _NORMS.get(float(norm)) if isinstance(norm, int | float) else None
     if kind is None:
         raise InvalidConstraintError(f"norm is {shown(norm)}, expected 1, 2 or inf")
-    if not functionals or len({one.player for one in functionals}) != 1:
-        raise InvalidConstraintError("a spread is of functionals of one player, expected at least one")
+    first = _first_of(functionals, "functionals")
     rows = sp.csr_array(np.array([one.coefficients for one in functionals]))
     constants = np.array([one.constant for one in functionals])
     centre = sp.csr_array(np.eye(len(functionals)) - 1.0 / len(functionals))
     term = kind(sp.csr_array(centre @ rows), -(centre @ constants))
     words = description or f"spread of {len(functionals)} functionals, norm {norm:g}"
-    return Risk(functionals[0].player, ConvexFunction.of([term]), words, functionals[0].fingerprint)
+    return Risk(first.player, ConvexFunction.of([term]), words, first.fingerprint)
+
+
+def _first_of(given: Sequence[Any], what: str) -> Functional:
+    """Return the first of some functionals of one player of one game; refuse anything else."""
+    if not given or not all(isinstance(one, Functional) for one in given):
+        raise InvalidConstraintError(f"the {what} are {shown(given)}, expected functionals, at least one")
+    if len({(one.player, one.coefficients.shape, one.fingerprint) for one in given}) > 1:
+        of = ", ".join(f"{shown(one.description, 40)} of player {one.player}" for one in given[:4])
+        raise InvalidConstraintError(f"the {what} are {of}; expected those of one player of one game")
+    first: Functional = given[0]
+    return first

@@ -77,21 +77,41 @@ class Functional(ReadOnly):
         InvalidStrategyError
             If it is not a strategy, or one of another player or game.
         """
-        if isinstance(strategy, Profile) and self.player < len(strategy):
-            strategy = strategy[self.player]
-        if not isinstance(strategy, Strategy):
-            raise InvalidStrategyError(f"received {shown(strategy)}, expected a Strategy of player {self.player}")
-        if strategy.player != self.player or strategy.plan.shape != self.coefficients.shape:
-            raise InvalidStrategyError(
-                f"received a strategy of player {strategy.player} with {len(strategy.plan)} sequences, expected one of "
-                f"player {self.player} with {len(self.coefficients)}"
-            )
-        if self.fingerprint not in (None, strategy.fingerprint):
-            raise InvalidStrategyError(
-                f"the strategy of player {strategy.player} is of another game ({strategy.game_name}): its fingerprint "
-                f"is {strategy.fingerprint}, expected {self.fingerprint}"
-            )
-        return float(self.constant + self.coefficients @ strategy.plan)
+        plan = plan_of(strategy, self.player, len(self.coefficients), self.fingerprint)
+        return float(self.constant + self.coefficients @ plan)
+
+
+def plan_of(strategy: Strategy | Profile, player: int, num_sequences: int, fingerprint: str | None = None) -> Floats:
+    """Return the plan of a player's strategy, or of the player's one in a profile.
+
+    Parameters
+    ----------
+    strategy : Strategy or Profile
+    player, num_sequences : int
+        Whose it has to be, and how long the plan is.
+    fingerprint : str, optional
+        Of the game that it has to be of.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If it is not a strategy, or one of another player or game.
+    """
+    if isinstance(strategy, Profile) and player < len(strategy):
+        strategy = strategy[player]
+    if not isinstance(strategy, Strategy):
+        raise InvalidStrategyError(f"received {shown(strategy)}, expected a Strategy of player {player}")
+    if strategy.player != player or len(strategy.plan) != num_sequences:
+        raise InvalidStrategyError(
+            f"received a strategy of player {strategy.player} with {len(strategy.plan)} sequences, expected one of "
+            f"player {player} with {num_sequences}"
+        )
+    if fingerprint not in (None, strategy.fingerprint):
+        raise InvalidStrategyError(
+            f"the strategy of player {strategy.player} is of another game ({strategy.game_name}): its fingerprint is "
+            f"{strategy.fingerprint}, expected {fingerprint}"
+        )
+    return strategy.plan
 
 
 def split_call(text: str) -> tuple[str, list[str]]:

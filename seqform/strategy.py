@@ -522,6 +522,11 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         """The realization plans, one per player."""
         return tuple(strategy.plan for strategy in self._strategies)
 
+    @property
+    def residual(self) -> float:
+        """How far the plans are from their polytopes: the largest of ``|E x − e|`` and of −x."""
+        return max(strategy.treeplex.residual(strategy.plan) for strategy in self._strategies)
+
     def __len__(self) -> int:
         return len(self._strategies)
 

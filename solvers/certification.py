@@ -71,13 +71,15 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     if status is Status.OPTIMAL and not proven and exact is None:
         status = Status.UNCERTIFIED
     elif status in (Status.CONVERGED, Status.ITERATION_LIMIT, Status.TIME_LIMIT):
-        if proven and options.tol > 0.0:
+        if proven and options.tol > 0.0 and problem.error_proves:
             status = Status.CONVERGED
         elif status is Status.CONVERGED:
             status = Status.UNCERTIFIED
     message = f"{status.advice}; {remark}" if remark else status.advice
     if exact is not None:
         message = "proven optimal in exact fractions"
+    elif status is Status.OPTIMAL and not problem.error_proves:
+        message = "an exact method finished; that nothing is better is its word, and not proven by the strategies"
     if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:
         message = "all iterations that were asked for were run"
     if status is Status.UNCERTIFIED:

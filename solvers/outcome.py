@@ -9,11 +9,11 @@ import numpy as np
 from ..models.problems import Certificate
 from ..seqform.arrays import Floats
 from ..seqform.checks import check_whole
-from ..seqform.errors import UnknownMethodError
+from ..seqform.errors import InvalidStrategyError, UnknownMethodError, shown
 from ..seqform.game import Game
-from ..seqform.strategy import Profile, Strategy
+from ..seqform.strategy import Profile, Strategy, check_same_game
 from .checkpoint import Keeper, Saved
-from .solution import ExactAnswer, History
+from .solution import ExactAnswer, History, Solution
 from .status import Status
 
 
@@ -131,6 +131,20 @@ def reported(options: Options, iterations: int, seconds: float, error: float | N
 def checked_seed(seed: Any) -> int:
     """Return a seed for random numbers, 0 where none is given; refuse what is not one."""
     return 0 if seed is None else check_whole(seed, "seed", UnknownMethodError)
+
+
+def starting_profile(start: Any, game: Game) -> Profile:
+    """Return the strategies of a start, a solution or a profile of a game; refuse anything else.
+
+    Raises
+    ------
+    InvalidStrategyError
+    """
+    profile = start.profile if isinstance(start, Solution) else start
+    if not isinstance(profile, Profile):
+        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
+    check_same_game(profile[0], game)
+    return profile
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
-from ..models.games.patrol.map_view import patrol_of
+from ..models.games.patrol.game import patrol_of
 from ..models.problems import ConstrainedNash, Nash
 from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, shown
 from ..seqform.game import Game
@@ -33,7 +33,9 @@ def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash:
 def patrol_method(game: PatrolGame) -> str:
     """Return the method that a patrol is solved by unless another is asked for."""
     few = sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes) <= EXACT
-    return "highs" if few else "ccfr" if game.constraints else "dcfr"
+    if few:
+        return patrol_problem(game).default_method
+    return "ccfr" if game.constraints else "dcfr"
 
 
 def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
@@ -252,7 +254,7 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
     if text.strip() == "units":
         bases = dict.fromkeys(patrol.map.nodes[patrol.unit_base(number)] for number in range(len(patrol.units)))
         more = [changed_patrols(patrol, f"unit {base}") for base in bases]
-        fewer = [changed_patrols(patrol, f"without {unit.name}") for unit in patrol.units if len(patrol.units) > 1]
+        fewer = [changed_patrols(patrol, f"without {unit.name}") for unit in patrol.units]
         return {name: one for each in (*more, *fewer) for name, one in each.items()}
     if any(mark in text for mark in ("<=", ">=", "==")):
         return {text.strip(): replace(patrol, limits=_with_limit(patrol, text.strip()))}
@@ -262,10 +264,8 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
     if word == "without" and rest:
         names = [unit.name for unit in patrol.units]
         if rest not in names:
-            raise InvalidGameError(f"what if: without {shown(rest, 60)}, which is no unit{nearest(rest, names)}")
+            raise InvalidGameError(f"what if: without {shown(rest, 60)}, which is not a unit{nearest(rest, names)}")
         left = [unit for unit in patrol.units if unit.name != rest]
-        if not left:
-            raise InvalidGameError(f"what if: without {rest}, no unit is left, expected at least one")
         about = re.compile(rf"(?<!\w){re.escape(rest)}(?!\w)")
         limits = [limit for limit in patrol.limits if about.search(limit) is None]
         return {f"without {rest}": replace(patrol, units=left, limits=limits)}

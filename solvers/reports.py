@@ -320,7 +320,10 @@ def _said(solution: Solution) -> Iterator[Content]:
         yield "The objective is "
         yield emphasis(number(solution.objective, exact.objective if exact else None))
         yield ". "
-    if solution.exploitability <= _NOTHING * problem.game.sequence_form.payoff_scale:
+    if problem.exploitability_meaning:
+        yield emphasis(number(solution.exploitability))
+        yield f" {problem.exploitability_meaning}."
+    elif solution.exploitability <= _NOTHING * problem.game.sequence_form.payoff_scale:
         yield f"It can lose nothing of the value of the game, whatever player {1 - player} does."
     else:
         yield f"Against the worst that player {1 - player} can do, it loses "

@@ -298,7 +298,10 @@ class Solution(Drawn, Displayed):
 
     @property
     def exploitability(self) -> float:
-        """Of a profile, NashConv divided by the number of players; of one strategy, what it may lose of the value."""
+        """Of a profile, NashConv divided by the number of players; of one strategy, what it may lose of the value.
+
+        Of a commitment, what the follower's best reply would earn it more.
+        """
         return self.certificate.exploitability
 
     @property

@@ -145,13 +145,19 @@ class Question:
     def _check_complete(self) -> None:
         """Refuse the lack of words that the problem needs."""
         for name, each in self._parameters.items():
-            if each.required and name not in self.words:
-                raise UnsupportedProblemError(f"{self.problem} needs --{name}; expected {each.expected}")
+            if each.kind is not Constraint:  # the game may have constraints of its own
+                self._check_said(name)
         rivals = [name for name, each in self._parameters.items() if each.name in self._kind.one_of]
         given = [f"--{name}" for name in rivals if name in self.words]
         if rivals and len(given) != 1:
             listed, received = " and ".join(f"--{name}" for name in rivals), " and ".join(given) or "none"
             raise UnsupportedProblemError(f"{self.problem} needs one of {listed}, got {received}")
+
+    def _check_said(self, name: str) -> None:
+        """Refuse the lack of a word that the problem needs."""
+        parameter = self._parameters[name]
+        if parameter.required and name not in self.words:
+            raise UnsupportedProblemError(f"{self.problem} needs --{name}; expected {parameter.expected}")
 
     def _texts(self, parameter: Parameter, said: Any) -> str | tuple[str, ...]:
         """Return what is said as text, or as several where that may be."""
@@ -189,6 +195,11 @@ class Question:
         # Who responds to the locks of one player is the other one.
         player = self._values.get("player", 1 - min(locked) if len(locked) == 1 else 0)
         values, unheeded = dict(self._values), bool(locked)
+        for name, each in self._parameters.items():
+            if locked and each.kind is Constraint:
+                values[name] = []
+            else:
+                self._check_said(name)
         for name, word in self.words.items():
             each = self._parameters[name]
             if each.kind is Strategy:
@@ -209,6 +220,6 @@ class Question:
         if type(posed) is ConstrainedNash:
             return replace(posed, constraints=[*game.constraints, *posed.constraints])
         raise UnsupportedProblemError(
-            f"{game.spec} has locks, which {self.problem} does not take; expected --problem nash or constrained, or "
-            f"--opponent {LOCKS} for a response to them"
+            f"{game.spec} has constraints, which {self.problem} does not take; expected --problem nash or constrained, "
+            f"or --opponent {LOCKS} for a response to them"
         )

@@ -322,8 +322,8 @@ def distance_bound(distance: Distance, *, at_most: Number, name: str | None = No
     """
     if not isinstance(distance, Distance):
         raise InvalidConstraintError(f"received {shown(distance)}, expected a Distance")
-    title = f"distance of player {distance.player} <= {shown_number(at_most)}"
-    return DistanceConstraint(distance, at_most, title if name is None else name)
+    _, bound, name = _bound(at_most, None, name, f"distance of player {distance.player}")
+    return DistanceConstraint(distance, bound, name)
 
 
 @explained
@@ -356,7 +356,8 @@ def risk_bound(risk: Risk, *, at_most: Number, name: str | None = None) -> RiskC
     """
     if not isinstance(risk, Risk):
         raise InvalidConstraintError(f"received {shown(risk)}, expected a Risk, such as tail(…) or spread(…)")
-    return RiskConstraint(risk, at_most, f"{risk.description} <= {shown_number(at_most)}" if name is None else name)
+    _, bound, name = _bound(at_most, None, name, risk.description)
+    return RiskConstraint(risk, bound, name)
 
 
 def shown_number(number: Any, digits: int = 12) -> str:

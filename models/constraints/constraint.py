@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 
@@ -237,70 +237,61 @@ class LinearConstraint(Constraint):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class DistanceConstraint(Constraint):
+class MeasureConstraint(Constraint):
+    """Base class of M(x) ≤ m: a convex measure of a plan that is not above m."""
+
+    function: ConvexFunction = field(init=False, repr=False)
+    fingerprint: str | None = field(init=False)
+    variable: None = field(init=False, repr=False)
+    name: str
+    player: int = field(init=False)
+    measure: "Distance | Risk"
+    bound: Number
+
+    def __init__(self, measure: "Distance | Risk", bound: Number, name: str) -> None:
+        check_name(name)
+        check_number(name, "bound", bound)
+        function = measure.function.with_constant(measure.function.exact_constant - to_fraction(bound))
+        super().__init__(measure.player, function, name, fingerprint=measure.fingerprint)
+        object.__setattr__(self, "measure", measure)
+        object.__setattr__(self, "bound", bound)
+
+    def with_bound(self, bound: Number) -> Self:
+        """Return the same constraint with another bound."""
+        return type(self)(self.measure, bound, self.name)
+
+
+class DistanceConstraint(MeasureConstraint):
     """D(x) ≤ d: a plan no further than d from a reference strategy.
 
     Parameters
     ----------
-    distance : Distance
+    measure : Distance
     bound : number
         d.
     name : str
     """
 
-    function: ConvexFunction = field(init=False, repr=False)
-    fingerprint: str | None = field(init=False)
-    variable: None = field(init=False, repr=False)
-    name: str
-    player: int = field(init=False)
-    distance: "Distance"
-    bound: Number
+    measure: "Distance"
 
-    def __init__(self, distance: "Distance", bound: Number, name: str) -> None:
-        check_name(name)
-        check_number(name, "bound", bound)
-        reference = distance.reference
-        function = distance.with_constant(_negated(bound))
-        super().__init__(reference.player, function, name, fingerprint=reference.fingerprint)
-        object.__setattr__(self, "distance", distance)
-        object.__setattr__(self, "bound", bound)
-
-    def with_bound(self, bound: Number) -> "DistanceConstraint":
-        """Return the same constraint with another bound."""
-        return DistanceConstraint(self.distance, bound, self.name)
+    @property
+    def distance(self) -> "Distance":
+        """D."""
+        return self.measure
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class RiskConstraint(Constraint):
+class RiskConstraint(MeasureConstraint):
     """R(x) ≤ r: a convex measure of a plan, such as the tail of losses, that is not above r.
 
     Parameters
     ----------
-    risk : Risk
+    measure : Risk
     bound : number
         r.
     name : str
     """
 
-    function: ConvexFunction = field(init=False, repr=False)
-    fingerprint: str | None = field(init=False)
-    variable: None = field(init=False, repr=False)
-    name: str
-    player: int = field(init=False)
-    risk: "Risk"
-    bound: Number
-
-    def __init__(self, risk: "Risk", bound: Number, name: str) -> None:
-        check_name(name)
-        check_number(name, "bound", bound)
-        function = risk.function.with_constant(risk.function.exact_constant - to_fraction(bound))
-        super().__init__(risk.player, function, name, fingerprint=risk.fingerprint)
-        object.__setattr__(self, "risk", risk)
-        object.__setattr__(self, "bound", bound)
-
-    def with_bound(self, bound: Number) -> "RiskConstraint":
-        """Return the same constraint with another bound."""
-        return RiskConstraint(self.risk, bound, self.name)
+    measure: "Risk"
 
 
 def weighted_minorant(

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.evaluate import best_response_plan, best_response_value
@@ -28,8 +29,8 @@ class Tail(PiecewiseLinear):
     where 0 ≤ q_i ≤ p_i / (1 − α) and Σ q_i = 1: the mean of the worst losses, of probability 1 − α in all (R. T.
     Rockafellar and S. Uryasev, "Optimization of conditional value-at-risk", Journal of Risk 2, 2000, theorem 1; for
     losses with atoms "Conditional value-at-risk for general loss distributions", Journal of Banking & Finance 26,
-    2002). With α = 0 it is the mean, and with α = 1 the largest loss. Slopes are (q_i r_i): φ is the support function
-    of all of them, and its conjugate is 0 there.
+    2002). With α = 0 it is the mean, and with α = 1 the largest loss that has a probability. Slopes are (q_i r_i): φ is
+    the support function of all of them, and its conjugate is 0 there.
 
     Attributes
     ----------
@@ -65,8 +66,7 @@ class Tail(PiecewiseLinear):
     @cached_property
     def caps(self) -> Floats:
         """The most that each q may be, shape (len(replies),)."""
-        worst = self.probabilities > (1.0 - self.level)
-        return np.where(worst, 1.0, self.probabilities / np.where(worst, 1.0, 1.0 - self.level))
+        return np.minimum(1.0, self.probabilities / max(1.0 - self.level, np.finfo(np.float64).tiny))
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -87,8 +87,8 @@ class Tail(PiecewiseLinear):
 
         rows = self.linear_rows()
         auxiliary = cp.Variable(len(rows.costs), bounds=[rows.least, np.inf])
-        matrix = np.zeros((len(rows.places), len(rows.costs)))
-        matrix[rows.auxiliary[0], rows.auxiliary[1]] = rows.auxiliary[2]
+        where, across, values = rows.auxiliary
+        matrix = sp.csr_array((values, (where, across)), shape=(len(rows.places), len(rows.costs)))
         arguments = (self.matrix @ plan - self.shifts)[rows.places]
         least = cp.Problem(cp.Minimize(rows.costs @ auxiliary), [arguments + matrix @ auxiliary <= 0])
         expression: cp.Expression = partial_optimize(least, opt_vars=[auxiliary])

@@ -96,8 +96,8 @@ def _factors_of_words(rules: Transit, evader: Party, patroller: Party) -> Factor
     keys, cost = Keys.of([first]), -float(rules.encounter_cost)
     escapes = np.where(east_of(rules.grid)[first.targets], first.success, 0.0)
     rewards = escapes * float(rules.escape_reward) - (1.0 - escapes) * float(rules.time_cost)
-    left = [keys.standing(first, cost), keys.passing(first, cost)]
-    return assembled(evader, patroller, [rewards], left, [keys.standing(second), *keys.met(second)])
+    left = Entries.joined([keys.standing(first, cost), keys.passing(first, cost)])
+    return assembled(evader, patroller, [rewards], left, Entries.joined([keys.standing(second), keys.met(second)]))
 
 
 def _factors_of_code(rules: Transit, evader: Party, patroller: Party) -> FactoredPayoff:
@@ -110,7 +110,7 @@ def _factors_of_code(rules: Transit, evader: Party, patroller: Party) -> Factore
     reward = np.where(
         east_of(rules.grid)[first.targets], float(rules.escape_reward) - float(rules.time_cost) * first.times, 0.0
     )
-    entries: list[list[Entries]] = []
+    sides: list[Entries] = []
     for walker, amounts, both in (
         (first, -float(rules.encounter_cost) - reward, -1.0),
         (second, np.ones(len(second.times)), 1.0),
@@ -124,13 +124,12 @@ def _factors_of_code(rules: Transit, evader: Party, patroller: Party) -> Factore
             ((walker.sources, walker.targets), both * amounts, every),
         ]
         # Four kinds of factors, told apart by the number of the kind.
-        entries.append(
-            [
-                Entries(4 * _numbers(walker, *cells)[of] + kind, walker.sequences[of], held[of])
-                for kind, (cells, held, of) in enumerate(meetings)
-            ]
-        )
-    return assembled(evader, patroller, [reward], entries[0], entries[1])
+        each = [
+            Entries(4 * _numbers(walker, *cells) + kind, walker.sequences, held).where(of)
+            for kind, (cells, held, of) in enumerate(meetings)
+        ]
+        sides.append(Entries.joined(each))
+    return assembled(evader, patroller, [reward], sides[0], sides[1])
 
 
 def _numbers(walker: Walker, *cells: Whole) -> Whole:

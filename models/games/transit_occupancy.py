@@ -1,13 +1,10 @@
 """Where a player of the transit game is at each time, as far as its strategy says."""
 
-import numpy as np
-
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_type
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.strategy import Strategy, check_same_game
-from .patrol.walker import sums
 from .transit import Transit
 from .transit_flow import walkers
 
@@ -66,17 +63,8 @@ def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
     """
     rules = transit_rules(game)
     check_same_game(strategy, game)
-    walker, plan = walkers(rules)[strategy.player], strategy.plan
-    size = rules.grid.num_cells
-    there = walker.presences
-    entered, made = plan[walker.entry_sequences], plan[walker.sequences]
-    places = np.concatenate([walker.entry_nodes, there.times * size + there.nodes])
-    weights = np.concatenate([entered, made[there.moves] * there.chances])
-    occupancy = sums(places, weights, (rules.steps + 1) * size)
-    grids = occupancy.reshape(-1, rules.grid.rows, rules.grid.columns)
-    if strategy.player == 0:
-        grids[:, :, -1] = np.cumsum(grids[:, :, -1], axis=0)  # whoever is there stays out of the game
-    return grids
+    walker = walkers(rules)[strategy.player]
+    return walker.standing(strategy.plan, rules.steps).reshape(-1, rules.grid.rows, rules.grid.columns)
 
 
 def transit_rules(game: Game) -> Transit:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_number, is_whole
 from ...seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.interchange.pictures import (
     PICTURE_SUFFIXES,
     blank_figure,
-    quietly,
+    chosen_times,
     require_matplotlib,
-    write_gif,
+    write_animation,
     write_picture,
 )
 from ...seqform.strategy import Profile, Strategy
@@ -28,13 +27,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
-    from PIL.Image import Image
 
 
 #: Suffixes of the files that strategies are drawn to: pictures, and an animation.
 OCCUPANCY_SUFFIXES = (*PICTURE_SUFFIXES, ".gif")
-#: More strategies, times of a picture or steps of an animation are refused: nobody could look at them.
-MAX_STRATEGIES, MAX_STEPS = 12, 300
+#: More strategies, or times of a picture, are refused: nobody could look at them.
+MAX_STRATEGIES = 12
 #: Of one strategy, and of several below each other.
 MAX_TIMES = (40, 12)
 
@@ -51,7 +49,6 @@ _GAP, _EDGE, _BELOW = 0.1, 0.06, 1.0
 _TIMES = (20, 6)
 _LINE, _LETTER = 0.24, 0.082  # inches that a line of text is high, and a letter wide
 _TICKS = 0.14  # and that the numbers of rows and columns take
-_DOTS_PER_INCH = 100
 
 
 def draw_occupancy(
@@ -98,7 +95,7 @@ def draw_occupancy(
     """
     rules = transit_rules(game)
     walks = _walks(game, rules, strategies)
-    chosen = _times(rules, times, len(walks))
+    chosen = chosen_times(times, rules.steps, _TIMES[len(walks) > 1], MAX_TIMES[len(walks) > 1])
     require_matplotlib()
 
     several = len(walks) > 1
@@ -165,19 +162,10 @@ def animate_occupancy(
     >>> game = load_game("transit:width=2,horizon=2")
     >>> animate_occupancy(game, Profile.uniform(game), "random.gif")
     """
-    if Path(path).suffix.lower() != ".gif":
-        raise GameFileError(f"{one_line(str(path))}: an animation of suffix {shown(Path(path).suffix)}, expected .gif")
-    seconds = check_number(seconds, "seconds", UnsupportedProblemError, "[0.02, 60]")
     rules = transit_rules(game)
     walks = _walks(game, rules, strategies)
-    if rules.steps > MAX_STEPS:
-        raise UnsupportedProblemError(
-            f"{game.spec} has {rules.steps} steps, too many for an animation: expected at most {MAX_STEPS}"
-        )
-    require_matplotlib()
-    with quietly():
-        frames = list(_frames(rules, walks, _title(game, walks)))
-    write_gif(frames, path, seconds)
+    frames = _frames(rules, walks, _title(game, walks))
+    write_animation(frames, _palette, path, seconds, game.spec, rules.steps)
 
 
 def write_occupancy(game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], path: str | Path) -> None:
@@ -253,40 +241,18 @@ def _walks(game: Game, rules: Transit, strategies: Any) -> list[_Walk]:
     return walks
 
 
-def _times(rules: Transit, times: Any, num_walks: int) -> list[int]:
-    """Return the times to show."""
-    if times is None:
-        count = min(rules.steps + 1, _TIMES[num_walks > 1])
-        return [int(time) for time in np.linspace(0, rules.steps, count).round()]
-    chosen = list(times) if isinstance(times, Sequence | np.ndarray | range) else [times]
-    for time in chosen:
-        if not is_whole(time) or int(time) not in range(rules.steps + 1):
-            raise UnsupportedProblemError(
-                f"times holds {shown(time)}, expected whole numbers from 0 to {rules.steps}, the horizon"
-            )
-    most = MAX_TIMES[num_walks > 1]
-    if not 1 <= len(chosen) <= most:
-        raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {most}")
-    return [int(time) for time in chosen]
-
-
 def _columns(count: int) -> int:
     """Return how many grids stand side by side: 4 to 6, so that the last row lacks few."""
     return count if count <= 4 else min((4, 5, 6), key=lambda columns: -count % columns)
 
 
-def _frames(rules: Transit, walks: list[_Walk], title: str) -> "Iterator[Image]":
-    """Draw the frames of an animation, all of one palette."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
-
+def _frames(rules: Transit, walks: list[_Walk], title: str) -> "Iterator[Figure]":
+    """Draw the frames of an animation."""
     columns = len(walks) if len(walks) <= 3 else math.ceil(math.sqrt(len(walks)))
     width = _WIDTH if columns > 1 else 0.7 * _WIDTH
     named = any(walk.name for walk in walks)
     figure = _grid_panels(len(walks), columns, width, _TICKS, 0.4 + _LINE, 1.2 * _LINE * named, 1.4 * _LINE + _TICKS)
     *grids, scale = figure.axes
-    figure.set_dpi(_DOTS_PER_INCH)
-    canvas: Any = FigureCanvasAgg(figure)  # which has no types
     images = [
         _draw_grid(axes, rules, walk.occupancy[0], rows=place % columns == 0)
         for place, (axes, walk) in enumerate(zip(grids, walks, strict=True))
@@ -294,8 +260,6 @@ def _frames(rules: Transit, walks: list[_Walk], title: str) -> "Iterator[Image]"
     for axes, walk in zip(grids, walks, strict=True):
         axes.set_title(walk.name, fontsize=_FONT + 2, pad=4, parse_math=False)
     _draw_key(figure, images[0], scale, {walk.player for walk in walks})
-    colours = Image.new("P", (1, 1))
-    colours.putpalette(_palette())
     high = figure.get_figheight()
     look: dict[str, Any] = {"ha": "center", "va": "top"}
     figure.text(0.5, 1.0 - 0.12 / high, title, fontsize=_FONT + 2, parse_math=False, **look)
@@ -305,9 +269,7 @@ def _frames(rules: Transit, walks: list[_Walk], title: str) -> "Iterator[Image]"
             image.set_data(walk.occupancy[time])
             axes.set_xlabel(walk.state(time), fontsize=_FONT + 1, labelpad=3)
         heading.set_text(_time_text(rules, time))
-        canvas.draw()
-        drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-        yield drawn.quantize(palette=colours, dither=Image.Dither.NONE)
+        yield figure
 
 
 def _time_text(rules: Transit, time: int) -> str:

@@ -15,7 +15,7 @@ from ...seqform.parameters import About
 from ...seqform.strategy import Profile, check_same_game
 from ..games.patrol.encounters import Encounters, routes_matrix
 from ..games.patrol.game import PatrolGame
-from ..games.patrol.walker import Whole
+from ..games.patrol.walker import Mask, Whole
 from .features import Feature
 from .problem import Certificate, Problem
 from .route_responses import best_joint_route, best_route
@@ -59,14 +59,15 @@ class Mixture:
 
     def of(self, body: int) -> "Mixture":
         """Return the routes of one type."""
-        chosen = np.flatnonzero(self.bodies == body)
-        routes = tuple(self.routes[number] for number in chosen.tolist())
-        return replace(self, routes=routes, bodies=self.bodies[chosen], probabilities=self.probabilities[chosen])
+        return self._part(self.bodies == body)
 
     @property
     def played(self) -> "Mixture":
         """Those that have a probability."""
-        chosen = np.flatnonzero(self.probabilities > 0.0)
+        return self._part(self.probabilities > 0.0)
+
+    def _part(self, mask: Mask) -> "Mixture":
+        chosen = np.flatnonzero(mask)
         routes = tuple(self.routes[number] for number in chosen.tolist())
         return replace(self, routes=routes, bodies=self.bodies[chosen], probabilities=self.probabilities[chosen])
 
@@ -108,7 +109,7 @@ class CaughtOnce(Problem):
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol, moves may fail, or being caught is worth more than some route.
+        If the game is not a patrol, moves may fail, or being caught is worth more than some route.
 
     Notes
     -----
@@ -272,7 +273,7 @@ def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> Mixture:
             tuple(route for *_, route in flat), owners, chances / np.bincount(owners, chances)[owners], len(plan)
         )
     levels = [np.cumsum([amount for amount, _ in found]) for found in parts]
-    ends = np.unique(np.concatenate([each / each[-1] for each in levels]))
+    ends = np.unique(np.concatenate([[1.0], *(each / each[-1] for each in levels)]))
     ends = ends[np.diff(ends, prepend=0.0) > 1e-12]
     middles = ends - np.diff(ends, prepend=0.0) / 2
     joint = tuple(

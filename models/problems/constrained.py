@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidConstraintError, InvalidGameError, shown
 from ...seqform.game import Game
 from ...seqform.rules import Number
 from ..constraints import Constraint, collect_constraints
 from ..declarations import Constraints, Penalty
 from ..saddle import PlayerView, Rows, Saddle, check_two_players
 from .features import Feature
-from .one_player import checked_number
 from .problem import Certificate, SaddleProblem
 
 
@@ -101,7 +101,9 @@ class ConstrainedNash(SaddleProblem):
         if self.penalise not in ("sum", "largest"):
             raise InvalidConstraintError(f"penalise is {shown(self.penalise)}, expected sum or largest")
         if self.penalty is not None:
-            object.__setattr__(self, "penalty", checked_number(self.name, "penalty", self.penalty, 0.0))
+            object.__setattr__(
+                self, "penalty", check_exact_number(self.penalty, f"{self.name}: penalty", InvalidGameError, "[0, inf)")
+            )
 
     def in_words(self) -> str:
         """Return what is asked as a sentence; of many constraints it says their number."""

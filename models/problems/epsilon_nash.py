@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import best_response_values
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
+from ..saddle import check_player_count
 from .features import Feature
 from .problem import Certificate, Problem
 
@@ -68,10 +68,7 @@ class EpsilonNash(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.game.num_players != 2:
-            raise UnsupportedProblemError(
-                f"{self.name} needs two players, and {self.game.spec} has {self.game.num_players}"
-            )
+        check_player_count(self.name, self.game)
 
     def certify(
         self,
@@ -82,9 +79,10 @@ class EpsilonNash(Problem):
         """Compute what a profile pays, and what each player would gain by a best response; there are no bounds."""
         check_same_game(profile[0], self.game)
         form = self.game.sequence_form
-        residual = max(strategy.treeplex.residual(strategy.plan) for strategy in profile)
         return self.proven(
-            form.expected_payoffs(profile.plans).tolist(), best_response_values(form, profile).tolist(), residual
+            form.expected_payoffs(profile.plans).tolist(),
+            best_response_values(form, profile).tolist(),
+            profile.residual,
         )
 
     @staticmethod

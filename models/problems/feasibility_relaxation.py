@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidConstraintError, InvalidGameError, shown
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import exact_residual
@@ -13,7 +14,6 @@ from ...seqform.strategy import checked_player
 from ..constraints import collect_constraints
 from ..saddle import SAFETY, PlayerView, Rows, Saddle, check_two_players
 from .features import Feature
-from .one_player import checked_number
 from .problem import Certificate, SaddleProblem
 
 
@@ -82,7 +82,7 @@ class FeasibilityRelaxation(SaddleProblem):
         if self.floor is None:
             return
         check_two_players(self.name, self.game)
-        object.__setattr__(self, "floor", checked_number(self.name, "floor", self.floor))
+        object.__setattr__(self, "floor", check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError))
         if any(constraint.name == SAFETY for constraint in own):
             raise InvalidConstraintError(f"a constraint is called {SAFETY}, as the floor is: expected another name")
 

@@ -95,14 +95,13 @@ class Nash(SaddleProblem):
             return super().certify(profile)
         check_same_game(profile[0], self.game)
         form = self.game.sequence_form
-        residual = max(strategy.treeplex.residual(strategy.plan) for strategy in profile)
         return Certificate(
             value=tuple(form.expected_payoffs(profile.plans).tolist()),
             objective=None,
             lower=None,
             upper=None,
             exploitability=nash_conv(form, profile) / form.num_players,
-            residual=residual,
+            residual=profile.residual,
             violations={},
         )
 

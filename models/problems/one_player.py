@@ -1,14 +1,11 @@
-"""The base class of problems about one player's strategy, and the check of their numbers."""
+"""The base class of problems about one player's strategy."""
 
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-import numpy as np
-
-from ...seqform.errors import InvalidGameError, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidGameError
 from ...seqform.game import Game
 from ...seqform.rules import Number
 from ..saddle import SAFETY, PlayerView, check_two_players
@@ -42,7 +39,9 @@ class OnePlayerProblem(Problem):
         super().__post_init__()
         check_two_players(self.name, self.game)
         if self.game_value is not None:
-            object.__setattr__(self, "game_value", checked_number(self.name, "game_value", self.game_value))
+            object.__setattr__(
+                self, "game_value", check_exact_number(self.game_value, f"{self.name}: game_value", InvalidGameError)
+            )
 
     def view(self, exact: bool = False) -> PlayerView:
         """Return the game from the player's seat, in floats or in fractions."""
@@ -73,34 +72,3 @@ class EpsilonSafe(OnePlayerProblem):
         if name != SAFETY:
             self._refuse_bound(name, [SAFETY])
         return replace(self, epsilon=bound)  # type: ignore[call-arg]
-
-
-def checked_number(
-    problem: str, name: str, value: Any, least: float = -np.inf, most: float = np.inf
-) -> float | Fraction:
-    """Return a parameter as a float, or as a fraction if it was given exactly; or refuse it."""
-    expected = "a finite number" if least == -np.inf else f"a number of at least {least:g}"
-    if most < np.inf:
-        expected = f"a number from {least:g} to {most:g}"
-    try:
-        number = _read_number(value)
-        sound = bool(least <= number <= most and np.isfinite(float(number)))
-    except (TypeError, ValueError, OverflowError, ArithmeticError):
-        sound = False
-    if not sound:
-        raise InvalidGameError(f"{problem}: {name} is {shown(value)}, expected {expected}")
-    return number
-
-
-def _read_number(value: Any) -> float | Fraction:
-    if isinstance(value, str):
-        if len(value) > 10_000:
-            raise ValueError("it is too long")
-        value = Fraction(value) if "/" in value else Decimal(value)
-    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > 400:
-        raise OverflowError("as a fraction it has more digits than memory")
-    if isinstance(value, Decimal | Fraction):
-        return Fraction(value)
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError("it is no number")
-    return float(value)

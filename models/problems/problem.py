@@ -65,7 +65,8 @@ class Certificate:
         steps: on the optimum among the strategies that agree with its decisions before the last step.
     exploitability : float
         For a profile, NashConv divided by the number of players; for one player's strategy, the value of the game to
-        that player minus the worst case. In payoff units.
+        that player minus the worst case; for a commitment, what the follower's best reply would earn it more. In
+        payoff units.
     residual : float
         How far the plans are from their polytopes: the largest of ``|E x − e|`` and of −x.
     violations : mapping of str to float
@@ -176,6 +177,10 @@ class Problem(Explained, ABC):
     always_needs: ClassVar[frozenset[str]] = frozenset()
     #: The fields of which exactly one is given, if there are any such.
     one_of: ClassVar[tuple[str, ...]] = ()
+    #: Whether an error of 0 proves that nothing is better.
+    error_proves: ClassVar[bool] = True
+    #: What the exploitability is, in words that follow its number, if not what the strategy may lose of the value.
+    exploitability_meaning: ClassVar[str] = ""
     #: The method that solves it by default, unless a constraint is not linear.
     usual_method: ClassVar[str] = "highs"
     #: The exact method that finds the value of the game, if it is needed.

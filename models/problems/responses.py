@@ -5,14 +5,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import (
+    InvalidConstraintError,
+    InvalidGameError,
+    InvalidStrategyError,
+    UnsupportedProblemError,
+    shown,
+)
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint, collect_constraints
 from ..declarations import Confidence, Epsilon, Opponent
 from ..saddle import SAFETY, PlayerView, Rows, Saddle
 from .constrained import in_few_words
 from .features import Feature
-from .one_player import EpsilonSafe, OnePlayerProblem, checked_number
+from .one_player import EpsilonSafe, OnePlayerProblem
 from .problem import Certificate, SaddleProblem
 from .robust import PartlyFree
 
@@ -218,7 +225,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
         curved = [one.name for one in self.constraints if not one.function.is_affine]
         if curved:
             raise UnsupportedProblemError(
@@ -319,7 +326,9 @@ class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "epsilon", checked_number(self.name, "epsilon", self.epsilon, 0.0))
+        object.__setattr__(
+            self, "epsilon", check_exact_number(self.epsilon, f"{self.name}: epsilon", InvalidGameError, "[0, inf)")
+        )
 
     @property
     def floor(self) -> float:
@@ -410,7 +419,7 @@ class BestNash(EpsilonSafeResponse):
         return self.value_method
 
     def __post_init__(self) -> None:
-        slack = checked_number(self.name, "slack", self.slack, 0.0)
+        slack = check_exact_number(self.slack, f"{self.name}: slack", InvalidGameError, "[0, inf)")
         object.__setattr__(self, "slack", slack)
         object.__setattr__(self, "epsilon", slack)
         super().__post_init__()

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.errors import InvalidStrategyError, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, shown
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import Fractions, exact_plan, intended_fraction, to_fractions
 from ...seqform.strategy import Strategy, check_same_game
@@ -16,7 +17,7 @@ from ..declarations import Confidence, Opponents
 from ..programs.triplets import Triplets
 from ..saddle import PlayerView, Replies, Saddle
 from .features import Feature
-from .one_player import OnePlayerProblem, checked_number
+from .one_player import OnePlayerProblem
 from .problem import SaddleProblem
 
 
@@ -156,7 +157,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
         if len({model.player for model in models}) > 1:
             raise InvalidStrategyError(f"{self.name}: expected models of one player, got some of both")
         object.__setattr__(self, "opponents", models)
-        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
 
     @property
     def player(self) -> int:  # type: ignore[override]

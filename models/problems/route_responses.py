@@ -11,7 +11,7 @@ from ...seqform.evaluate import best_response_plan
 from ...seqform.polytope import Treeplex
 from ..games.patrol.encounters import Encounters, routes_matrix
 from ..games.patrol.walker import Whole
-from ..programs.integer_program import IntegerProgram, Runner, run_plainly
+from ..programs.integer_program import TOLERANCE, IntegerProgram, Runner, run_plainly
 from ..programs.program_blocks import ProgramBlocks
 from .route_search import Search
 
@@ -95,12 +95,9 @@ def _programmed(meetings: Encounters, body: int, units: "Mixture", run: Runner, 
     part = meetings.bodies[0][body]
     treeplex, rewards, caught = meetings.treeplexes[0], meetings.rewards[part], meetings.caught[body]
     attending = sp.csr_array(meetings.attending[part].T)
-    joint = units.matrix
     # A contact that no route of this type comes to detects nobody.
-    open_to = np.diff(attending.indptr) > 0
-    logs, certain = ((one @ joint.T).toarray()[open_to] for one in (meetings.hazards, meetings.sure))
-    attending = attending[np.flatnonzero(open_to)]
-    chances = np.where(certain > 0.0, 1.0, -np.expm1(-logs))
+    open_to = np.flatnonzero(np.diff(attending.indptr))
+    attending, chances = attending[open_to], _detecting(meetings, units)[open_to]
     most = float(meetings.most[body])
 
     blocks = ProgramBlocks()
@@ -146,21 +143,17 @@ def _programmed(meetings: Encounters, body: int, units: "Mixture", run: Runner, 
     ended = np.zeros(count, dtype=bool)
     ended[routes[last]] = True
     if links:
-        picked = sp.csr_array((np.ones(len(last)), (np.arange(len(last)), last)), (len(last), links))
-        alive = sp.csr_array((np.ones(len(last)), (np.arange(len(last)), routes[last])), (len(last), count))
-        blocks.add_rows("end", {"survival": alive, "chain": -picked}, upper=0.0)
+        ends = {"survival": _columns(routes[last], count), "chain": -_columns(last, links)}
+        blocks.add_rows("end", ends, upper=0.0)
     free = np.flatnonzero(~ended)
     if len(free):
-        alive = sp.csr_array((np.ones(len(free)), (np.arange(len(free)), free)), (len(free), count))
-        blocks.add_rows("free", {"survival": alive, "escape": sp.csr_array(-np.ones((len(free), 1)))}, upper=0.0)
+        unhindered = {"survival": _columns(free, count), "escape": sp.csr_array(-np.ones((len(free), 1)))}
+        blocks.add_rows("free", unhindered, upper=0.0)
     program = blocks.program(maximise=True)
-    whole = np.zeros(program.shape[1], dtype=bool)
-    whole[program.columns["route"]] = True
-    found = IntegerProgram(program, whole).solve(run, gap)
-    constant = caught  # of b, kept or forfeited
+    found = IntegerProgram.of(program, "route").solve(run, gap)
     route = part.start + np.flatnonzero(found.columns[program.columns["route"]] > 0.5)
     value = _against(meetings, body, route, units)
-    return Reply(route, value, max(value, found.bound + constant))
+    return Reply(route, value, max(value, found.bound + caught))
 
 
 def better_route(meetings: Encounters, body: int, units: "Mixture", emphasis: Floats | float = 1.0) -> Reply:
@@ -168,15 +161,21 @@ def better_route(meetings: Encounters, body: int, units: "Mixture", emphasis: Fl
 
     Joint routes count times an emphasis each. The bound says nothing.
     """
-    part, joint = meetings.bodies[0][body], units.matrix
-    logs, certain = ((one @ joint.T).toarray() for one in (meetings.hazards, meetings.sure))
-    chances = np.where(certain > 0.0, 1.0, -np.expm1(-logs)) @ (units.probabilities * emphasis)
+    part = meetings.bodies[0][body]
+    chances = _detecting(meetings, units) @ (units.probabilities * emphasis)
     gradient = np.zeros(len(meetings.rewards))
     at_stake = float(meetings.most[body]) if meetings.forfeits else -float(meetings.caught[body])
     gradient[part] = meetings.rewards[part] - at_stake * (meetings.attending[part] @ chances)
     plan = best_response_plan(meetings.treeplexes[0], gradient).plan[part]
     route = part.start + np.flatnonzero(plan > 0.5)
     return Reply(route, _against(meetings, body, route, units), np.inf)
+
+
+def _detecting(meetings: Encounters, units: "Mixture") -> Floats:
+    """Return how likely each joint route detects whoever is at a contact, shape (contacts, joint routes)."""
+    logs, certain = ((one @ units.matrix.T).toarray() for one in (meetings.hazards, meetings.sure))
+    chances: Floats = np.where(certain > 0.0, 1.0, -np.expm1(-logs))
+    return chances
 
 
 def _against(meetings: Encounters, body: int, route: Whole, units: "Mixture") -> float:
@@ -263,10 +262,8 @@ def best_joint_route(meetings: Encounters, attackers: "Mixture", run: Runner = r
         blocks.add_rows("flow", {"joint": rows.matrix}, lower=rows.limits, upper=rows.limits)
         cuts.give(blocks)
         program = blocks.program(maximise=True)
-        whole = np.zeros(program.shape[1], dtype=bool)
-        whole[program.columns["joint"]] = True
         start = np.concatenate([made[1:], 1.0 - cover.escaping(made)])
-        found = IntegerProgram(program, whole).solve(run, gap / 2, start)
+        found = IntegerProgram.of(program, "joint").solve(run, gap / 2, start)
         bound = max(bound, cover.constant - found.bound)
         reply = np.append(1.0, found.columns[program.columns["joint"]])
         value = cover.value(reply)
@@ -328,7 +325,8 @@ class _Cuts:
         """Add both inequalities at a joint route, of the routes that it claims to catch more than it does."""
         cover = self._cover
         escaping = cover.escaping(made)
-        wrong = np.flatnonzero((claimed > 1.0 - escaping + 1e-9) & (escaping > 0.0))
+        # Beyond what HiGHS may be off, or the same would be added for ever.
+        wrong = np.flatnonzero((claimed > 1.0 - escaping + 10.0 * TOLERANCE) & (escaping > 0.0))
         if not len(wrong):
             return False
         left, reached = sp.diags_array(escaping[wrong]), cover.hazards[wrong] @ made
@@ -346,10 +344,8 @@ class _Cuts:
         for number, (routes, slopes, constants) in enumerate(self._rows):
             if not len(routes):
                 continue
-            claimed = sp.csr_array((np.ones(len(routes)), (np.arange(len(routes)), routes)), (len(routes), count))
-            blocks.add_rows(
-                f"cut {number}", {"caught": claimed, "joint": sp.csr_array(-slopes[:, 1:])}, upper=constants
-            )
+            cut = {"caught": _columns(routes, count), "joint": sp.csr_array(-slopes[:, 1:])}
+            blocks.add_rows(f"cut {number}", cut, upper=constants)
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,5 +365,10 @@ def _bound_survival(
     blocks: ProgramBlocks, name: str, routes: Whole, slopes: sp.csr_array, most: float, count: int
 ) -> None:
     if len(routes):
-        each = sp.csr_array((np.ones(len(routes)), (np.arange(len(routes)), routes)), (len(routes), count))
-        blocks.add_rows(name, {"survival": each, "route": slopes}, upper=most)
+        blocks.add_rows(name, {"survival": _columns(routes, count), "route": slopes}, upper=most)
+
+
+def _columns(chosen: Whole, count: int) -> sp.csr_array:
+    """Return the matrix whose rows pick some of so many columns."""
+    each = np.arange(len(chosen))
+    return sp.csr_array((np.ones(len(chosen)), (each, chosen)), (len(chosen), count))

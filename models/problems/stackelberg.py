@@ -1,7 +1,8 @@
 """Commitment: one player commits to a mixed strategy, and the other one, who knows it, replies."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -9,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats, canonical
-from ...seqform.errors import UnsupportedProblemError, shown
-from ...seqform.evaluate import best_response_value, sequence_values
+from ...seqform.checks import check_whole
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.evaluate import best_response_value, infoset_values, sequence_values
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.parameters import About
@@ -19,6 +21,7 @@ from ...seqform.strategy import Profile, check_same_game
 from ..programs.integer_program import IntegerProgram
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
+from ..saddle import check_player_count
 from .features import Feature
 from .problem import Certificate, Problem
 
@@ -43,8 +46,8 @@ class Stackelberg(Problem):
     Raises
     ------
     UnsupportedProblemError
-        If the game does not have two players, the payoff does not fit it, or chance has a part in the follower's walk
-        through a flow, so that pure plans are not zeros and ones.
+        If the game does not have two players, the payoff does not fit it or is not finite, or chance has a part in the
+        follower's walk through a flow, so that pure plans are not zeros and ones.
 
     Notes
     -----
@@ -95,29 +98,34 @@ class Stackelberg(Problem):
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.COMMITMENT})
     usual_method: ClassVar[str] = "branch-and-bound"
+    error_proves: ClassVar[bool] = False
+    exploitability_meaning: ClassVar[str] = "more would be earned by the follower's best reply"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.game.num_players != 2:
-            raise UnsupportedProblemError(
-                f"{self.name} needs two players, and {self.game.spec} has {self.game.num_players}"
-            )
-        if self.leader not in (0, 1) or isinstance(self.leader, bool):
-            raise UnsupportedProblemError(f"{self.name}: leader is {shown(self.leader)}, expected 0 or 1")
+        check_player_count(self.name, self.game)
+        leader = check_whole(self.leader, f"{self.name}: leader", UnsupportedProblemError, "[0, 1]")
+        object.__setattr__(self, "leader", leader)
         form = self.game.sequence_form
-        if self.payoff is not None and not isinstance(self.payoff, FactoredPayoff):
-            object.__setattr__(self, "payoff", canonical(self.payoff, "the leader's payoff"))
-        shape = tuple(treeplex.num_sequences for treeplex in form.treeplexes)
-        if self.payoff is not None and self.payoff.shape != shape:
-            raise UnsupportedProblemError(
-                f"{self.name}: the leader's payoff has shape {self.payoff.shape}, expected {shape}: one row a sequence "
-                "of player 0, one column a sequence of player 1"
-            )
+        if self.payoff is not None:
+            self._check_payoff(tuple(treeplex.num_sequences for treeplex in form.treeplexes))
         follower = form.treeplexes[1 - self.leader]
         if not (follower.inflow.data == 1.0).all():
             raise UnsupportedProblemError(
                 f"{self.name}: moves of player {1 - self.leader} may fail in {self.game.spec}, expected pure plans of "
                 "zeros and ones"
+            )
+
+    def _check_payoff(self, shape: tuple[int, ...]) -> None:
+        """Keep the payoff as a sparse matrix or in factors, and refuse one that is not the game's or not finite."""
+        if not isinstance(self.payoff, FactoredPayoff):
+            object.__setattr__(self, "payoff", canonical(self.payoff, "the leader's payoff"))
+            if not np.isfinite(self.payoff.data).all():
+                raise UnsupportedProblemError(f"{self.name}: the leader's payoff holds a number that is not finite")
+        if self.payoff.shape != shape:
+            raise UnsupportedProblemError(
+                f"{self.name}: the leader's payoff has shape {self.payoff.shape}, expected {shape}: one row a sequence "
+                "of player 0, one column a sequence of player 1"
             )
 
     @property
@@ -130,32 +138,32 @@ class Stackelberg(Problem):
         """Who replies."""
         return 1 - self.leader
 
-    def paid(self, player: int) -> "Factors":
-        """Return what a player is paid, by the sequences of the follower and of the leader."""
+    @cached_property
+    def payoffs(self) -> "tuple[Factors, Factors]":
+        """What the follower and the leader are paid, by the sequences of the follower and of the leader."""
+        return self._paid(self.follower), self._paid(self.leader)
+
+    def _paid(self, player: int) -> "Factors":
         form, sign = self.game.sequence_form, 1.0
         given: Any = self.payoff if player == self.leader else None
         if given is None:
             given = form.payoff_matrix(player) if form.factored is None else form.factored
             sign = -1.0 if player == 1 and form.factored is not None else 1.0
+        leader = form.treeplexes[self.leader]
         if isinstance(given, FactoredPayoff) and given.chained is None:
             left, right = (given.left, given.right) if self.leader == 1 else (given.right.T, given.left.T)
         else:
             matrix = given.matrix if isinstance(given, FactoredPayoff) else given
             left = matrix if self.leader == 1 else matrix.T
-            right = sp.eye_array(form.treeplexes[self.leader].num_sequences, format="csr")
-        return Factors(sp.csr_array(sign * left), sp.csr_array(right))
-
-    @cached_property
-    def payoffs(self) -> "tuple[Factors, Factors]":
-        """What the follower and the leader are paid."""
-        return self.paid(self.follower), self.paid(self.leader)
+            right = sp.eye_array(leader.num_sequences, format="csr")
+        return Factors.of(sp.csr_array(sign * left), sp.csr_array(right), leader)
 
     def integer_program(self) -> IntegerProgram:
-        """Return the program of the class's notes: columns ``follower`` are whole numbers."""
-        program = self._program(None)
-        whole = np.zeros(program.shape[1], dtype=bool)
-        whole[program.columns["follower"]] = True
-        return IntegerProgram(program, whole)
+        """Return the program of the class's notes: columns ``follower`` are whole numbers.
+
+        Payoffs are in the units of :attr:`payoffs`, the objective in the leader's: solvers' tolerances are absolute.
+        """
+        return IntegerProgram.of(self._program(None), "follower")
 
     def reply_program(self, reply: Floats) -> LinearProgram:
         """Return the linear program of the best commitment to which a pure plan of the follower is a best reply."""
@@ -171,16 +179,13 @@ class Stackelberg(Problem):
         blocks.add_rows("leader's plan", {"leader": own.E}, lower=own.e, upper=own.e)
         for name, factors in (("follower's", theirs), ("leader's", mine)):
             size = factors.right.shape[0]
-            least, most = factors.quantities(own)
+            least, most = factors.quantities
             blocks.add_columns(f"{name} quantities", size, lower=least, upper=most)
             made = {f"{name} quantities": sp.eye_array(size), "leader": -factors.right}
             blocks.add_rows(f"{name} quantities", made, lower=0.0, upper=0.0)
-        low, high = theirs.range(own)
-        worst, best = sequence_values(other, low), sequence_values(other, high)
-        firsts = other.offsets[:-1]
-        at_most = np.maximum.reduceat(best, firsts) if infosets else best[:0]
-        at_least = np.maximum.reduceat(worst, firsts) if infosets else worst[:0]
-        blocks.add_columns("worth", infosets, lower=at_least, upper=at_most)
+        low, high = theirs.range
+        at_most = infoset_values(other, high)
+        blocks.add_columns("worth", infosets, lower=infoset_values(other, low), upper=at_most)
         owners = other.sequence_infosets[1:]
         each = np.arange(count - 1)
         worth = sp.csr_array((np.ones(count - 1), (each, owners)), shape=(count - 1, infosets))
@@ -195,10 +200,10 @@ class Stackelberg(Problem):
             blocks.add_rows("lost", {"lost": sp.csr_array(np.ones((1, 1)))} | total, lower=0.0, upper=0.0)
             blocks.add_rows("follower's plan", {"follower": other.E}, lower=other.e, upper=other.e)
             blocks.add_rows("losses", loss, lower=0.0)
-            most = np.maximum(at_most[owners] - worst[1:], 0.0)
+            most = np.maximum(at_most[owners] - sequence_values(other, low)[1:], 0.0)
             unmade = sp.csr_array(sp.diags_array(most) @ sp.eye_array(count, format="csr")[1:])
             blocks.add_rows("best replies", loss | {"follower": unmade}, upper=most)
-            low, high = mine.range(own)
+            low, high = mine.range
             here = sp.eye_array(count, format="csr")
             blocks.add_rows("made", {"paid": here, "follower": -sp.diags_array(high)}, upper=0.0)
             made = {"paid": here, "leader's quantities": -mine.left, "follower": -sp.diags_array(low)}
@@ -239,7 +244,7 @@ class Stackelberg(Problem):
             lower=None,
             upper=None,
             exploitability=max(0.0, best - values[self.follower]),
-            residual=max(strategy.treeplex.residual(strategy.plan) for strategy in profile),
+            residual=profile.residual,
             violations={},
             player=self.leader,
         )
@@ -251,44 +256,59 @@ class Stackelberg(Problem):
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A payoff xᵀ left · right y, of the follower's plan x and the leader's plan y.
+    """A payoff unit · xᵀ left · right y, of the follower's plan x and the leader's plan y.
 
     Attributes
     ----------
     left : csr_array, shape (num_sequences of the follower, k)
     right : csr_array, shape (k, num_sequences of the leader)
+    leader : Treeplex
+        Of y.
+    unit : float
+        A power of two near the largest payoff, so that dividing by it is exact.
     """
 
     left: sp.csr_array
     right: sp.csr_array
+    leader: Treeplex
+    unit: float
+
+    @classmethod
+    def of(cls, left: sp.csr_array, right: sp.csr_array, leader: Treeplex) -> "Factors":
+        """Return a payoff in a unit of its own."""
+        largest = float(abs(left.data).max(initial=0.0) * abs(right.data).max(initial=0.0))
+        unit = math.ldexp(1.0, math.frexp(largest)[1])
+        return cls(left / unit, right, leader, unit)
 
     def payoffs(self, plan: Floats) -> Floats:
-        """Return what each of the follower's sequences pays against the leader's plan."""
-        found: Floats = self.left @ (self.right @ plan)
+        """Return what each of the follower's sequences pays against the leader's plan, in payoff units."""
+        found: Floats = self.unit * (self.left @ (self.right @ plan))
         return found
 
     def opposed_to(self, other: "Factors") -> "tuple[float, Factors]":
         """Return λ ≥ 0 and the payoff that is left when −λ times another one is taken off; 0 and itself if none is.
 
-        The other's right factor has to be the same. Of all λ it is the one that leaves the least sum of squares.
+        Both are in their units, and the other's right factor has to be the same. Of all λ it is the one that leaves
+        the least sum of squares.
         """
         if self.right.shape != other.right.shape or (abs(self.right - other.right) > 0.0).nnz:
             return 0.0, self
         squares = float((other.left * other.left).sum())
         opposed = max(0.0, -float((self.left * other.left).sum()) / squares) if squares else 0.0
-        return opposed, Factors(sp.csr_array(self.left + opposed * other.left), self.right)
+        return opposed, replace(self, left=sp.csr_array(self.left + opposed * other.left))
 
-    def quantities(self, leader: Treeplex) -> tuple[Floats, Floats]:
-        """Return the least and the most that each quantity, right · y, may be."""
+    @cached_property
+    def quantities(self) -> tuple[Floats, Floats]:
+        """The least and the most that each quantity, right · y, may be."""
         least, most = np.zeros(self.right.shape[0]), np.zeros(self.right.shape[0])
         for number in range(self.right.shape[0]):
             row = self.right[[number]].toarray().ravel()
-            least[number] = -best_response_value(leader, -row) if (row < 0.0).any() or row[0] else 0.0
-            most[number] = best_response_value(leader, row)
+            least[number] = -best_response_value(self.leader, -row) if (row < 0.0).any() or row[0] else 0.0
+            most[number] = best_response_value(self.leader, row)
         return least, most
 
-    def range(self, leader: Treeplex) -> tuple[Floats, Floats]:
-        """Return the least and the most that each of the follower's sequences may pay."""
-        least, most = self.quantities(leader)
-        gains, losses = self.left.maximum(0.0), self.left.minimum(0.0)
+    @property
+    def range(self) -> tuple[Floats, Floats]:
+        """The least and the most that each of the follower's sequences may pay, in the unit."""
+        (least, most), gains, losses = self.quantities, self.left.maximum(0.0), self.left.minimum(0.0)
         return gains @ least + losses @ most, gains @ most + losses @ least

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.rationals import intended_fraction, to_fractions
@@ -20,7 +21,7 @@ from ..distances import check_distance
 from ..risks import Risk
 from ..saddle import SAFETY, Rows, Saddle
 from .features import Feature
-from .one_player import EpsilonSafe, checked_number
+from .one_player import EpsilonSafe
 from .problem import Certificate, SaddleProblem
 
 #: The name of the soft row that states the distance.
@@ -96,7 +97,9 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "epsilon", checked_number(self.name, "epsilon", self.epsilon, 0.0))
+        object.__setattr__(
+            self, "epsilon", check_exact_number(self.epsilon, f"{self.name}: epsilon", InvalidGameError, "[0, inf)")
+        )
         styles = [style for style in self.one_of if getattr(self, style) is not None]
         if len(styles) != 1:
             received = " and ".join(styles) or "none"

@@ -37,11 +37,14 @@ class IntegerAnswer:
     objective : float
     bound : float
         Of the branch and bound: nothing is worth more where the program maximises, less where it minimises.
+    ending : KeyboardInterrupt, TimeLimitError or None
+        What ended the branch and bound before its end, if anything did.
     """
 
     columns: Floats
     objective: float
     bound: float
+    ending: KeyboardInterrupt | TimeLimitError | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +78,16 @@ class IntegerProgram:
     program: LinearProgram
     integer: npt.NDArray[np.bool_]
 
-    def solve(self, run: Runner = run_plainly, gap: float = 0.0, start: Floats | None = None) -> IntegerAnswer:
+    @classmethod
+    def of(cls, program: LinearProgram, block: str) -> "IntegerProgram":
+        """Return the program in which a block of columns is of whole numbers."""
+        integer = np.zeros(program.shape[1], dtype=bool)
+        integer[program.columns[block]] = True
+        return cls(program, integer)
+
+    def solve(
+        self, run: Runner = run_plainly, gap: float = 0.0, start: Floats | None = None, unfinished: bool = False
+    ) -> IntegerAnswer:
         """Solve it.
 
         Parameters
@@ -86,13 +98,15 @@ class IntegerProgram:
             How far from the bound the answer may stay.
         start : ndarray of float64, shape (columns,), optional
             Columns to begin with.
+        unfinished : bool
+            Whether the best so far is returned, if there is any, where the branch and bound was ended before.
 
         Raises
         ------
         SolverError
             If there is no answer.
         KeyboardInterrupt, TimeLimitError
-            If it was ended before.
+            If it was ended before, and the best so far is not asked for or there is none.
         """
         import highspy
 
@@ -106,6 +120,7 @@ class IntegerProgram:
             ("mip_abs_gap", max(gap, TOLERANCE)),
             ("mip_feasibility_tolerance", TOLERANCE),
             ("primal_feasibility_tolerance", TOLERANCE),
+            ("small_matrix_value", 1e-12),
             ("time_limit", seconds_left()),
         ):
             solver.setOptionValue(option, value)
@@ -114,15 +129,17 @@ class IntegerProgram:
             begun = highspy.HighsSolution()
             begun.col_value = start.tolist()
             solver.setSolution(begun)
-        if run(solver):
-            raise KeyboardInterrupt
+        ending: KeyboardInterrupt | TimeLimitError | None = KeyboardInterrupt() if run(solver) else None
         status = solver.getModelStatus()
         if status == highspy.HighsModelStatus.kTimeLimit:
-            raise TimeLimitError("the time limit came within an integer program; raise it")
+            ending = TimeLimitError("the time limit came within an integer program; raise it")
         info, found = solver.getInfo(), solver.getSolution()
-        if not found.value_valid or not math.isfinite(info.mip_dual_bound):
+        known = found.value_valid and math.isfinite(info.mip_dual_bound)
+        if ending is not None and not (unfinished and known):
+            raise ending
+        if not known:
             said = solver.modelStatusToString(status).lower()
             raise SolverError(f"an integer program has no answer: HiGHS says {said}")
         columns = np.array(found.col_value)
         columns[self.integer] = np.round(columns[self.integer])
-        return IntegerAnswer(columns, float(info.objective_function_value), float(info.mip_dual_bound))
+        return IntegerAnswer(columns, float(info.objective_function_value), float(info.mip_dual_bound), ending)

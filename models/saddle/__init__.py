@@ -4,7 +4,7 @@ from .conic import ConicProgram
 from .linear import linear_program, rational_program, read_solution
 from .program import REPLY, SAFETY, Answer, Bounds, Saddle
 from .rows import ConstraintMatrix, Rows
-from .view import PlayerView, Replies, check_two_players, check_zero_sum
+from .view import PlayerView, Replies, check_player_count, check_two_players, check_zero_sum
 
 __all__ = [
     "REPLY",
@@ -17,6 +17,7 @@ __all__ = [
     "Replies",
     "Rows",
     "Saddle",
+    "check_player_count",
     "check_two_players",
     "check_zero_sum",
     "linear_program",

@@ -349,7 +349,8 @@ def _exact_rows(constraint: Constraint, size: int) -> LinearRows:
     function = constraint.function
     if not (function.is_linear and function.is_rational):
         raise UnsupportedProblemError(
-            f"constraint {shown(constraint.name)} is not linear, so it has no rows in fractions: use highs or cvxpy"
+            f"constraint {shown(constraint.name)} has no rows in fractions: use "
+            f"{'highs or ' if function.is_linear else ''}cvxpy"
         )
     return function.linear_rows(size, exact=True)
 

@@ -264,9 +264,19 @@ def check_two_players(problem: str, game: Game) -> None:
     ------
     UnsupportedProblemError
     """
+    check_player_count(problem, game)
+    check_zero_sum(problem, game)
+
+
+def check_player_count(problem: str, game: Game) -> None:
+    """Refuse a game that is not of two players, whatever its payoffs sum to.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
     if game.num_players != 2:
         raise UnsupportedProblemError(f"{problem} needs two players, and {game.spec} has {game.num_players}")
-    check_zero_sum(problem, game)
 
 
 def check_zero_sum(problem: str, game: Game) -> None:

@@ -16,15 +16,20 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GameFileError, needing, one_line, shown
+import numpy as np
+
+from ..checks import check_number, is_whole
+from ..errors import GameFileError, UnsupportedProblemError, needing, one_line, shown
 from .files import refusing_unwritable, write_bytes, writing_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from PIL.Image import Image
 
 #: The formats that a picture is written in, by suffix.
 PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
+#: An animation of more steps is refused: nobody could look at it.
+MAX_STEPS = 300
+_DOTS_PER_INCH = 100  # of animations
 
 #: Colours of Okabe and Ito, which colour-blind readers can tell apart, one between their blue and pink, and greys.
 COLOURS = {
@@ -99,35 +104,107 @@ def write_picture(make: Callable[[], "Figure"], path: str | PathLike[str]) -> No
         passing.write_bytes(content)
 
 
-def write_gif(frames: "Sequence[Image]", path: str | PathLike[str], seconds: float, rest: int = 4) -> None:
-    """Write pictures of one palette as an animation that repeats; whole or not at all.
+def write_animation(
+    frames: "Iterator[Figure]",
+    palette: Callable[[], Sequence[int]],
+    path: str | PathLike[str],
+    seconds: float,
+    name: str,
+    steps: int,
+) -> None:
+    """Write figures as an animation that repeats, the last frame four times as long; whole or not at all.
 
     Parameters
     ----------
-    frames : sequence of PIL.Image.Image
+    frames : iterator of matplotlib.figure.Figure
+        One a frame, perhaps the same one with something else drawn; they are drawn once the rest is known to be right.
+    palette : callable
+        Returns their colours, up to 256, three numbers from 0 to 255 a colour: one for all, so that nothing flickers.
     path : path-like
+        A file name that ends with ``.gif``.
     seconds : float
-        How long a frame is shown.
-    rest : int
-        How many times as long the last one is.
+        How long a frame is shown, from 0.02 to 60.
+    name : str
+        Of what is drawn, for messages.
+    steps : int
+        How many it has, at most 300.
 
     Raises
     ------
     GameFileError
-        If the file cannot be written.
+        If the suffix is another one, or the file cannot be written.
+    UnsupportedProblemError
+        If `seconds` is out of range, or there are too many steps.
+    MissingExtraError
+        If matplotlib is not installed.
     """
-    stream, length = io.BytesIO(), round(1000 * seconds)
-    frames[0].save(
+    suffix = Path(path).suffix
+    if suffix.lower() != ".gif":
+        raise GameFileError(f"{one_line(str(path))}: an animation of suffix {shown(suffix)}, expected .gif")
+    length = round(1000 * check_number(seconds, "seconds", UnsupportedProblemError, "[0.02, 60]"))
+    if steps > MAX_STEPS:
+        raise UnsupportedProblemError(
+            f"{name} has {steps} steps, too many for an animation: expected at most {MAX_STEPS}"
+        )
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    colours = Image.new("P", (1, 1))
+    colours.putpalette(palette())
+    images, stream = [], io.BytesIO()
+    with quietly():
+        for figure in frames:
+            figure.set_dpi(_DOTS_PER_INCH)
+            canvas: Any = FigureCanvasAgg(figure)  # which has no types
+            canvas.draw()
+            image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
+            images.append(image.quantize(palette=colours, dither=Image.Dither.NONE))
+    images[0].save(
         stream,
         "GIF",
         save_all=True,
-        append_images=frames[1:],
-        duration=[length] * (len(frames) - 1) + [rest * length],
+        append_images=images[1:],
+        duration=[length] * (len(images) - 1) + [4 * length],
         loop=0,
         optimize=False,  # it would give each frame a palette of its own
         disposal=1,
     )
     write_bytes(path, stream.getvalue())
+
+
+def chosen_times(times: Any, last: int, usual: int, most: int) -> list[int]:
+    """Return the times that a picture shows.
+
+    Parameters
+    ----------
+    times : sequence of int, int or None
+        By default all if there are at most `usual`, otherwise as many at equal distances.
+    last : int
+        They begin at 0.
+    usual, most : int
+        How many are shown by default, and at most.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there is no such time, or there are too many.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.pictures import chosen_times
+    >>> chosen_times(None, 10, 6, 24), chosen_times(3, 10, 6, 24)
+    ([0, 2, 4, 6, 8, 10], [3])
+    """
+    if times is None:
+        return [int(time) for time in np.linspace(0, last, min(usual, last + 1)).round()]
+    chosen = list(times) if isinstance(times, Sequence | np.ndarray) else [times]
+    for time in chosen:
+        if not is_whole(time) or int(time) not in range(last + 1):
+            raise UnsupportedProblemError(f"times holds {shown(time)}, expected whole numbers from 0 to {last}")
+    if not 1 <= len(chosen) <= most:
+        raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {most}")
+    return [int(time) for time in chosen]
 
 
 class Drawn:

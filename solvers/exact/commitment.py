@@ -1,17 +1,18 @@
 """Optimal commitment by HiGHS's branch and bound, and a linear program for the reply that it ends with."""
 
-import math
 import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import highspy
 import numpy as np
 
 from ...models.problems import Stackelberg
 from ...seqform.arrays import Floats
-from ...seqform.errors import SolverError, TimeLimitError
-from ..outcome import Options, Outcome
+from ...seqform.errors import TimeLimitError
+from ...seqform.limits import seconds_left
+from ..outcome import Options, Outcome, nearest_profile
 from ..solution import RunState
 from ..status import Status
 from .highs import load
@@ -19,6 +20,9 @@ from .interruptible import run_solver
 
 if TYPE_CHECKING:
     from ..methods import BranchAndBound
+
+#: By how much a commitment may miss the bound, as a part of the leader's payoffs.
+_MISSED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +46,28 @@ class Commitment(RunState):
 def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Outcome:
     """Solve a problem of commitment; see :class:`~treeplex.solvers.BranchAndBound`."""
     built = time.perf_counter()
-    integer = problem.integer_program()
+    integer, unit = problem.integer_program(), problem.payoffs[1].unit
     begun = time.perf_counter()
-    plans, state, stopped, detail = None, None, Status.OPTIMAL, "HiGHS solved the integer program"
+    plans, proof, state, stopped, detail = None, None, None, Status.OPTIMAL, "HiGHS solved the integer program"
     try:
-        found = integer.solve(partial(run_solver, interruptible=True), gap=options.tol)
+        found = integer.solve(partial(run_solver, interruptible=True), options.tol / problem.unit, unfinished=True)
         reply = found.columns[integer.program.columns["follower"]]
         leader = _committed(problem, reply, found.columns[integer.program.columns["leader"]])
-        ordered = (reply, leader) if problem.follower == 0 else (leader, reply)
-        plans, state = ordered, Commitment(found.bound)
+        plans, state = (reply, leader) if problem.follower == 0 else (leader, reply), Commitment(found.bound * unit)
+        profile = nearest_profile(problem.game, plans)
+        proof = profile, problem.certify(profile)
+        missed = state.bound - proof[1].value[problem.leader]
+        if found.ending is not None:
+            raise found.ending
+        if missed > max(options.tol / problem.unit, _MISSED) * unit:
+            stopped, detail = Status.UNCERTIFIED, f"the commitment pays {missed:.3g} less than the bound"
     except KeyboardInterrupt:
         stopped, detail = Status.INTERRUPTED, "stopped within the integer program"
     except TimeLimitError:
         stopped, detail = Status.TIME_LIMIT, "the time limit came within the integer program"
     return Outcome(
         plans=plans,
+        proof=proof,
         stopped=stopped,
         detail=detail,
         iterations=0 if plans is None else 1,
@@ -67,14 +78,11 @@ def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Out
 
 
 def _committed(problem: Stackelberg, reply: Floats, given: Floats) -> Floats:
-    """Return the best commitment to a reply, by a linear program; the one given if that has no answer."""
+    """Return the best commitment to a reply, by a linear program; the one given if HiGHS finds no optimum of it."""
     program = problem.reply_program(reply)
     solver = load(program)
-    run_solver(solver, interruptible=False)
-    solution = solver.getSolution()
-    columns = np.array(solution.col_value)
-    if not solution.value_valid or not all(map(math.isfinite, columns[:1])):
-        raise SolverError(f"the linear program of a reply has no answer for {problem.game.spec}")
-    own = problem.game.sequence_form.treeplexes[problem.leader]
-    plan = columns[program.columns["leader"]]
-    return plan if own.residual(np.maximum(plan, 0.0)) < 1e-6 else given
+    solver.setOptionValue("time_limit", seconds_left())
+    run_solver(solver, interruptible=True)
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return given
+    return np.array(solver.getSolution().col_value)[program.columns["leader"]]

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats, Integers
-from .highs import TOLERANCE
+from .highs import silent_solver
 from .interruptible import run_solver
 
 Mask = npt.NDArray[np.bool_]
@@ -103,15 +103,11 @@ class NearProgram:
 
     @cached_property
     def _solver(self) -> Any:
-        solver = highspy.Highs()
-        solver.silent()
-        for kind in ("primal_feasibility", "dual_feasibility"):
-            solver.setOptionValue(f"{kind}_tolerance", TOLERANCE)
+        solver = silent_solver()
         solver.setOptionValue("solver", "simplex")
         solver.setOptionValue("simplex_strategy", _PRIMAL)
         # Columns and rows that are where they should be would be moved away.
         solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
-        solver.setOptionValue("small_matrix_value", 1e-12)
         return solver
 
     def solve(self, columns: Mask, rows: Mask, pivots: int, seconds: float) -> Floats | None:

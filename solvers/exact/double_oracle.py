@@ -26,11 +26,10 @@ from ...seqform.game import Game
 from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
-from ...seqform.strategy import check_same_game
 from ..dispatch import refuse_unfinished, solved
 from ..iteration import Checks, Stepper, iterate
-from ..outcome import Options, Outcome, nearest_profile
-from ..solution import RunState
+from ..outcome import Options, Outcome, checked_seed, nearest_profile, starting_profile
+from ..solution import RunState, Solution
 from ..status import Status
 from .interruptible import run_solver
 
@@ -63,8 +62,9 @@ class RouteMixtures(RunState):
     @property
     def remark(self) -> str:
         """How many routes are mixed, of how many in the last restricted game."""
-        mixed = [len(one.routes) for one in (self.attackers, self.units)]
-        return f"it mixes {mixed[0]} routes and {mixed[1]} joint routes, of {self.considered} considered"
+        routes, joint = len(self.attackers.routes), len(self.units.routes)
+        mixed = f"{routes} route{'s' * (routes != 1)} and {joint} joint route{'s' * (joint != 1)}"
+        return f"it mixes {mixed}, of {self.considered} considered"
 
 
 @dataclass(eq=False)
@@ -98,11 +98,11 @@ class _DoubleOracle(Stepper):
         self._gap = options.tol / 4
         self._iterations = 0
         self._ended: Status | None = None
-        self._random = np.random.default_rng(0 if options.seed is None else options.seed)
-        state, least = getattr(options.start, "state", None), -math.inf
-        profile = getattr(options.start, "profile", options.start)
-        if isinstance(state, RouteMixtures):
-            self.attackers, self.units = state.attackers, state.units
+        self._random = np.random.default_rng(checked_seed(options.seed))
+        start, least = options.start, -math.inf
+        profile = None if start is None else starting_profile(start, problem.game)
+        if isinstance(start, Solution) and isinstance(start.state, RouteMixtures):
+            self.attackers, self.units = start.state.attackers, start.state.units
         else:
             if profile is None:
                 additive = solved(Nash(problem.game), "highs-ipm-crossover")  # a vertex mixes few routes
@@ -111,7 +111,6 @@ class _DoubleOracle(Stepper):
                 profile = additive.profile
                 if not problem.forfeits and additive.lower is not None:
                     least = additive.lower  # who is caught once is met once at least
-            check_same_game(profile[0], problem.game)
             x, y = profile.plans
             self.attackers, self.units = taken_apart(problem, 0, x), taken_apart(problem, 1, y)
         for body, route in zip(self.attackers.bodies.tolist(), self.attackers.routes, strict=True):

@@ -27,6 +27,7 @@ from ..status import Status
 from . import highs
 from .distances import Mask, NearProgram, StandardProgram
 from .highs import Attempt
+from .interior import interior_point
 
 if TYPE_CHECKING:
     from ..methods import Exact
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 #: What a probability is held against: what an action loses, times this, both in units of the program.
 _RATE = 0.3
 #: Columns and rows are left out if they lose, or have slack, by so many times more than that.
-_MARGIN = 30.0
+_MARGIN, _WIDE_MARGIN = 30.0, 1e4
+#: Programs of more rows, and as many columns, are solved by an interior point method, within the wide margin, and what
+#: they play with less probability than that counts as not played.
+_LARGE, _NOTHING = 4_000, 1e-9
 #: What loses no more than this is a best response, in units of the mean payoff.
 _BEST = 1e-9
 #: The next attempt follows when regrets have brought the error down to this share of what it was at the last.
@@ -249,7 +253,6 @@ class _Polish:
     def __init__(self, ground: _Ground, problem: SaddleProblem, options: Options, near: Answer) -> None:
         self._ground, self._problem, self._options, self._near = ground, problem, options, near
         self.rounds = 0
-        self.shape = (0, 0)
         standard, view = ground.standard, ground.saddle.view
         columns, multipliers = self._point(near)
         slacks, losses = standard.slacks(columns), standard.dual.slacks(multipliers)
@@ -259,10 +262,18 @@ class _Polish:
         mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
         doubts = np.minimum(columns, _RATE * losses)[mine], np.minimum(multipliers, _RATE * slacks)[theirs]
         self.is_settled = sum(int((doubt > _DOUBTFUL).sum()) for doubt in doubts) <= _UNSETTLED
-        self._own = _closed(view.own, (columns * _MARGIN > _RATE * losses)[mine], (losses - columns)[mine])
-        self._other = _closed(
-            view.other, (multipliers * _MARGIN > _RATE * slacks)[theirs], (slacks - multipliers)[theirs]
-        )
+        for margin in (_MARGIN, _WIDE_MARGIN):
+            own, other = (columns * margin > _RATE * losses)[mine], (multipliers * margin > _RATE * slacks)[theirs]
+            self._own = _closed(view.own, own, (losses - columns)[mine])
+            self._other = _closed(view.other, other, (slacks - multipliers)[theirs])
+            self.shape = self._shape_of(*ground.part(self._own, self._other))
+            self._is_large = min(self.shape) > _LARGE
+            if not self._is_large:
+                break
+
+    @staticmethod
+    def _shape_of(columns: Mask, rows: Mask) -> tuple[int, int]:
+        return int(rows.sum()), int(columns.sum())
 
     @property
     def pivots(self) -> int:
@@ -282,22 +293,46 @@ class _Polish:
             The time limit.
         """
         best, begun = Attempt(), time.perf_counter()
-        for _ in range(_MOST_ROUNDS if is_last else _ROUNDS):
-            columns, rows = self._ground.part(self._own, self._other)
-            self.shape = int(rows.sum()), int(columns.sum())
+        patient = is_last or self._is_large
+        for _ in range(_MOST_ROUNDS if patient else _ROUNDS):
             self.rounds += 1
-            most = 2**31 - 1 if is_last else max(50, int(_STEPS * min(self.shape)))
-            mine = self._primal.solve(columns, rows, most, max(0.0, seconds - (time.perf_counter() - begun)))
-            if mine is None:
+            left = max(0.0, seconds - (time.perf_counter() - begun))
+            solved = self._interior(left) if self._is_large else self._simplex(is_last, left)
+            if solved is None:
                 break
-            theirs = self._dual.solve(rows, columns, most, max(0.0, seconds - (time.perf_counter() - begun)))
-            if theirs is None:
-                break
-            found = self._judged(mine, theirs)
+            found = self._judged(*solved)
             best = min(best, found, key=lambda each: each.error)
-            if best.error == 0.0 or (found.error > _AWAY * error and not is_last) or not self._priced_in(found):
+            if best.error == 0.0 or (found.error > _AWAY * error and not patient) or not self._priced_in(found):
                 break
         return best
+
+    def _simplex(self, is_last: bool, seconds: float) -> tuple[Floats, Floats] | None:
+        """Return columns and multipliers near the answer that is polished, each by the simplex method."""
+        begun = time.perf_counter()
+        columns, rows = self._ground.part(self._own, self._other)
+        self.shape = self._shape_of(columns, rows)
+        most = 2**31 - 1 if is_last else max(50, int(_STEPS * min(self.shape)))
+        mine = self._primal.solve(columns, rows, most, seconds)
+        if mine is None:
+            return None
+        theirs = self._dual.solve(rows, columns, most, max(0.0, seconds - (time.perf_counter() - begun)))
+        return None if theirs is None else (mine, theirs)
+
+    def _interior(self, seconds: float) -> tuple[Floats, Floats] | None:
+        """Return columns and multipliers by an interior point method.
+
+        It would play something where the program says nothing about play, because the other player does not come there.
+        What does not touch the other's sequences is left out, so that play there stays as it was.
+        """
+        ground = self._ground
+        view = ground.saddle.view
+        mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
+        payoffs = abs(ground.standard.matrix[theirs, mine])
+        own = (payoffs.T @ self._other > 0.0) | (ground.standard.costs[mine] != 0.0)
+        other = (payoffs @ self._own > 0.0) | (ground.standard.limits[theirs] != 0.0)
+        columns, rows = ground.part(_felt(view.own, self._own, own), _felt(view.other, self._other, other))
+        self.shape = self._shape_of(columns, rows)
+        return interior_point(ground.standard, columns, rows, _NOTHING, seconds)
 
     def _point(self, answer: Answer) -> tuple[Floats, Floats]:
         """Return the columns and the multipliers of the rows that an answer is."""
@@ -307,9 +342,9 @@ class _Polish:
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:
         """Return the answer, which plays as before where it does not say how to play, and what it proves."""
         found, game = self._ground.read(columns, multipliers), self._problem.game
-        strategies = []
+        strategies, nothing = [], _NOTHING if self._is_large else highs.TOLERANCE * 1e-2
         for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
-            known = np.where(plan > highs.TOLERANCE * 1e-2, plan, 0.0)
+            known = np.where(plan > nothing, plan, 0.0)
             reached = np.bincount(treeplex.sequence_infosets[1:], known[1:], minlength=treeplex.num_infosets) > 0.0
             told = np.append(True, reached[treeplex.sequence_infosets[1:]])
             behaviour = treeplex.behaviour(np.where(told, known, self._near.plans[player]))
@@ -345,6 +380,15 @@ def _touched(treeplex: Treeplex, kept: Mask) -> Mask:
     """Return the rows of E x = e that are about some of the sequences."""
     counts = np.bincount(treeplex.sequence_infosets[1:], kept[1:], minlength=treeplex.num_infosets)
     return np.append(True, counts > 0)
+
+
+def _felt(treeplex: Treeplex, kept: Mask, touching: Mask) -> Mask:
+    """Return those of the sequences at whose infosets some of them touch the other player, or some that follow do."""
+    counts = (kept & touching).astype(np.float64)
+    for level in reversed(treeplex.levels):
+        level.pass_up(np.add.reduceat(counts[level.sequences], level.starts), counts)
+    infosets = np.bincount(treeplex.sequence_infosets[1:], counts[1:], minlength=treeplex.num_infosets) > 0.0
+    return kept & np.append(True, infosets[treeplex.sequence_infosets[1:]])
 
 
 def _closed(treeplex: Treeplex, kept: Mask, order: Floats) -> Mask:

@@ -13,11 +13,11 @@ from ...models.problems import Certificate, SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidStrategyError, TimeLimitError, UnknownMethodError, shown
+from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
 from ...seqform.limits import seconds_left, time_limited
-from ...seqform.strategy import Profile, check_same_game
+from ...seqform.strategy import Profile
 from ..certification import LIMITS, certified_error, enough
-from ..outcome import Options, Outcome, nearest_profile
+from ..outcome import Options, Outcome, nearest_profile, starting_profile
 from ..status import Status
 from .interruptible import run_solver
 from .restriction import Restriction
@@ -296,16 +296,13 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
         If the problem's program is not one between plans of both players alone.
     """
     start: Any = options.start
-    profile = getattr(start, "profile", start)
-    if not isinstance(profile, Profile):
-        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
+    profile = starting_profile(start, problem.game)
     saddle = problem.canonical
     if not saddle.weight or saddle.floor is not None or saddle.view.replies is not None:
         raise UnknownMethodError(
             f"{method.name} takes a start for equilibria, constrained or not, and the problem is {problem.name}: give "
             "none"
         )
-    check_same_game(profile[0], problem.game)
     multipliers = getattr(start, "multipliers", {})
     known = {one.name: multipliers[one.name] for one in problem.constraints if one.name in multipliers}
     return Attempt.of(problem, options, Answer(tuple(profile.plans), known), profile)
@@ -370,16 +367,22 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
     model = program.to_highs()
     model.sense_ = highspy.ObjSense.kMinimize
     model.col_cost_ = program.objective / objective_factor(program)
+    solver = silent_solver(tolerance)
+    counts = np.bincount(program.matrix.indices, minlength=program.shape[0])
+    if counts[program.rows.get("plan", slice(0))].max(initial=0) > LONG:
+        solver.setOptionValue("presolve", "off")
+    solver.passModel(model)
+    return solver
+
+
+def silent_solver(tolerance: float = TOLERANCE) -> Any:
+    """Return a HiGHS instance that says nothing, with such tolerances."""
     solver = highspy.Highs()
     solver.silent()
     for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality", "pdlp_optimality"):
         solver.setOptionValue(f"{kind}_tolerance", tolerance)
     # What is smaller HiGHS takes for zero: by default 1e-9, which is what a rare outcome of chance makes of payoffs.
     solver.setOptionValue("small_matrix_value", 1e-12)
-    counts = np.bincount(program.matrix.indices, minlength=program.shape[0])
-    if counts[program.rows.get("plan", slice(0))].max(initial=0) > LONG:
-        solver.setOptionValue("presolve", "off")
-    solver.passModel(model)
     return solver
 
 

@@ -246,6 +246,11 @@ class DoubleOracle(Method):
     takes_start: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-6
 
+    @property
+    def draws(self) -> bool:
+        """It draws: which joint routes and routes count more for replies that are quick to find."""
+        return True
+
 
 @dataclass(frozen=True)
 class BranchAndBound(Method):

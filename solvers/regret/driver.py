@@ -16,17 +16,17 @@ from ...models.preferences import preference_on
 from ...models.problems import Certificate, ConstrainedNash, Problem
 from ...models.saddle import SAFETY
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidStrategyError, UnknownMethodError, UnsupportedProblemError, shown
+from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.joint_payoff import JointPayoff
 from ...seqform.limits import uncounted
 from ...seqform.sequence_form import SequenceForm
-from ...seqform.strategy import Profile, Strategy, check_same_game
+from ...seqform.strategy import Profile, Strategy
 from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod, methods_for
 from ..methods.rules import CFR
-from ..outcome import Options, Outcome, checked_seed, nearest_profile
+from ..outcome import Options, Outcome, checked_seed, nearest_profile, starting_profile
 from ..public import driver as public
 from ..solution import RunState, Solution
 from ..status import Status
@@ -435,14 +435,10 @@ def _begin(method: RegretMethod, problem: PosedProblem) -> RegretStepper:
         if isinstance(kept, RegretState) and kept.method == method and same and kept.problem == problem.identity:
             state, bound = problem.kernel.adopt(kept.state, kept.kernel, problem.rows, problem.preferences), kept.bound
             stake = kept.stake
-        start = start.profile
     if state is None and start is None:
         state = problem.initial_state(_first_regrets(method, problem.kernel, options.seed))
     elif state is None:
-        if not isinstance(start, Profile):
-            raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
-        check_same_game(start[0], problem.game)
-        state = problem.start_from(start)
+        state = problem.start_from(starting_profile(start, problem.game))
     return RegretStepper(method, problem, state, bound, stake, state.iteration + options.max_iterations)
 
 

@@ -13,17 +13,16 @@ import numpy as np
 from ...models.games import load_game
 from ...models.problems import Certificate, Problem
 from ...seqform.arrays import Floats, Integers
-from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.limits import uncounted
 from ...seqform.sequence_form import SequenceForm
-from ...seqform.strategy import Profile, Strategy, check_same_game
+from ...seqform.strategy import Profile, Strategy
 from ..certification import certified_error
 from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
 from ..methods import MCCFR
 from ..methods.rules import LocalBias, SamplingRule
-from ..outcome import Options, Outcome, checked_seed
+from ..outcome import Options, Outcome, checked_seed, starting_profile
 from ..solution import RunState, Solution
 from ..style.preferences import preference_record
 from . import kernel
@@ -432,15 +431,12 @@ def _start(
         same = start.problem.game.fingerprint == problem.game.fingerprint
         if isinstance(kept, SamplingState) and kept.method == method and same:
             return kept.state.copy()
-        start = start.profile
     state = sampler.initial_state(rule, seed, preference)
     if start is None:
         return state
-    if not isinstance(start, Profile):
-        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
-    check_same_game(start[0], problem.game)
+    profile = starting_profile(start, problem.game)
     trust = TRUST * problem.game.sequence_form.payoff_scale
-    sampler.set_behaviour(state, [strategy.behaviour for strategy in start], trust)
+    sampler.set_behaviour(state, [strategy.behaviour for strategy in profile], trust)
     return state
 
 

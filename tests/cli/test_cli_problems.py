@@ -441,7 +441,6 @@ def test_options_are_checked_before_the_game_is_loaded(
 ) -> None:
     monkeypatch.setattr("treeplex.models.games.load_game", None)
     for arguments in (
-        (*CONSTRAINED,),
         (*STYLE,),
         (*RNR, "--p", "2"),
         (*RNR, "--frontier", "--p", "0"),

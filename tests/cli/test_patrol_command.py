@@ -36,6 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "160")
     Path("roads.csv").write_text(ROADS)
     Path("town.toml").write_text(DECLARED)
+    Path("closed.toml").write_text(f'{DECLARED}[[closures]]\nat = "inn"\n')
     return tmp_path
 
 
@@ -103,8 +104,9 @@ def test_what_if(capsys: pytest.CaptureFixture[str]) -> None:
     changes = [("units",), ("close mill -- bank",), ("risk(unit 1) <= 1",)]
     asked = [word for (change,) in changes for word in ("--what-if", change)]
     rows = {row["change"]: row for row in found(capsys, "patrol", "town.toml", *asked)["what_if"]}
-    assert list(rows) == ["unit mill", "close mill -- bank", "risk(unit 1) <= 1"]
+    assert list(rows) == ["unit mill", "without unit 1", "close mill -- bank", "risk(unit 1) <= 1"]
     assert rows["unit mill"]["worth"] > 0.1
+    assert rows["without unit 1"]["value"] == pytest.approx(2.0)  # what the bank is worth
     assert rows["risk(unit 1) <= 1"]["worth"] >= -1e-8
     assert main(["patrol", "town.toml", "--what-if", "units"]) == 0
     assert "worth to the units" in capsys.readouterr().out
@@ -126,19 +128,23 @@ def test_limits_that_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> N
         (["roads.csv"], "--entry is missing, expected one such as --entry 'west gate'"),
         (
             ["roads.csv", *MAP, "--unit", "base=mil"],
-            "--unit 2: base is 'mil', which is no node of the map (did you mean mill?)",
+            "--unit 2: base is 'mil', which is not a node of the map (did you mean mill?)",
         ),
         (["roads.csv", *MAP, "--unit", "bse=mill"], "unknown key 'bse' (did you mean base?); expected base"),
         (["roads.csv", *MAP, "--unit", "mill"], "--unit 'mill': expected base=NODE"),
-        (["roads.csv", *MAP, "--entry", "gat"], "--entry is 'gat', which is no node of the map (did you mean gate?)"),
+        (["roads.csv", *MAP, "--entry", "gat"], "--entry is 'gat', which is not a node of the map (did you mean gate"),
         (["roads.csv", *MAP, "--goal", "bank=much"], "--goal bank: much, expected a number"),
         (["roads.csv", *MAP, "--window", "3..9"], "--window is (3, 9), expected a first and a last time"),
         (["roads.csv", *MAP, "--window", "3"], "--window: '3', expected a first and a last time, such as 3..8"),
         (["roads.csv", *MAP, "--close", "bank -- gate"], "--close 1 is 'bank -- gate', but no edge leads"),
         (["roads.csv", *MAP, "--limit", "risk(unit 2) <= 1"], "unit 2"),
-        (["roads.csv", *MAP, "--what-if", "without unit 1"], "without unit 1, no unit is left, expected at least one"),
-        (["roads.csv", *MAP, "--what-if", "without unit 2"], "which is no unit (did you mean unit 1?)"),
+        (["roads.csv", *MAP, "--what-if", "without unit 2"], "which is not a unit (did you mean unit 1?)"),
+        (["roads.csv", *MAP, "--what-if", "risc <= 1"], "names no functional 'risc' (did you mean risk?)"),
         (["roads.csv", *MAP, "--what-if", "more"], "what if: 'more', expected unit NODE, without UNIT, close PLACE"),
+        (
+            ["closed.toml", "--close", "bnak"],
+            "--close 1 is 'bnak', which is not a node of the map (did you mean bank?)",
+        ),
         (["town.toml", "--entry", "gate"], "--entry is for a map, and town.toml declares its own"),
         (["town.toml", "--out", "plan.json"], "a profile is written as .npz"),
         (["none.csv", *MAP], "none.csv: no such file"),
@@ -146,7 +152,11 @@ def test_limits_that_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> N
         (["schedule", "none.npz"], "none.npz: no such file"),
         (["schedule", "roads.csv", "--day", "31"], "--day is 31, expected one of the 30 days"),
         (["schedule", "roads.csv", "--out", "days.pdf"], "expected a file name that ends with .csv or .ics"),
-        (["schedule", "roads.csv", "--begin", "noon"], "--begin 'noon': expected a time such as 2026-05-04T08:00"),
+        (
+            ["schedule", "roads.csv", "--begin", "noon"],
+            "--begin 'noon': expected a local time such as 2026-05-04T08:00",
+        ),
+        (["schedule", "roads.csv", "--begin", "2026-05-04T08:00Z"], "expected a local time such as 2026-05-04T08:00"),
         (["schedule", "roads.csv", "--dayz", "3"], "did you mean --day"),
     ],
 )

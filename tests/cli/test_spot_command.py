@@ -436,7 +436,7 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
         (["toy.toml", "--lock", 'ip at "bet 5": fold 1'], "there is no 'bet 5' at the root; expected check or all-in"),
         (
             ["toy.toml", "--lock", LOCK, "--problem", "style", "--maximise", "bet"],
-            "has locks, which style does not take; expected --problem nash or constrained, or --opponent locks",
+            "has constraints, which style does not take; expected --problem nash or constrained, or --opponent locks",
         ),
         (
             ["toy.toml", "--lock", LOCK, "--problem", "best-response", "--opponent", "locks", "--player", "1"],

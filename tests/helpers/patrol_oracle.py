@@ -193,38 +193,34 @@ class Oracle:
             total += self.of["step"] * (leg.ends - leg.begins)
             if leg.target in attacker.goals:
                 total += attacker.goals[leg.target]
-            for sensor in self.of["sensors"]:
-                first, last = sensor.times
-                if " -- " in sensor.at:
-                    met = leg.source != leg.target and set(sensor.at.split(" -- ")) == {leg.source, leg.target}
-                    met = met and first <= leg.begins <= last
-                else:
-                    met = leg.target == sensor.at and first <= leg.ends <= last
-                total += self.of["meeting"] * sensor.detection * met
+            total += self.of["meeting"] * sum(self.sensed(sensor, leg) for sensor in self.of["sensors"])
         for unit, other in zip(self.of["units"], units, strict=True):
             total += self.of["meeting"] * self.detections(unit, walk, other)
         return total
 
+    def sensed(self, sensor, leg):
+        """How likely a sensor detects a leg."""
+        first, last = sensor.times
+        if " -- " in sensor.at:
+            met = leg.source != leg.target and set(sensor.at.split(" -- ")) == {leg.source, leg.target}
+            return sensor.detection * (met and first <= leg.begins <= last)
+        return sensor.detection * (leg.target == sensor.at and first <= leg.ends <= last)
+
     def detections(self, unit, walk, other):
-        total = 0.0
-        for mine, theirs in itertools.product(walk, other):
-            if mine.ends == theirs.ends and mine.target == theirs.target:
-                total += self.detects(unit, mine.target)
-            if self.pass_each_other(mine, theirs):
-                edge = {f"{mine.source} -- {mine.target}", f"{mine.target} -- {mine.source}"}
-                total += max(
-                    (self.detects(unit, one) for one in edge if self.knows(unit, one)), default=self.usual(unit)
-                )
-        return total
+        return sum(sum(self.met(unit, mine, theirs)) for mine, theirs in itertools.product(walk, other))
 
-    def knows(self, unit, at):
-        return isinstance(unit.detection, dict) and at in unit.detection
+    def met(self, unit, mine, theirs):
+        """How likely a unit detects a leg at each place where they meet."""
+        if mine.ends == theirs.ends and mine.target == theirs.target:
+            yield self.detects(unit, mine.target)
+        if self.pass_each_other(mine, theirs):
+            yield self.detects(unit, f"{mine.source} -- {mine.target}", f"{mine.target} -- {mine.source}")
 
-    def usual(self, unit):
-        return 1.0 if isinstance(unit.detection, dict) else unit.detection
-
-    def detects(self, unit, at):
-        return unit.detection[at] if self.knows(unit, at) else self.usual(unit)
+    def detects(self, unit, *names):
+        """How likely a unit detects at a place that has one of some names."""
+        if not isinstance(unit.detection, dict):
+            return unit.detection
+        return next((unit.detection[name] for name in names if name in unit.detection), 1.0)
 
     def pass_each_other(self, mine, theirs):
         """Whether two bodies are at one point at one time, strictly inside an edge."""

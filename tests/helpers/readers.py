@@ -29,7 +29,7 @@ from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.depth_limited import LeafStates
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
 from treeplex.models.games.patrol import PatrolGame, PatrolPlan, RoadMap, read_map
-from treeplex.models.games.patrol.patrol_files import patrol_of
+from treeplex.models.games.patrol.patrol_files import declared_patrol
 from treeplex.models.matches import HandHistories
 from treeplex.models.matches.json_lines import read_action
 from treeplex.models.opponents import Threshold
@@ -81,7 +81,7 @@ def read_value(path: Path) -> Any:
 def read_declared(path: Path) -> Any:
     """Read a patrol on a map that is known, and its limits."""
     roads = RoadMap.from_graph(nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank")]))
-    game = PatrolGame(patrol_of(read_toml(path), roads))
+    game = PatrolGame(declared_patrol(read_toml(path), roads))
     return game.sequence_form, game.constraints
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from effort import few
+from random_profiles import random_profile
 
 from treeplex import (
     ConstrainedNash,
@@ -37,14 +38,6 @@ SPECS = [
     "transit:width=2,failure=1,horizon=4",
     "transit:width=2,horizon=1",
 ]
-
-
-def random_profile(game: Game, seed: int) -> Profile:
-    rng = np.random.default_rng(seed)
-    return Profile(
-        Strategy(game, player, np.concatenate([[1.0], *(rng.dirichlet(np.ones(k)) for k in treeplex.num_actions)]))
-        for player, treeplex in enumerate(game.sequence_form.treeplexes)
-    )
 
 
 def walked(game: Game, strategy: Strategy) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from effort import either
 from patrol_oracle import Histories, random_patrol
+from random_profiles import random_profile
 from scipy.optimize import linprog
 
 from treeplex import (
@@ -23,16 +24,19 @@ from treeplex import (
     solve,
 )
 from treeplex.models.constraints import parse_constraint
-from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, patrol_meetings, patrol_occupancy
+from treeplex.models.games.patrol import (
+    Attacker,
+    PatrolGame,
+    PatrolPlan,
+    Sensor,
+    Unit,
+    likely_routes,
+    patrol_meetings,
+    patrol_occupancy,
+)
 from treeplex.models.games.transit import Grid
-
-
-def random_profile(game, seed):
-    rng = np.random.default_rng(seed)
-    return Profile(
-        Strategy(game, player, np.concatenate([[1.0], *(rng.dirichlet(np.ones(k)) for k in treeplex.num_actions)]))
-        for player, treeplex in enumerate(game.sequence_form.treeplexes)
-    )
+from treeplex.models.problems import CaughtOnce
+from treeplex.seqform.evaluate import best_response_value
 
 
 @pytest.mark.parametrize("seed", range(either(20, 150)))
@@ -215,6 +219,43 @@ def test_regret_minimisation_solves_patrols_that_are_trees():
     )
     exact = solve(Nash(game)).value
     assert solve(Nash(game), "cfr+", tol=1e-4).value == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.parametrize("failure", [0.0, 0.2])
+def test_without_units_attackers_gain_what_their_best_way_pays(failure, tmp_path):
+    """What patrols are compared with: sensors alone cost attackers something."""
+    game, _ = random_patrol(7)
+    declared = dataclasses.replace(game.patrol, units=[], sensors=[Sensor("n1", 0.5)], failure=failure)
+    alone = PatrolGame(declared)
+    payoff = -alone.sequence_form.treeplexes[0].uniform_plan() * 0.0
+    for number, (walker, share) in enumerate(zip(declared.attacking.walkers, declared.probabilities, strict=True)):
+        payoff[walker.sequences] = share * declared.rewards(number)
+    best = best_response_value(alone.sequence_form.treeplexes[0], payoff)
+    solution = solve(Nash(alone))
+    assert solution.value == pytest.approx(best, abs=1e-9)
+    assert (
+        solution.value >= solve(Nash(PatrolGame(dataclasses.replace(declared, units=game.patrol.units)))).value - 1e-9
+    )
+    assert solve(Nash(alone), "cfr+", tol=1e-2).value == pytest.approx(best, abs=2e-2)
+    assert alone.functionals["worst"].value(solution.profile) >= best - 1e-9
+    assert patrol_occupancy(alone, solution.profile[1]) == ()
+    assert patrol_meetings(alone, solution.profile).total == patrol_meetings(alone, solution.profile).sensed
+    PatrolPlan(alone, solution.profile).save(tmp_path / "plan.npz")
+    assert PatrolPlan.load(tmp_path / "plan.npz").game.fingerprint == alone.fingerprint
+    if not failure:
+        caught = solve(CaughtOnce(PatrolGame(dataclasses.replace(declared, sensors=[]))))
+        assert caught.value == pytest.approx(solve(Nash(PatrolGame(dataclasses.replace(declared, sensors=[])))).value)
+
+
+def test_the_likeliest_routes_come_first():
+    """Whoever waits at each place half of the time has many small routes beside the quick one."""
+    roads = nx.grid_2d_graph(9, 9)
+    roads.add_edge((8, 8), "near")
+    attacker = Attacker([(0, 0), "near"], {(8, 8): 1.0})
+    game = PatrolGame(roads, steps=20, units=[], attackers=[attacker])
+    routes = likely_routes(game, Strategy.uniform(game, 0))
+    assert [route.probability for route in routes[:3]] == pytest.approx([1 / 6, 1 / 12, 1 / 24])
+    assert [route.stops[-1][0] for route in routes[:3]] == [1, 2, 3]
 
 
 def test_patrols_are_stored_and_read_back(tmp_path):

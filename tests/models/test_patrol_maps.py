@@ -2,14 +2,36 @@
 
 import dataclasses
 import json
+import sys
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from treeplex import GameFileError, InvalidConstraintError, InvalidGameError, Nash, load_game, solve
-from treeplex.models.games.patrol import Attacker, Closure, PatrolGame, RoadMap, Sensor, Unit
+from treeplex import (
+    GameFileError,
+    InvalidConstraintError,
+    InvalidGameError,
+    MissingExtraError,
+    Nash,
+    Profile,
+    load_game,
+    solve,
+)
+from treeplex.models.games.patrol import (
+    Attacker,
+    Closure,
+    PatrolGame,
+    PatrolPlan,
+    RoadMap,
+    Sensor,
+    Unit,
+    draw_map,
+    units_payoff,
+)
 from treeplex.models.games.patrol.map_files import read_map
+from treeplex.models.games.patrol.map_view import map_view
+from treeplex.solvers.patrols import patrol_method
 
 OSMNX = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -205,6 +227,7 @@ def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
         (nx.Graph(), {}, "the map has no nodes"),
         (nx.Graph([("gate", "mill", {"steps": -2})]), {}, "steps of the edge from 'gate' to 'mill' is -2"),
         (nx.Graph([("gate", "mill", {"steps": "many"})]), {}, "is 'many', expected a positive number"),
+        (nx.Graph([("gate", "mill", {"steps": 1e9})]), {}, "of at most 1,000,000 steps"),
         (town(), {"attackers": [Attacker(["gaet"], {"bank": 1})]}, r"entries is 'gaet'.*did you mean gate"),
         (town(), {"attackers": [Attacker([], {"bank": 1})]}, r"attackers\[1\].entries is \[\], expected at least one"),
         (
@@ -214,8 +237,8 @@ def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
         ),
         (town(), {"attackers": [Attacker(["gate"], {})]}, r"goals is {}, expected a value by node"),
         (town(), {"attackers": [Attacker(["bank"], {"bank": 1})]}, "expected no node that is one of its goals"),
-        (town(), {"attackers": []}, "expected at least one Attacker"),
-        (town(), {"units": []}, "expected at least one Unit"),
+        (town(), {"attackers": []}, "attackers is empty, expected at least one Attacker"),
+        (town(), {"units": [{"base": "mill"}]}, r"units is \[{'base': 'mill'}\], expected a list of Unit"),
         (town(), {"units": [Unit(base="inn", name="mill")]}, r"units\[1\].name is 'mill'"),
         (town(), {"units": [Unit()]}, r"units\[1\] has no start"),
         (town(), {"units": [Unit(base="mll")]}, r"units\[1\].base is 'mll'.*did you mean mill"),
@@ -358,6 +381,14 @@ def test_errors_in_a_file_say_where(tmp_path, old, new, message):
     assert "\n" not in str(refused.value)
 
 
+def test_a_file_says_if_there_are_no_units(tmp_path):
+    written(tmp_path, "roads.csv", ROADS)
+    text = 'map = "roads.csv"\nsteps = 4\n[[attackers]]\nentries = ["gate"]\ngoals = { bank = 2.0 }\n'
+    with pytest.raises(InvalidGameError, match=r"units is missing, expected \[\[units\]\] .* or units = \[\] for none"):
+        load_game(written(tmp_path, "town.toml", text))
+    assert solve(Nash(load_game(written(tmp_path, "town.toml", f"units = []\n{text}")))).value == pytest.approx(2.0)
+
+
 def test_a_map_may_be_given_by_its_file_and_read_in_other_units(tmp_path):
     path = written(tmp_path, "roads.csv", "source,target,length\ngate,mill,150\nmill,bank,80\n")
     game = PatrolGame(path, **declared(steps=8, speed=100))
@@ -382,11 +413,75 @@ def test_what_if(tmp_path):
     assert solve(Nash(PatrolGame(closed))).value <= before + 1e-9
 
 
+def test_nodes_of_grids_are_pairs(tmp_path):
+    """networkx calls the nodes of a grid (row, column), which is not an edge; node-link JSON has lists."""
+    grid = nx.grid_2d_graph(3, 3)
+    game = PatrolGame(
+        grid,
+        steps=5,
+        units=[
+            Unit(base=(1, 1), no_go=[(0, 1)], ends=[(1, 1), (1, 0)], detection={(2, 1): 0.5, ((1, 1), (1, 2)): 0.25})
+        ],
+        attackers=[Attacker({(0, 0): (0, 1)}, {(2, 2): 2.0})],
+        sensors=[Sensor((0, 2), 0.5)],
+        closures=[Closure(((0, 0), (1, 0)), (2, 3))],
+        areas={"middle": [(1, 1), (1, 2)]},
+        limits=['visits("(2, 1)") <= 1'],
+    )
+    body = game.patrol.unit_bodies[0]
+    assert not body.reachable[:, game.patrol.map.node((0, 1))].any()
+    at_nodes, on_moves = game.patrol.detection(0)
+    assert (np.flatnonzero(at_nodes == 0.5).tolist(), int((on_moves == 0.25).sum())) == ([7], 2)
+    PatrolPlan(game, Profile.uniform(game)).save(tmp_path / "plan.npz")
+    read = PatrolPlan.load(tmp_path / "plan.npz").game
+    assert read.fingerprint == game.fingerprint
+    assert solve(Nash(read)).value == pytest.approx(solve(Nash(game)).value, abs=1e-9)
+    assert [each.name for each in read.constraints] == [each.name for each in game.constraints]
+    path = written(tmp_path, "grid.json", nx.node_link_data(grid, edges="edges"))
+    assert RoadMap.from_graph(read_map(path)).nodes == game.patrol.map.nodes
+
+
+def test_streets_that_are_closed_either_way_are_marked():
+    both, other = Closure("gate -- mill"), Closure("inn -> gate", (2, 3))
+    game = PatrolGame(town(), **declared(closures=[both, other]))
+    closed = [{*street.name.split(" -- ")} for street in map_view(game, []).streets if street.closed]
+    assert closed == [{"gate", "mill"}, {"gate", "inn"}]
+
+
+def test_what_units_are_paid_is_of_goals():
+    patrol = PatrolGame(town(), **declared()).patrol
+    with pytest.raises(InvalidGameError, match="goals has mill, where no attacker has a goal"):
+        units_payoff(patrol, {"mill": -1.0})
+
+
+def test_a_limit_that_is_not_linear_has_a_method():
+    game = PatrolGame(
+        town(), **declared(units=[Unit(base="mill"), Unit(base="inn")], limits=["spread(travel, 2) <= 1"])
+    )
+    assert patrol_method(game) == "cvxpy"
+    assert patrol_method(PatrolGame(town(), **declared(limits=["worst <= 1"]))) == "highs"
+
+
+def test_pictures_say_what_they_need(monkeypatch):
+    game = PatrolGame(town(), **declared())
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.lines", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match="a picture needs matplotlib"):
+        draw_map(game, Profile.uniform(game))
+
+
 def test_a_limit_that_cannot_be_read_says_where(tmp_path):
     written(tmp_path, "roads.csv", ROADS)
     game = load_game(written(tmp_path, "town.toml", FILE.replace("visits(centre)", "visits(center)")))
     with pytest.raises(InvalidConstraintError, match=r"town.toml: line \d+: limits\[2\].text: .*did you mean centre"):
         _ = game.constraints
+    # A plan knows the file no more, and still says which limit it is.
+    good = load_game(written(tmp_path, "town.toml", FILE))
+    PatrolPlan(good, Profile.uniform(good)).save(tmp_path / "plan.npz")
+    read = dataclasses.replace(PatrolPlan.load(tmp_path / "plan.npz").patrol, limits=["risk(car2) <= 1"])
+    with pytest.raises(InvalidConstraintError, match=r"limits\[1\].text: .*did you mean car"):
+        _ = PatrolGame(read).constraints
 
 
 def test_a_map_without_positions_is_laid_out_the_same_every_time():

@@ -10,9 +10,11 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from random_profiles import random_profile
 
 from treeplex import (
     GameFileError,
+    GameTooLargeError,
     InvalidStrategyError,
     Profile,
     Strategy,
@@ -25,14 +27,6 @@ from treeplex.models.games.patrol.sampling import sampled_walks
 from treeplex.models.games.patrol.schedules import schedule
 
 DAYS = 10_000
-
-
-def random_profile(game, seed):
-    rng = np.random.default_rng(seed)
-    return Profile(
-        Strategy(game, player, np.concatenate([[1.0], *(rng.dirichlet(np.full(k, 0.5)) for k in treeplex.num_actions)]))
-        for player, treeplex in enumerate(game.sequence_form.treeplexes)
-    )
 
 
 def roads():
@@ -58,7 +52,7 @@ def game():
 
 
 def test_frequencies_over_many_days_are_those_of_the_plan(game):
-    profile = random_profile(game, 3)
+    profile = random_profile(game, 3, 0.5)
     plan, treeplex = profile[1].plan, profile[1].treeplex
     walks = sampled_walks(game.patrol.patrolling, profile[1].behaviour, range(1, DAYS + 1), seed=7)
     found = np.zeros(len(plan))
@@ -96,7 +90,7 @@ def test_moves_of_no_probability_are_never_drawn(game):
 
 
 def test_a_day_is_the_same_with_and_without_the_others(game):
-    profile = random_profile(game, 4)
+    profile = random_profile(game, 4, 0.5)
     month = schedule(game, profile, days=30, seed=7)
     rows = list(csv.DictReader(io.StringIO(month.to_csv())))
     assert {row["day"] for row in rows} == {str(day) for day in range(1, 31)}
@@ -112,7 +106,7 @@ def test_a_day_is_the_same_with_and_without_the_others(game):
 
 
 def test_limits_are_compared_with_the_days(game):
-    profile = random_profile(game, 5)
+    profile = random_profile(game, 5, 0.5)
     found = schedule(game, profile, days=4000, seed=2).check(game.constraints)
     assert [one.name for one in found] == ["risk(unit 1) <= 1/2", "visits(inn) >= 1/10"]
     for one in found:
@@ -127,8 +121,41 @@ def test_limits_are_compared_with_the_days(game):
     assert any(one.verdict == "not as planned" for one in wrong)
 
 
+def test_limits_that_are_not_linear_are_compared_by_their_tangents():
+    ring = nx.cycle_graph(["gate", "mill", "bank", "inn", "port"])
+    thieves = [Attacker(["gate"], {"bank": 3.0, "inn": 1.0}), Attacker(["port"], {"bank": 2.0, "mill": 2.5})]
+    limits = ["cvar(0.8) <= 1.9 as tail", "spread(workload, 2) <= 1", "risk >= 0.3"]
+    units = [Unit(base="mill"), Unit(base="inn", detection=0.5)]
+    game = PatrolGame(ring, steps=4, units=units, attackers=thieves, limits=limits)
+    profile = random_profile(game, 1, 0.5)
+    measures = [game.functionals[name] for name in ("cvar(0.8)", "spread(workload, 2)", "risk")]
+    days = schedule(game, profile, days=4000, seed=5)
+    for one, measure in zip(days.check(game.constraints), measures, strict=True):
+        assert one.expected == pytest.approx(measure.value(profile), abs=1e-9)
+        assert one.mean == pytest.approx(one.expected, abs=0.05)
+        assert one.agrees
+        assert one.upper - one.lower < 0.4
+    other = schedule(game, Strategy.uniform(game, 1), days=4000, seed=5)
+    wrong = type(other)(game, profile[1], other.days, other.seed, other.walks).check(game.constraints)
+    assert [one.agrees for one in wrong] == [False, False, False]
+
+
+def test_days_are_the_same_however_many_are_drawn_at_once(game, monkeypatch):
+    strategy = random_profile(game, 4, 0.5)[1]
+    whole = sampled_walks(game.patrol.patrolling, strategy.behaviour, range(1, 30), seed=7)
+    monkeypatch.setattr("treeplex.models.games.patrol.sampling._CHUNK", 60)
+    for one, other in zip(
+        whole, sampled_walks(game.patrol.patrolling, strategy.behaviour, range(1, 30), seed=7), strict=True
+    ):
+        assert (one.moves == other.moves).all()
+        assert (one.failed == other.failed).all()
+    monkeypatch.setenv("TREEPLEX_MEMORY", "10kB")
+    with pytest.raises(GameTooLargeError, match="1,000 days of routes would take about"):
+        schedule(game, strategy, days=1000, seed=1)
+
+
 def test_a_calendar(game):
-    text = schedule(game, random_profile(game, 4), days=3, seed=7).to_ics(dt.datetime(2026, 5, 4, 8), minutes=10)
+    text = schedule(game, random_profile(game, 4, 0.5), days=3, seed=7).to_ics(dt.datetime(2026, 5, 4, 8), minutes=10)
     assert text.startswith("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n")
     assert text.endswith("END:VCALENDAR\r\n")
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
@@ -138,10 +165,12 @@ def test_a_calendar(game):
     assert "DTSTART:20260506T081000\r\nDTEND:20260506T085000\r\nSUMMARY:the car\\, day 3" in whole
     assert len(set(re.findall("UID:(.*)\r", whole))) == 6
     assert "Inn Row\\; east" in whole
+    with pytest.raises(InvalidStrategyError, match="expected a day such that all are of the years 1000 to 9999"):
+        schedule(game, random_profile(game, 4, 0.5), days=3, seed=7).to_ics(dt.datetime(9999, 12, 30))
 
 
 def test_schedules_in_files(game, tmp_path):
-    month = schedule(game, random_profile(game, 4), days=2, seed=7)
+    month = schedule(game, random_profile(game, 4, 0.5), days=2, seed=7)
     for suffix in ("csv", "ics"):
         month.save(tmp_path / f"month.{suffix}")
         assert (tmp_path / f"month.{suffix}").stat().st_size > 300
@@ -167,7 +196,7 @@ def test_plans_and_games_that_have_no_schedule(game):
     with pytest.raises(InvalidStrategyError, match="expected one of the units"):
         schedule(game, Strategy.uniform(game, 0), seed=1)
     kuhn = load_game("kuhn")
-    with pytest.raises(UnsupportedProblemError, match="kuhn is no patrol"):
+    with pytest.raises(UnsupportedProblemError, match="kuhn is not a patrol"):
         schedule(kuhn, Profile.uniform(kuhn), seed=1)
 
 
@@ -186,7 +215,7 @@ def test_a_plan_in_a_file(game, tmp_path):
     )
     path = tmp_path / "plan.npz"
     for one in (game, more):
-        profile = random_profile(one, 1)
+        profile = random_profile(one, 1, 0.5)
         PatrolPlan(one, profile, {"method": "highs", "lower": 1.5}).save(path)
         read = PatrolPlan.load(path)
         assert read.game.fingerprint == one.fingerprint

@@ -11,9 +11,11 @@ from treeplex import (
     EpsilonSafeStyle,
     Functional,
     InvalidConstraintError,
+    InvalidStrategyError,
     Nash,
     Status,
     Strategy,
+    frequency,
     load_game,
     solve,
 )
@@ -207,3 +209,38 @@ def test_the_least_risk_of_strategies_that_give_little_up(town):
         bound = risk_bound(risk, at_most=solution.objective + 1e-9, name="limit")
         limited = solve(ConstrainedNash(town, [bound]))
         assert -limited.value >= value - epsilon - 1e-6
+
+
+@pytest.mark.parametrize(("level", "worth"), [(0.0, 2.0), (0.5, 3.0), (1.0, 3.0)])
+def test_losses_without_a_probability_do_not_count(level, worth):
+    game = load_game("kuhn")
+    size = game.sequence_form.treeplexes[0].num_sequences
+    losses = [Functional(0, np.zeros(size), "constant", constant) for constant in (1.0, 3.0, 9.0)]
+    risk = tail(losses, level, [0.5, 0.5, 0.0])
+    assert risk.value(Strategy.uniform(game, 0)) == pytest.approx(worth, abs=1e-12)
+    for method in ("highs", "cvxpy"):
+        solution = solve(ConstrainedNash(game, [risk_bound(risk, at_most=worth + 0.1)]), method)
+        assert solution.value == pytest.approx(-1 / 18, abs=1e-6)
+        assert solve(ConstrainedNash(game, [risk_bound(risk, at_most=worth - 0.1)]), method).status is Status.INFEASIBLE
+
+
+def test_what_is_no_measure_of_one_plan_is_refused():
+    game = load_game("kuhn")
+    bet, call = (frequency(game, player, "b", infosets=[label]) for player, label in ((0, "K_"), (1, "K_b")))
+    elsewhere = frequency(load_game("leduc"), 0, "r", first=True)
+    for other in (call, elsewhere):
+        with pytest.raises(InvalidConstraintError, match="expected those of one player of one game"):
+            tail([bet, other], 0.5)
+        with pytest.raises(InvalidConstraintError, match="expected those of one player of one game"):
+            spread([bet, other])
+    for given in ([], [1, bet]):
+        with pytest.raises(InvalidConstraintError, match="expected functionals, at least one"):
+            tail(given, 0.5)
+    for chances in (["a"], [0.5], [np.nan]):
+        with pytest.raises(InvalidConstraintError, match="expected 1 that sum to 1"):
+            tail([bet], 0.5, chances)
+    with pytest.raises(InvalidConstraintError, match="the bound is 'x', expected a finite number"):
+        risk_bound(spread([bet]), at_most="x")
+    for wrong in (3, Strategy.uniform(game, 1), Strategy.uniform(load_game("leduc"), 0)):
+        with pytest.raises(InvalidStrategyError, match="received"):
+            spread([bet]).value(wrong)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from constrained_cases import BOUNDS, TRANSIT
 from effort import few, some, thorough
+from random_profiles import random_profile
 
 from treeplex import (
     GameTooLargeError,
@@ -27,14 +28,6 @@ from treeplex import (
 from treeplex.models.games.transit import DIRECTIONS, Grid, Transit
 from treeplex.models.games.transit_flow import flow_size
 from treeplex.seqform.rules import GameSize
-
-
-def random_profile(game, seed):
-    rng = np.random.default_rng(seed)
-    return Profile(
-        Strategy(game, player, np.concatenate([[1.0], *(rng.dirichlet(np.ones(k)) for k in treeplex.num_actions)]))
-        for player, treeplex in enumerate(game.sequence_form.treeplexes)
-    )
 
 
 @pytest.mark.parametrize(

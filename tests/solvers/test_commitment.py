@@ -13,6 +13,9 @@ from scipy.optimize import linprog
 from treeplex import Game, Nash, Profile, SequenceForm, Status, UnsupportedProblemError, load_game, solve
 from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, units_payoff
 from treeplex.models.problems import Stackelberg
+from treeplex.models.programs.integer_program import IntegerProgram
+from treeplex.seqform.errors import TimeLimitError
+from treeplex.solvers.exact import commitment
 
 
 def best_commitment(theirs, mine):
@@ -102,11 +105,62 @@ def test_committing_pays_where_values_are_not_opposed():
     assert solution.objective >= equilibrium.objective - 1e-9
 
 
+@pytest.mark.parametrize("seed", range(either(8, 200)))
+def test_units_of_either_player_change_nothing(seed):
+    """The follower's payoffs may be a million million times the leader's."""
+    rng = np.random.default_rng(seed)
+    theirs, mine = rng.integers(-3, 4, size=(2, 4, 4)).astype(float)
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(1e6 * theirs, 1e-6 * mine))
+    solution = solve(Stackelberg(game))
+    assert solution.status is Status.OPTIMAL
+    best = best_commitment([theirs], [mine])
+    assert 1e6 * solution.objective == pytest.approx(best, abs=1e-7)
+    assert 1e6 * solution.state.bound == pytest.approx(best, abs=1e-6)
+
+
+@pytest.fixture
+def example():
+    """Conitzer and Sandholm 2006, figure 1."""
+    return Game.from_sequence_form(SequenceForm.from_payoff_matrix([[2, 4], [1, 3]], [[1, 0], [0, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [(TimeLimitError("it is late"), Status.TIME_LIMIT), (KeyboardInterrupt(), Status.INTERRUPTED)],
+)
+def test_what_ends_the_branch_and_bound_keeps_the_best_so_far(example, monkeypatch, ending, status):
+    solve_whole = IntegerProgram.solve
+    monkeypatch.setattr(
+        IntegerProgram, "solve", lambda self, *how, **more: replace(solve_whole(self, *how, **more), ending=ending)
+    )
+    solution = solve(Stackelberg(example, leader=0))
+    assert solution.status is status
+    assert solution.objective == pytest.approx(3.5)
+    assert solution.state.bound == pytest.approx(3.5)
+
+
+def test_a_commitment_that_misses_the_bound_is_not_called_optimal(example, monkeypatch):
+    monkeypatch.setattr(commitment, "_committed", lambda *arguments: np.array([1.0, 0.0, 1.0]))
+    solution = solve(Stackelberg(example, leader=0))
+    assert solution.status is Status.UNCERTIFIED
+    assert "the commitment pays 0.5 less than the bound" in solution.message
+
+
+def test_what_the_numbers_are_is_said(example):
+    solution = solve(Stackelberg(example, leader=0))
+    assert "that nothing is better is its word" in solution.message
+    html = solution.report().to_html()
+    assert "more would be earned by the follower" in html
+    assert "of the value of the game" not in html
+
+
 def test_what_does_not_fit_is_refused():
     game = load_game("kuhn")
     with pytest.raises(UnsupportedProblemError, match=r"payoff has shape \(2, 2\), expected \(13, 13\)"):
         Stackelberg(game, payoff=np.eye(2))
-    with pytest.raises(UnsupportedProblemError, match="leader is 2, expected 0 or 1"):
+    with pytest.raises(UnsupportedProblemError, match="leader is 2, expected a whole number from 0 to 1"):
         Stackelberg(game, leader=2)
+    with pytest.raises(UnsupportedProblemError, match="payoff holds a number that is not finite"):
+        Stackelberg(game, payoff=np.full((13, 13), np.nan))
     with pytest.raises(UnsupportedProblemError, match="may fail"):
         Stackelberg(load_game("transit:width=2"))

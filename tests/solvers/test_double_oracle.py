@@ -9,10 +9,14 @@ from effort import either
 from patrol_oracle import random_patrol
 from scipy.optimize import linprog
 
-from treeplex import Nash, Profile, Status, UnsupportedProblemError, load_game, solve
+from treeplex import InvalidStrategyError, Nash, Profile, Status, UnsupportedProblemError, load_game, solve
 from treeplex.models.games.patrol import Attacker, PatrolGame, Sensor, Unit
+from treeplex.models.games.patrol.encounters import routes_matrix
 from treeplex.models.problems import CaughtOnce
 from treeplex.models.problems.caught_once import ROUTES, taken_apart
+from treeplex.models.problems.route_responses import best_joint_route
+from treeplex.models.problems.route_search import Search
+from treeplex.models.programs.integer_program import IntegerProgram
 
 
 def escape(oracle, walk, others):
@@ -20,21 +24,11 @@ def escape(oracle, walk, others):
     chance = 1.0
     for leg in walk:
         for sensor in oracle.of["sensors"]:
-            first, last = sensor.times
-            if " -- " in sensor.at:
-                met = leg.source != leg.target and set(sensor.at.split(" -- ")) == {leg.source, leg.target}
-                met = met and first <= leg.begins <= last
-            else:
-                met = leg.target == sensor.at and first <= leg.ends <= last
-            chance *= 1.0 - sensor.detection * met
+            chance *= 1.0 - oracle.sensed(sensor, leg)
     for unit, other in zip(oracle.of["units"], others, strict=True):
         for mine, theirs in itertools.product(walk, other):
-            if mine.ends == theirs.ends and mine.target == theirs.target:
-                chance *= 1.0 - oracle.detects(unit, mine.target)
-            if oracle.pass_each_other(mine, theirs):
-                edge = [f"{mine.source} -- {mine.target}", f"{mine.target} -- {mine.source}"]
-                known = [one for one in edge if oracle.knows(unit, one)]
-                chance *= 1.0 - (oracle.detects(unit, known[0]) if known else oracle.usual(unit))
+            for detected in oracle.met(unit, mine, theirs):
+                chance *= 1.0 - detected
     return chance
 
 
@@ -85,6 +79,59 @@ def test_the_value_is_that_of_all_pairs_of_walks(seed):
         assert solution.lower - 1e-7 <= exact <= solution.upper + 1e-7
         if not forfeits:  # whoever is caught once is met once at least
             assert exact >= solve(Nash(game)).value - 1e-7
+
+
+@pytest.mark.parametrize("forfeits", [False, True])
+def test_integer_programs_find_routes_where_there_are_too_many_labels(monkeypatch, forfeits):
+    game, _ = random_patrol(0, most=300)
+    problem = CaughtOnce(game, forfeits=forfeits)
+    by_labels = solve(problem, tol=1e-7)
+    monkeypatch.setattr(Search, "best", lambda self, least: None)
+    solution = solve(problem, tol=1e-7)
+    assert solution.status is Status.CONVERGED
+    assert solution.value == pytest.approx(by_labels.value, abs=1e-6)
+
+
+def routes_of(treeplex, body):
+    """All routes of a body whose moves do not fail."""
+
+    def onward(infoset):
+        for sequence in range(*treeplex.offsets[infoset : infoset + 2].tolist()):
+            below = treeplex.inflow.tocsc()[:, [sequence]].tocoo().coords[0]
+            yield from ((sequence, *rest) for rest in (onward(below[0]) if len(below) else [()]))
+
+    return list(onward(int(treeplex.sequence_infosets[body.start])))
+
+
+def test_best_joint_routes_are_those_of_all(monkeypatch):
+    """Where detection differs from place to place it takes several programs, each with more inequalities."""
+    grid = nx.relabel_nodes(nx.grid_2d_graph(2, 3), "{0[0]}.{0[1]}".format)
+    programs, solve_one = [], IntegerProgram.solve
+    monkeypatch.setattr(
+        IntegerProgram, "solve", lambda self, *how, **more: programs.append(self) or solve_one(self, *how, **more)
+    )
+    seeds = either([2, 16, 23], range(60))
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        units = [
+            Unit(base=base, detection={node: float(rng.choice([0.1, 0.5, 0.9])) for node in grid})
+            for base in ("0.1", "1.1")
+        ]
+        game = PatrolGame(grid, steps=4, units=units, attackers=[Attacker(["0.0", "1.0"], {"0.2": 2.0, "1.2": 1.0})])
+        meetings = CaughtOnce(game).encounters
+        own, other = game.sequence_form.treeplexes
+        attackers = taken_apart(CaughtOnce(game), 0, own.plan(np.append(1.0, rng.random(own.num_sequences - 1))))
+        joint = [
+            (0, *first, *second)
+            for first, second in itertools.product(*(routes_of(other, body) for body in meetings.bodies[1]))
+        ]
+        paid = attackers.probabilities @ meetings.payoffs(
+            0, attackers.matrix, routes_matrix([np.array(one) for one in joint], other.num_sequences)
+        )
+        found = best_joint_route(meetings, attackers)
+        assert found.value == pytest.approx(paid.min(), abs=1e-8)
+        assert paid.min() - 1e-7 <= found.bound <= paid.min() + 1e-9
+    assert len(programs) > len(seeds)
 
 
 def city(detection=1.0, size=4, **changes):
@@ -151,6 +198,16 @@ def test_a_run_that_is_stopped_keeps_bounds(solved):
     late = solve(problem, tol=1e-9, time_limit=0.0)
     assert late.status is Status.TIME_LIMIT
     assert late.lower <= late.upper
+
+
+def test_starts_of_other_games_are_refused(solved):
+    problem, solution = solved
+    other = CaughtOnce(city(units=[Unit(base="1.1")]))
+    for start in (solution, solution.profile):
+        with pytest.raises(InvalidStrategyError, match="of another game"):
+            solve(other, start=start)
+    with pytest.raises(InvalidStrategyError, match="start is 3, expected a Profile or a Solution"):
+        solve(problem, start=3)
 
 
 def test_what_has_no_routes_is_refused():

@@ -103,8 +103,8 @@ def test_strategies_are_carried_by_labels(patrol, solution):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("unit mil", "the unit's base is 'mil', which is no node of the map"),
-        ("without unit 9", "which is no unit"),
+        ("unit mil", "the unit's base is 'mil', which is not a node of the map"),
+        ("without unit 9", "which is not a unit"),
         ("close mill -- nowhere", "nowhere"),
         ("more", "expected unit NODE, without UNIT, close PLACE"),
         ("", "expected unit NODE"),
@@ -117,11 +117,11 @@ def test_changes_that_cannot_be_read(patrol, change, said):
 
 def test_other_games_are_refused():
     kuhn = load_game("kuhn")
-    with pytest.raises(UnsupportedProblemError, match="kuhn is no patrol"):
+    with pytest.raises(UnsupportedProblemError, match="kuhn is not a patrol"):
         solve_patrol(kuhn)
-    with pytest.raises(UnsupportedProblemError, match="kuhn is no patrol"):
+    with pytest.raises(UnsupportedProblemError, match="kuhn is not a patrol"):
         what_if(solve(Nash(kuhn)), ["units"])
-    with pytest.raises(UnsupportedProblemError, match="kuhn is no patrol"):
+    with pytest.raises(UnsupportedProblemError, match="kuhn is not a patrol"):
         map_view(kuhn, Profile.uniform(kuhn))
 
 
@@ -168,6 +168,8 @@ def test_maps_are_drawn(solution):
     figure = draw_map(game, solution.profile)
     assert [axes.get_title() for axes in figure.axes] == [f"t = {time}" for time in range(5)] + ["t = 5, the end"]
     assert len(draw_map(game, solution.profile[0], times=[1, 3, 4, 5]).axes) == 4
+    (words,) = draw_map(game, solution.profile, prices={"risk": 0.25}).texts
+    assert words.get_text() == "prices of limits: risk: 0.25"
     with pytest.raises(UnsupportedProblemError, match="times holds 6, expected whole numbers from 0 to 5"):
         draw_map(game, solution.profile, times=[6])
 

@@ -5,9 +5,11 @@ import json
 import math
 from fractions import Fraction
 
+import networkx as nx
 import pytest
 
 from treeplex import CDRNR, Nash, SolverError, Strategy, UnsupportedProblemError, load_game, solve
+from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
 from treeplex.models.problems import PROBLEMS, Certificate, find_problem
 from treeplex.solvers.methods import find_method
 from treeplex.validation import (
@@ -394,6 +396,20 @@ def test_every_problem_can_be_posed_in_words() -> None:
         posed = question.pose(game)
         assert isinstance(posed, find_problem(name))
         assert solve(posed).status == ("converged" if name == "epsilon-nash" else "optimal")
+
+
+def test_the_constraints_of_a_game_do_for_those_that_are_not_given() -> None:
+    road = nx.path_graph(["gate", "mill", "bank"])
+    attackers = [Attacker(["gate"], {"bank": 3.0})]
+    limited = PatrolGame(
+        road, steps=2, units=[Unit(base="mill")], attackers=attackers, limits=["workload(unit 1) <= 1 as rest"]
+    )
+    posed = Question("constrained").pose(limited)
+    assert [one.name for one in posed.constraints] == ["rest"]
+    with pytest.raises(UnsupportedProblemError, match="constrained needs --constrain"):
+        Question("constrained").pose(load_game("kuhn"))
+    with pytest.raises(UnsupportedProblemError, match="has constraints, which stackelberg does not take"):
+        Question("stackelberg").pose(limited)
 
 
 def test_words_that_may_be_repeated_are_read_one_by_one() -> None:

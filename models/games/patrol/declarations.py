@@ -152,13 +152,12 @@ def about(key: str) -> Iterator[None]:
         raise PatrolError(str(error), key) from None
 
 
-def list_of(given: Any, name: str, kind: type, least: int) -> list[Any]:
+def list_of(given: Any, name: str, kind: type) -> list[Any]:
     """Return declarations of a kind as a list; a single one counts as such a list."""
     if isinstance(given, kind):
         given = [given]
-    if not isinstance(given, Sequence) or not all(isinstance(one, kind) for one in given) or len(given) < least:
-        number = "at least one" if least else "a list of"
-        raise InvalidGameError(f"{name} is {shown(given, 80)}, expected {number} {kind.__name__}")
+    if not isinstance(given, Sequence) or not all(isinstance(one, kind) for one in given):
+        raise InvalidGameError(f"{name} is {shown(given, 80)}, expected a list of {kind.__name__}")
     return list(given)
 
 
@@ -168,7 +167,7 @@ def texts(given: Any, name: str) -> list[Any]:
         return [given]
     if not isinstance(given, Sequence):
         raise PatrolError(f"{name} is {shown(given, 60)}, expected a list of names", name)
-    return list(given)
+    return [tuple(one) if isinstance(one, list) else one for one in given]  # a node of a grid, as files have it
 
 
 def free_names(kind: str, given: Sequence[str]) -> list[str]:

@@ -82,16 +82,14 @@ class Encounters:
         attackers, units = patrol.attacking, patrol.patrolling
         size = attackers.treeplex.num_sequences, units.treeplex.num_sequences
         coming = patrol.coming([1.0] * len(patrol.attackers))
-        watching = [entries for number in range(len(patrol.units)) for entries in patrol.watched(number)]
-        watching += _sensors(patrol)
-        numbers, chances = _joined(watching)
-        contacts, places = np.unique(numbers[0], return_inverse=True)
-        (keys, sequences), _ = _joined(coming)
-        there = np.isin(keys, contacts)
+        watching = Entries.joined([patrol.watched(), *_sensors(patrol)])
+        watching = watching.where(watching.amounts > 0.0)
+        contacts, places = np.unique(watching.keys, return_inverse=True)
+        coming = coming.where((coming.amounts > 0.0) & np.isin(coming.keys, contacts))
         shape = (len(contacts), size[1])
-        certain = chances >= 1.0
+        certain = watching.amounts >= 1.0
         with np.errstate(divide="ignore"):
-            logs = np.where(certain, 0.0, -np.log1p(-np.minimum(chances, 1.0)))
+            logs = np.where(certain, 0.0, -np.log1p(-np.minimum(watching.amounts, 1.0)))
         caught = np.array([patrol.worth(number)[0] for number in range(len(patrol.attackers))])
         rewards = np.zeros(size[0])
         for number, walker in enumerate(attackers.walkers):
@@ -104,11 +102,11 @@ class Encounters:
             caught=caught,
             forfeits=forfeits,
             attending=sp.csr_array(
-                (np.ones(int(there.sum())), (sequences[there], np.searchsorted(contacts, keys[there]))),
+                (np.ones(len(coming.keys)), (coming.sequences, np.searchsorted(contacts, coming.keys))),
                 shape=(size[0], len(contacts)),
             ),
-            hazards=_summed(logs, places, numbers[1], shape),
-            sure=_summed(certain.astype(np.float64), places, numbers[1], shape),
+            hazards=_summed(logs, places, watching.sequences, shape),
+            sure=_summed(certain.astype(np.float64), places, watching.sequences, shape),
         )
         found._check()
         return found
@@ -159,14 +157,6 @@ class Encounters:
         """Return what routes of a type are paid against joint routes, shape (routes, joint routes)."""
         base, free = self.split(body, attackers)
         return base[:, None] + free[:, None] * self.survival(attackers, joint)
-
-
-def _joined(entries: Sequence[Entries]) -> tuple[tuple[Whole, Whole], Floats]:
-    keys, sequences, amounts = (
-        np.concatenate([getattr(each, name) for each in entries]) for name in ("keys", "sequences", "amounts")
-    )
-    kept = amounts > 0.0
-    return (keys[kept], sequences[kept]), amounts[kept]
 
 
 def _summed(values: Floats, rows: Whole, columns: Whole, shape: tuple[int, int]) -> sp.csr_array:

@@ -151,7 +151,7 @@ class _Call:
                     if place in patrol.map or not hint:
                         raise
                     raise InvalidGameError(
-                        f"{shown(place, 60)} is no place, area or body of the patrol{hint}"
+                        f"{shown(place, 60)} is not a place, area or body of the patrol{hint}"
                     ) from None
                 nodes |= found.nodes
                 moves |= patrol.of_moves(found.moves, False)
@@ -214,7 +214,7 @@ def _visits(call: _Call) -> Functional:
     def arriving(number: int, walker: Walker) -> Floats:
         into = region.nodes[walker.targets] & ~region.nodes[walker.sources]
         along = region.moves[walker.moves] & call.within(walker.times)
-        return walker.success * (along + (into & call.within(walker.times + walker.durations)))
+        return walker.success * (along | (into & call.within(walker.times + walker.durations)))
 
     return call.made(f"expected arrivals at {region.words}{call.whose}", arriving)
 
@@ -272,18 +272,16 @@ def _workload(call: _Call) -> Functional:
 
 def _meetings(call: _Call) -> Functional:
     call.only(places=True)
-    patrol, keys = call.patrol, call.patrol.keys
+    patrol = call.patrol
     coming = Amounts.of(patrol.coming(patrol.probabilities), patrol.attacking.treeplex.uniform_plan())
     region = call.region
-    coefficients = np.zeros(call.party.treeplex.num_sequences)
-    for number, _ in call.walkers:
-        for entries in patrol.watched(number):
-            met = coming.at(entries.keys) * entries.amounts
-            if region is not None:
-                spots, size = keys.read(entries.keys), len(region.nodes)
-                inside = np.isin(spots.first * size + spots.second, _pairs(patrol, region))
-                met = np.where(inside | ((spots.first == spots.second) & region.nodes[spots.first]), met, 0.0)
-            coefficients += sums(entries.sequences, met, len(coefficients))
+    watched = patrol.watched(number for number, _ in call.walkers)
+    met = coming.at(watched.keys) * watched.amounts
+    if region is not None:
+        spots, size = patrol.keys.read(watched.keys), len(region.nodes)
+        inside = np.isin(spots.first * size + spots.second, _pairs(patrol, region))
+        met = np.where(inside | ((spots.first == spots.second) & region.nodes[spots.first]), met, 0.0)
+    coefficients = sums(watched.sequences, met, call.party.treeplex.num_sequences)
     where = "" if region is None else f" at {region.words}"
     words = f"expected detections{where}{call.whose} of attackers who walk at random"
     return Functional(1, coefficients, words, 0.0, call.fingerprint)

@@ -1,28 +1,25 @@
 """A patrol as a game that every problem and method takes."""
 
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
-from ....seqform.errors import InvalidConstraintError, InvalidGameError, nearest, one_of, shown
+from ....seqform.checks import check_type
+from ....seqform.errors import (
+    InvalidConstraintError,
+    InvalidGameError,
+    UnsupportedProblemError,
+    nearest,
+    one_of,
+    shown,
+)
 from ....seqform.game import Game
 from ...constraints import LinearConstraint, RiskConstraint, parse_constraint
 from .functionals import PatrolFunctionals
 from .patrol import Patrol
 from .road_map import RoadMap
 
-_DECLARED = (
-    "steps",
-    "units",
-    "attackers",
-    "sensors",
-    "closures",
-    "meeting",
-    "step",
-    "failure",
-    "areas",
-    "limits",
-    "name",
-)
+_DECLARED = [each.name for each in fields(Patrol) if each.name not in ("map", "spec", "table")]
 _OF_MAPS = ("speed", "length", "names")
 
 
@@ -88,7 +85,8 @@ class PatrolGame(Game):
         if not isinstance(graph, Patrol):
             options = {name: declared.pop(name) for name in _OF_MAPS if name in declared}
             graph = Patrol(RoadMap.from_graph(graph, **options), **declared)
-        self.patrol = patrol = graph
+        self.patrol: Patrol = graph
+        patrol = self.patrol
         super().__init__(
             patrol.name,
             {"nodes": patrol.map.num_nodes, "steps": patrol.steps, "units": len(patrol.units)},
@@ -118,6 +116,20 @@ class PatrolGame(Game):
                 where = self.spec if line is None else f"{self.spec}: line {line}"
                 raise InvalidConstraintError(f"{where}: {key}: {error}") from None
         return tuple(read)
+
+
+def patrol_of(game: Game) -> Patrol:
+    """Return the patrol that a game is of.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If it is another game.
+    """
+    check_type(game, "game", UnsupportedProblemError, Game, "a patrol's game")
+    if not isinstance(game, PatrolGame):
+        raise UnsupportedProblemError(f"{game.spec} is not a patrol and has no map; expected a PatrolGame")
+    return game.patrol
 
 
 def _functionals(game: Game) -> PatrolFunctionals:

@@ -103,7 +103,9 @@ class _Roads:
 
 
 def _id(node: Any, where: str, line: int | None) -> str:
-    name = str(node).strip() if isinstance(node, str | int | float) and not isinstance(node, bool) else ""
+    plain = isinstance(node, str | int | float) and not isinstance(node, bool)
+    pair = isinstance(node, list) and len(node) > 1  # networkx writes nodes of grids, which are tuples, so
+    name = str(tuple(node) if pair else node).strip() if plain or pair else ""
     if not name:
         raise GameFileError(f"{where}: a node is called {shown(node, 60)}, expected a text or a number", line)
     return name

@@ -94,7 +94,8 @@ def map_blocks(view: MapView) -> Iterator[Content]:
             "street widens with the probability that the unit is on it in the step after. Rings are attackers, "
             "meetings and what limits use up. Below the map stand the largest numbers. Over the whole day numbers add "
             "up: of a unit to the steps that it spends somewhere on average, of meetings to how many there are. "
-            "Triangles mark entries, diamonds goals, and houses bases; what is closed at some time is dotted in red."
+            "Triangles mark entries, diamonds goals, and houses bases; streets that are closed at some time are dotted "
+            "in red."
         ),
     )
 

@@ -1,44 +1,41 @@
 """Patrols drawn on their maps: who is where at several times, and as animations."""
 
-from collections.abc import Sequence
-from os import PathLike, fspath
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.checks import check_number, is_whole
-from ....seqform.errors import GameFileError, UnsupportedProblemError, one_line, shown
+from ....seqform.errors import one_line
 from ....seqform.game import Game
-from ....seqform.interchange.pictures import (
-    COLOURS,
-    PICTURE_SUFFIXES,
-    blank_figure,
-    quietly,
-    require_matplotlib,
-    write_gif,
-    write_picture,
-)
+from ....seqform.interchange.pictures import COLOURS, blank_figure, chosen_times, write_animation, write_picture
 from ....seqform.strategy import Profile, Strategy
 from .map_view import MapView, map_view
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Suffixes of the files that a patrol is drawn to: pictures, and an animation.
-MAP_SUFFIXES = (*PICTURE_SUFFIXES, ".gif")
-#: More times of a picture, or steps of an animation, are refused.
-MAX_TIMES, MAX_STEPS = 24, 300
+#: More times of a picture are refused.
+MAX_TIMES = 24
 _UNITS = ("blue", "green", "purple", "orange", "sky", "pink")
 _HUES = {"attacker": "red", "meeting": "black", "limit": "grey"}
-# Inches across, and below the maps for the key; points of a name, and the area of a disc of probability 1.
-_WIDTH, _KEY, _FONT, _DISC = 9.0, 0.35, 6.5, 320.0
+_MARKS = {"goal": "D", "entry": "^", "base": "s"}
+# Inches across, and below the maps for the key and for prices.
+_WIDTH, _KEY, _LINE = 9.0, 0.35, 0.22
+# Points of a name, and the area of a disc of probability 1.
+_FONT, _DISC = 6.5, 320.0
 _LEAST = 2e-3
-_DOTS_PER_INCH = 100
 
 
-def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int] | None = None) -> "Figure":
+def draw_map(
+    game: Game,
+    strategies: Profile | Strategy,
+    *,
+    times: Sequence[int] | None = None,
+    prices: Mapping[str, float] | None = None,
+) -> "Figure":
     """Draw who is where on the map of a patrol, at several times.
 
     Discs are units, rings attackers and crosses meetings, their areas in proportion to the probability; streets are as
@@ -52,6 +49,8 @@ def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int]
         Of both sides, or of one.
     times : sequence of int, optional
         From 0 to the number of steps, at most 24; six at equal distances if not given.
+    prices : mapping of str to float, optional
+        Of limits by name, such as ``solution.multipliers``, to be written below.
 
     Returns
     -------
@@ -60,7 +59,7 @@ def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int]
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol, or has no such time.
+        If the game is not a patrol, or has no such time.
     InvalidStrategyError
         If a strategy is of another game.
     MissingExtraError
@@ -79,10 +78,10 @@ def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int]
     ['t = 0', 't = 2, the end']
     """
     view = map_view(game, [strategies] if isinstance(strategies, Strategy) else strategies)
-    chosen = _times(view, times)
+    chosen = chosen_times(times, view.steps, 6, MAX_TIMES)
     columns = min(len(chosen), 3)
     rows = -(-len(chosen) // columns)
-    figure, panes = _panes(view, rows, columns)
+    figure, panes = _panes(view, rows, columns, prices)
     for axes, time in zip(panes, chosen, strict=False):
         _draw(axes, view, time)
     for axes in panes[len(chosen) :]:
@@ -105,7 +104,7 @@ def animate_map(game: Game, strategies: Profile | Strategy, path: str | PathLike
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol, or has more than 300 steps.
+        If the game is not a patrol, or has more than 300 steps.
     InvalidStrategyError
         If a strategy is of another game.
     GameFileError
@@ -123,37 +122,20 @@ def animate_map(game: Game, strategies: Profile | Strategy, path: str | PathLike
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
     >>> animate_map(game, Profile.uniform(game), "road.gif")
     """
-    if Path(path).suffix.lower() != ".gif":
-        raise GameFileError(
-            f"{one_line(fspath(path))}: an animation of suffix {shown(Path(path).suffix)}, expected .gif"
-        )
-    seconds = check_number(seconds, "seconds", UnsupportedProblemError, "[0.02, 60]")
     view = map_view(game, [strategies] if isinstance(strategies, Strategy) else strategies)
-    if view.steps > MAX_STEPS:
-        raise UnsupportedProblemError(
-            f"{view.title} has {view.steps} steps, too many for an animation: expected at most {MAX_STEPS}"
-        )
-    require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
-
-    figure, (axes,) = _panes(view, 1, 1)
-    figure.set_dpi(_DOTS_PER_INCH)
-    canvas: Any = FigureCanvasAgg(figure)  # which has no types
-    frames = []
-    with quietly():
-        for time in range(view.steps + 1):
-            axes.clear()
-            _draw(axes, view, time)
-            canvas.draw()
-            frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy()))
-    colours = Image.new("P", (1, 1))
-    colours.putpalette(_palette(view))  # one for all frames, so that nothing flickers
-    write_gif([frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames], path, seconds)
+    write_animation(_frames(view), lambda: _palette(view), path, seconds, view.title, view.steps)
 
 
-def write_map(game: Game, strategies: Profile | Strategy, path: str | PathLike[str]) -> None:
+def write_map(
+    game: Game,
+    strategies: Profile | Strategy,
+    path: str | PathLike[str],
+    *,
+    prices: Mapping[str, float] | None = None,
+) -> None:
     """Write :func:`draw_map` or :func:`animate_map` to a file: ``.svg``, ``.png``, ``.pdf`` or ``.gif``.
+
+    Animations have no prices.
 
     Raises
     ------
@@ -173,35 +155,25 @@ def write_map(game: Game, strategies: Profile | Strategy, path: str | PathLike[s
     if Path(path).suffix.lower() == ".gif":
         animate_map(game, strategies, path)
     else:
-        write_picture(lambda: draw_map(game, strategies), path)
+        write_picture(lambda: draw_map(game, strategies, prices=prices), path)
 
 
-def _times(view: MapView, times: Sequence[int] | None) -> list[int]:
-    if times is None:
-        return [int(time) for time in np.linspace(0, view.steps, min(6, view.steps + 1)).round()]
-    chosen = list(times)
-    for time in chosen:
-        if not is_whole(time) or int(time) not in range(view.steps + 1):
-            raise UnsupportedProblemError(f"times holds {shown(time)}, expected whole numbers from 0 to {view.steps}")
-    if not 1 <= len(chosen) <= MAX_TIMES:
-        raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {MAX_TIMES}")
-    return [int(time) for time in chosen]
-
-
-def _panes(view: MapView, rows: int, columns: int) -> "tuple[Figure, Any]":
+def _panes(view: MapView, rows: int, columns: int, prices: Mapping[str, float] | None = None) -> "tuple[Figure, Any]":
     """Return a figure with places for maps, and a key below."""
-    from matplotlib.lines import Line2D
-
     low, high = view.positions.min(axis=0), view.positions.max(axis=0)
     wide, tall = np.maximum(high - low, 1e-9 * max(*(high - low), 1.0))
     across = _WIDTH / columns
     down = across * min(max(tall / wide, 0.3), 1.2) + 0.3
-    figure = blank_figure((_WIDTH, rows * down + _KEY))
+    below = _LINE * bool(prices)
+    height = rows * down + _KEY + below
+    figure = blank_figure((_WIDTH, height))
+    from matplotlib.lines import Line2D  # once it is known to be installed
+
     panes = figure.subplots(
         rows, columns, squeeze=False,
         gridspec_kw={
-            "left": 0.01, "right": 0.99, "wspace": 0.03, "hspace": 0.12, "bottom": _KEY / (rows * down + _KEY),
-            "top": 1.0 - 0.25 / (rows * down + _KEY),
+            "left": 0.01, "right": 0.99, "wspace": 0.03, "hspace": 0.12, "bottom": (_KEY + below) / height,
+            "top": 1.0 - 0.25 / height,
         },
     )  # fmt: skip
     look: dict[str, dict[str, Any]] = {
@@ -216,11 +188,26 @@ def _panes(view: MapView, rows: int, columns: int) -> "tuple[Figure, Any]":
         )
         if kind in look
     ]
-    handles.append(Line2D([], [], linestyle="none", marker="D", markerfacecolor="none", color="black", label="goal"))
-    handles.append(Line2D([], [], linestyle="none", marker="^", markerfacecolor="none", color="black", label="entry"))
-    handles.append(Line2D([], [], linestyle="none", marker="s", markerfacecolor="none", color="black", label="base"))
-    figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False, fontsize=8)
+    handles += [
+        Line2D([], [], linestyle="none", marker=marker, markerfacecolor="none", color="black", label=kind)
+        for kind, marker in _MARKS.items()
+    ]
+    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, below / height)}
+    figure.legend(handles=handles, ncols=len(handles), frameon=False, fontsize=8, **place)
+    if prices:
+        words = one_line(
+            "prices of limits: " + "; ".join(f"{name}: {price:.3g}" for name, price in prices.items()), 150
+        )
+        figure.text(0.5, 0.5 * below / height, words, fontsize=8, ha="center", va="center", parse_math=False)
     return figure, panes.ravel()
+
+
+def _frames(view: MapView) -> "Iterator[Figure]":
+    figure, (axes,) = _panes(view, 1, 1)
+    for time in range(view.steps + 1):
+        axes.clear()
+        _draw(axes, view, time)
+        yield figure
 
 
 def _colour(view: MapView, place: int) -> str:
@@ -248,7 +235,7 @@ def _draw(axes: Any, view: MapView, time: int) -> None:
     ends: Any = np.array([(places[street.source], places[street.target]) for street in view.streets]).reshape(-1, 2, 2)
     axes.add_collection(LineCollection(ends, colors=COLOURS["silver"], linewidths=0.8, zorder=1))
     axes.scatter(*places.T, s=4, color=COLOURS["grey"], zorder=2)
-    for kind, marker in (("goal", "D"), ("entry", "^"), ("base", "s")):
+    for kind, marker in _MARKS.items():
         marked = sorted(view.marks[kind])
         look: dict[str, Any] = {"marker": marker, "facecolors": "none", "edgecolors": "black", "linewidths": 0.8}
         axes.scatter(*places[marked].T, s=60, zorder=5, **look)

@@ -8,12 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....seqform.arrays import Floats
-from ....seqform.checks import check_type
-from ....seqform.errors import UnsupportedProblemError
 from ....seqform.game import Game
 from ....seqform.strategy import Profile, Strategy, check_same_game
 from ...constraints import Constraint, LinearConstraint
-from .game import PatrolGame
+from .game import patrol_of
 from .occupancy import patrol_meetings, patrol_occupancy
 from .patrol import Patrol
 from .walker import Whole
@@ -100,21 +98,6 @@ class MapView:
         return frozenset[int]().union(*self.marks.values())
 
 
-def patrol_of(game: Game) -> Patrol:
-    """Return the patrol that a game is of.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If it is another game.
-    """
-    check_type(game, "game", UnsupportedProblemError, Game, "a patrol's game")
-    if not isinstance(game, PatrolGame):
-        raise UnsupportedProblemError(f"{game.spec} is no patrol and has no map; expected a PatrolGame")
-    patrol: Patrol = game.patrol
-    return patrol
-
-
 def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constraint] = ()) -> MapView:
     """Return what there is to see of strategies of a patrol.
 
@@ -130,7 +113,7 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol.
+        If the game is not a patrol.
     InvalidStrategyError
         If a strategy is of another game.
 
@@ -221,10 +204,10 @@ def _streets(patrol: Patrol) -> tuple[tuple[Street, ...], Whole]:
     closed = np.zeros(len(roads.sources), dtype=bool)
     for one in patrol.closures:
         closed |= roads.place(one.at).moves
+    of_move = of_move.ravel()
+    shut = np.bincount(of_move, closed, len(first)) > 0.0
     streets = tuple(
-        Street(
-            int(roads.sources[move]), int(roads.targets[move]), roads.street(move), bool(count == 1), bool(closed[move])
-        )
-        for move, count in zip(first.tolist(), counts.tolist(), strict=True)
+        Street(int(roads.sources[move]), int(roads.targets[move]), roads.street(move), count == 1, any_closed)
+        for move, count, any_closed in zip(first.tolist(), counts.tolist(), shut.tolist(), strict=True)
     )
-    return streets, of_move.ravel()
+    return streets, of_move

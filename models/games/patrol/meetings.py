@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ....seqform.arrays import Floats
 from ....seqform.factored import FactoredPayoff
-from .walker import Party, Walker, Whole, sums
+from .walker import Mask, Party, Walker, Whole, sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,20 @@ class Entries:
     sequences: Whole
     amounts: Floats
 
+    @classmethod
+    def joined(cls, parts: "Sequence[Entries]") -> "Entries":
+        """Return several as one; nothing if there are none."""
+        none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return cls(
+            np.concatenate([none, *(part.keys for part in parts)]),
+            np.concatenate([none, *(part.sequences for part in parts)]),
+            np.concatenate([nothing, *(part.amounts for part in parts)]),
+        )
+
+    def where(self, kept: Mask) -> "Entries":
+        """Return those that a mask keeps."""
+        return Entries(self.keys[kept], self.sequences[kept], self.amounts[kept])
+
 
 @dataclass(frozen=True, eq=False)
 class Amounts:
@@ -43,11 +57,10 @@ class Amounts:
     values: Floats
 
     @classmethod
-    def of(cls, entries: Sequence[Entries], plan: Floats) -> "Amounts":
+    def of(cls, entries: Entries, plan: Floats) -> "Amounts":
         """Return what a plan brings."""
-        keys, places = np.unique(np.concatenate([each.keys for each in entries]), return_inverse=True)
-        held = np.concatenate([each.amounts * plan[each.sequences] for each in entries])
-        return cls(keys, sums(places, held, len(keys)))
+        keys, places = np.unique(entries.keys, return_inverse=True)
+        return cls(keys, sums(places, entries.amounts * plan[entries.sequences], len(keys)))
 
     def at(self, keys: Whole) -> Floats:
         """Return how much is brought to some factors, none to those that are not known."""
@@ -112,7 +125,7 @@ class Keys:
         keys = self.number(walker.times[on], walker.sources[on], walker.targets[on], pace)
         return Entries(keys, walker.sequences[on], amount * walker.success[on])
 
-    def met(self, walker: Walker, amounts: Floats | float = 1.0) -> list[Entries]:
+    def met(self, walker: Walker, amounts: Floats | float = 1.0) -> Entries:
         """Return which of player 0's moves one of player 1's bodies meets inside an edge.
 
         Moves in opposite directions meet if they share a step, moves in the same direction if one begins later and
@@ -138,7 +151,7 @@ class Keys:
                     begun = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts) + first[each]
                     keys = self.number(begun, ends[0][each], ends[1][each], pace)
                     found.append(Entries(keys, walker.sequences[on][each], held[each]))
-        return found
+        return Entries.joined(found)
 
 
 def _places(known: Whole, wanted: Whole) -> Whole:
@@ -153,8 +166,8 @@ def assembled(
     attackers: Party,
     units: Party,
     rewards: Sequence[Floats],
-    left: Sequence[Entries],
-    right: Sequence[Entries],
+    left: Entries,
+    right: Entries,
     scale: float | None = None,
 ) -> FactoredPayoff:
     """Put the factors that both players can hold in order; one more, of which player 1 holds 1, pays rewards.
@@ -165,32 +178,25 @@ def assembled(
         Of player 0 and of player 1.
     rewards : sequence of ndarray of float64, each of shape (num_moves,)
         What the moves of each of player 0's walkers pay whatever player 1 does.
-    left, right : sequence of Entries
+    left, right : Entries
         What each player's sequences hold, with what it pays in the left ones.
     scale : float, optional
         The largest absolute payoff, as :class:`~treeplex.seqform.factored.FactoredPayoff` takes it.
     """
-    sides = [
-        [np.concatenate([getattr(each, name) for each in entries]) for name in ("keys", "sequences", "amounts")]
-        for entries in (left, right)
-    ]
-    shared = np.intersect1d(sides[0][0], sides[1][0])
-    factors = []
-    for keys, sequences, amounts in sides:
-        kept = np.isin(keys, shared) & (amounts != 0.0)
-        factors.append((sequences[kept], np.searchsorted(shared, keys[kept]), amounts[kept]))
-    (rows, columns, amounts), (owners, numbers, held) = factors
+    shared = np.intersect1d(left.keys, right.keys)
+    left, right = (each.where(np.isin(each.keys, shared) & (each.amounts != 0.0)) for each in (left, right))
+    columns, rows = np.searchsorted(shared, left.keys), np.searchsorted(shared, right.keys)
     paid = np.concatenate([walker.sequences for walker in attackers.walkers])
     return FactoredPayoff(
         sp.coo_array(
             (
-                np.concatenate([amounts, *rewards]),
-                (np.concatenate([rows, paid]), np.concatenate([columns, np.full(len(paid), len(shared))])),
+                np.concatenate([left.amounts, *rewards]),
+                (np.append(left.sequences, paid), np.append(columns, np.full(len(paid), len(shared)))),
             ),
             shape=(attackers.treeplex.num_sequences, len(shared) + 1),
         ),
         sp.coo_array(
-            (np.append(held, 1.0), (np.append(numbers, len(shared)), np.append(owners, 0))),
+            (np.append(right.amounts, 1.0), (np.append(rows, len(shared)), np.append(right.sequences, 0))),
             shape=(len(shared) + 1, units.treeplex.num_sequences),
         ),
         scale=scale,

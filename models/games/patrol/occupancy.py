@@ -6,10 +6,10 @@ import numpy as np
 
 from ....seqform.arrays import Floats, ReadOnly
 from ....seqform.checks import check_type
-from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError
+from ....seqform.errors import InvalidStrategyError
 from ....seqform.game import Game
 from ....seqform.strategy import Profile, Strategy, check_same_game
-from .game import PatrolGame
+from .game import patrol_of
 from .meetings import Amounts
 from .patrol import Patrol
 from .walker import Walker, sums
@@ -51,7 +51,7 @@ def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol.
+        If the game is not a patrol.
     InvalidStrategyError
         If the strategy is of another game.
 
@@ -75,27 +75,16 @@ def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
            [0.333, 0.333, 0.333],
            [0.278, 0.444, 0.278]])
     """
-    patrol = check_type(game, "game", UnsupportedProblemError, PatrolGame, "a patrol on a map").patrol
+    patrol = patrol_of(game)
     check_type(strategy, "strategy", InvalidStrategyError, Strategy)
     check_same_game(strategy, game)
     attacks = strategy.player == 0
     walkers = (patrol.attacking if attacks else patrol.patrolling).walkers
     names = [one.name for one in (patrol.attackers if attacks else patrol.units)]
-    found = []
-    for name, walker in zip(names, walkers, strict=True):
-        standing, moving = _standing(walker, strategy.plan, patrol.steps), _moving(walker, strategy.plan, patrol)
-        if walker.body.gone is not None:
-            standing[:, walker.body.gone] = np.cumsum(standing[:, walker.body.gone], axis=0)
-        found.append(Occupancy(name, standing, moving))
-    return tuple(found)
-
-
-def _standing(walker: Walker, plan: Floats, steps: int) -> Floats:
-    size, there = walker.body.num_nodes, walker.presences
-    places = np.concatenate([walker.entry_times * size + walker.entry_nodes, there.times * size + there.nodes])
-    made = plan[walker.sequences][there.moves] * there.chances
-    weights = np.concatenate([plan[walker.entry_sequences], made])
-    return sums(places, weights, (steps + 1) * size).reshape(steps + 1, size)
+    return tuple(
+        Occupancy(name, walker.standing(strategy.plan, patrol.steps), _moving(walker, strategy.plan, patrol))
+        for name, walker in zip(names, walkers, strict=True)
+    )
 
 
 def _moving(walker: Walker, plan: Floats, patrol: Patrol) -> Floats:
@@ -149,7 +138,7 @@ def patrol_meetings(game: Game, profile: Profile) -> Meetings:
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol.
+        If the game is not a patrol.
     InvalidStrategyError
         If the strategies are of another game.
 
@@ -165,13 +154,12 @@ def patrol_meetings(game: Game, profile: Profile) -> Meetings:
     >>> round(found.total, 6), found.standing.sum(axis=0).round(3)
     (0.555556, array([0.   , 0.167, 0.139]))
     """
-    patrol = check_type(game, "game", UnsupportedProblemError, PatrolGame, "a patrol on a map").patrol
+    patrol = patrol_of(game)
     check_type(profile, "profile", InvalidStrategyError, Profile)
     check_same_game(profile[0], game)
     size = patrol.map.num_nodes
     coming = Amounts.of(patrol.coming(patrol.probabilities), profile[0].plan)
-    watched = [entries for number in range(len(patrol.units)) for entries in patrol.watched(number)]
-    met = coming.values * (Amounts.of(watched, profile[1].plan).at(coming.keys) if watched else 0.0)
+    met = coming.values * Amounts.of(patrol.watched(), profile[1].plan).at(coming.keys)
     spots = patrol.keys.read(coming.keys)
     at_node = spots.first == spots.second
     standing = sums((spots.times + 1)[at_node] * size + spots.first[at_node], met[at_node], (patrol.steps + 1) * size)

@@ -1,6 +1,6 @@
 """Patrols on a map: who attacks what, who watches, and the game between them."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -35,6 +35,7 @@ class Patrol:
     steps : int
         How long it lasts; time t is after t steps.
     units : sequence of Unit
+        None, ``[]``, for what attackers gain where nobody patrols.
     attackers : sequence of Attacker
         Types of attackers.
     sensors : sequence of Sensor
@@ -89,16 +90,12 @@ class Patrol:
         object.__setattr__(self, "map", RoadMap.from_graph(self.map))
         with about("steps"):
             check_whole(self.steps, "steps", InvalidGameError, f"[1, {_MOST_STEPS}]")
-        for name, kind, least in (
-            ("units", Unit, 1),
-            ("attackers", Attacker, 1),
-            ("sensors", Sensor, 0),
-            ("closures", Closure, 0),
-        ):
-            given = getattr(self, name)
+        kinds = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
+        for name, kind in kinds.items():
             with about(name):
-                listed = list_of(given, name, kind, least)
-            object.__setattr__(self, name, tuple(listed))
+                object.__setattr__(self, name, tuple(list_of(getattr(self, name), name, kind)))
+        if not self.attackers:
+            raise PatrolError("attackers is empty, expected at least one Attacker", "attackers")
         object.__setattr__(self, "limits", tuple(texts(self.limits, "limits")))
         if not isinstance(self.areas, Mapping):
             raise PatrolError(f"areas is {shown(self.areas, 60)}, expected nodes by name of an area", "areas")
@@ -441,11 +438,12 @@ class Patrol:
 
     def rewards(self, number: int) -> Floats:
         """Return what each move of an attacker is worth to it whatever the units do, shape (num_moves,)."""
-        walker, (meeting, step) = self.attacking.walkers[number], self.worth(number)
-        values = np.nan_to_num(self.goal_values(number))
-        rewards = walker.success * values[walker.targets]
-        rewards += step * (walker.success * walker.durations + walker.failure)
-        return rewards + meeting * self.sensed(walker)
+        return self.paid(self.attacking.walkers[number], np.nan_to_num(self.goal_values(number)), *self.worth(number))
+
+    def paid(self, walker: Walker, goals: Floats, meeting: float, step: float) -> Floats:
+        """Return what an attacker's moves pay for goals by node, for sensors' detections and for steps."""
+        paid: Floats = walker.success * goals[walker.targets]
+        return paid + step * (walker.success * walker.durations + walker.failure) + meeting * self.sensed(walker)
 
     def sensed(self, walker: Walker) -> Floats:
         """Return how often sensors are expected to detect each move of an attacker, shape (num_moves,)."""
@@ -463,17 +461,19 @@ class Patrol:
         """How likely each type of attacker is."""
         return [float(one.probability or 0.0) for one in self.attackers]
 
-    def coming(self, weights: Sequence[float]) -> list[Entries]:
+    def coming(self, weights: Sequence[float]) -> Entries:
         """Return how much of each factor the moves of attackers hold, times a weight of each."""
         pairs = zip(self.attacking.walkers, weights, strict=True)
         each = ((self.keys.standing(walker, weight), self.keys.passing(walker, weight)) for walker, weight in pairs)
-        return [entries for both in each for entries in both]
+        return Entries.joined([entries for both in each for entries in both])
 
-    def watched(self, number: int) -> list[Entries]:
-        """Return how much of each factor, a time and place of meeting, a unit's moves hold."""
-        walker = self.patrolling.walkers[number]
-        at_nodes, on_moves = self.detection(number)
-        return [self.keys.standing(walker, at_nodes), *self.keys.met(walker, on_moves)]
+    def watched(self, numbers: Iterable[int] | None = None) -> Entries:
+        """Return how much of each factor, a time and place of meeting, the moves of units hold; of all by default."""
+        found = []
+        for number in range(len(self.units)) if numbers is None else numbers:
+            walker, (at_nodes, on_moves) = self.patrolling.walkers[number], self.detection(number)
+            found += [self.keys.standing(walker, at_nodes), self.keys.met(walker, on_moves)]
+        return Entries.joined(found)
 
     def sequence_form(self) -> SequenceForm:
         """Return the game in sequence form.
@@ -488,8 +488,7 @@ class Patrol:
         shares = self.probabilities
         left = self.coming([share * self.worth(number)[0] for number, share in enumerate(shares)])
         rewards = [share * self.rewards(number) for number, share in enumerate(shares)]
-        right = [entries for number in range(len(self.units)) for entries in self.watched(number)]
-        payoff = assembled(self.attacking, self.patrolling, rewards, left, right, self.scale)
+        payoff = assembled(self.attacking, self.patrolling, rewards, left, self.watched(), self.scale)
         return SequenceForm((self.attacking.treeplex, self.patrolling.treeplex), factored=payoff)
 
     @property

@@ -1,5 +1,6 @@
 """Patrols from TOML files, whose errors name the line and the key that they are about."""
 
+from dataclasses import MISSING, fields
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,10 @@ from .map_files import read_map
 from .patrol import Patrol
 from .road_map import RoadMap
 
-#: The keys of the file, and of each kind of its tables.
+#: The keys of the file, and of its payoffs; those of other tables are what their kind is declared by.
 _KEYS = (
     *("map", "steps", "speed", "length", "names", "failure", "units", "attackers", "payoffs", "limits", "sensors"),
     *("closures", "areas"),
-)
-_UNIT = ("start", "base", "name", "shift", "speed", "detection", "no_go", "ends")
-_ATTACKER = (
-    *("entries", "goals", "probability", "window", "name", "may_stay_away", "meeting", "step", "speed", "no_go"),
 )
 _PAYOFFS = ("meeting", "step")
 
@@ -56,10 +53,10 @@ def read_patrol(path: str | PathLike[str]) -> Patrol:
     with naming(path):
         top = read_toml(path)
         top.check_keys(_KEYS)
-        return patrol_of(top, _road_map(top, Path(path).parent), name=Path(path).stem, spec=fspath(path))
+        return declared_patrol(top, _road_map(top, Path(path).parent), name=Path(path).stem, spec=fspath(path))
 
 
-def patrol_of(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
+def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     """Return what a file declares on a map.
 
     Raises
@@ -71,24 +68,18 @@ def patrol_of(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     payoffs = top.table("payoffs", "[payoffs] with meeting = -1.0")
     payoffs.check_keys(_PAYOFFS)
     steps = top.needs("steps", "a whole number, such as 20")
+    top.needs("units", '[[units]] with start = "gate", or units = [] for none')
     declared: dict[str, Any] = {
-        "units": [Unit(**_values(one, _UNIT)) for one in top.tables("units", '[[units]] with start = "gate"')],
+        "units": [Unit(**_values(one, Unit)) for one in top.tables("units", '[[units]] with start = "gate"')],
         "attackers": [
-            Attacker(**_values(one, _ATTACKER, "entries", "goals"))
+            Attacker(**_values(one, Attacker))
             for one in top.tables("attackers", '[[attackers]] with entries = ["gate"]')
         ],
-        "sensors": [
-            Sensor(**_values(one, ("at", "detection", "times"), "at"))
-            for one in top.tables("sensors", '[[sensors]] with at = "gate"')
-        ],
+        "sensors": [Sensor(**_values(one, Sensor)) for one in top.tables("sensors", '[[sensors]] with at = "gate"')],
         "closures": [
-            Closure(**_values(one, ("at", "times", "side"), "at"))
-            for one in top.tables("closures", '[[closures]] with at = "gate"')
+            Closure(**_values(one, Closure)) for one in top.tables("closures", '[[closures]] with at = "gate"')
         ],
-        "limits": [
-            _values(one, ("text",), "text")["text"]
-            for one in top.tables("limits", '[[limits]] with text = "risk <= 0.05"')
-        ],
+        "limits": [_limit(one) for one in top.tables("limits", '[[limits]] with text = "risk <= 0.05"')],
         "areas": top.table("areas", '[areas] with north = ["gate", "mill"]').values,
     }
     failure = top.values.get("failure", 0.0)
@@ -99,11 +90,19 @@ def patrol_of(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
         raise top.error(str(error), key) from None
 
 
-def _values(table: Table, known: tuple[str, ...], *needed: str) -> dict[str, Any]:
-    table.check_keys(known)
-    for key in needed:
-        table.needs(key, {"goals": "values of nodes, such as { bank = 1.0 }"}.get(key, "a text, or a list of them"))
+def _values(table: Table, kind: type[Unit | Attacker | Sensor | Closure]) -> dict[str, Any]:
+    """Return what a kind is declared by; it needs what has no default."""
+    table.check_keys([each.name for each in fields(kind)])
+    for each in fields(kind):
+        if each.default is MISSING:
+            such_as = {"goals": "values of nodes, such as { bank = 1.0 }"}
+            table.needs(each.name, such_as.get(each.name, "a text, or a list of them"))
     return table.values
+
+
+def _limit(table: Table) -> Any:
+    table.check_keys(("text",))
+    return table.needs("text", "a text, such as 'risk <= 0.05'")
 
 
 def _road_map(top: Table, folder: Path) -> RoadMap:

@@ -16,8 +16,7 @@ from ....seqform.interchange.files import naming, read_archive, refusing_damaged
 from ....seqform.strategy import Profile, Strategy
 from ....seqform.strategy_files import FORMAT, VERSION
 from .declarations import Attacker, Closure, Sensor, Unit
-from .game import PatrolGame
-from .map_view import patrol_of
+from .game import PatrolGame, patrol_of
 from .patrol import Patrol
 from .road_map import BOTH_WAYS, RoadMap
 
@@ -25,6 +24,7 @@ from .road_map import BOTH_WAYS, RoadMap
 _PLAN = 1
 _PARTS: dict[str, Any] = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
 _ARRAYS = ("sources", "targets", "times")
+_MAP = ("nodes", "attributes", "ids", "streets", "notes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class PatrolPlan:
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol.
+        If the game is not a patrol.
 
     Examples
     --------
@@ -81,8 +81,8 @@ class PatrolPlan:
         if Path(path).suffix.lower() != ".npz":
             raise GameFileError(f"{one_line(fspath(path))}: a plan is written as .npz; name it so")
         patrol, roads = self.patrol, self.patrol.map
-        declared = {each.name: _plain(getattr(patrol, each.name)) for each in dataclasses.fields(patrol)}
-        del declared["map"]
+        names = [each.name for each in dataclasses.fields(patrol) if each.name not in ("map", "table")]
+        declared = {name: _plain(getattr(patrol, name), roads) for name in names}
         arrays = {name: getattr(roads, name) for name in _ARRAYS}
         arrays |= {} if roads.places is None else {"places": roads.places}
         arrays |= {f"behaviour_{strategy.player}": strategy.behaviour for strategy in self.profile}
@@ -94,7 +94,7 @@ class PatrolPlan:
             "players": [0, 1],
             "plan": _PLAN,
             "patrol": declared,
-            "map": {name: _plain(getattr(roads, name)) for name in ("nodes", "attributes", "ids", "streets", "notes")},
+            "map": {name: _plain(getattr(roads, name), roads) for name in _MAP},
             "certificate": json_ready(dict(self.certificate)),
         }
         with refusing_unwritable(path):
@@ -132,21 +132,25 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
         streets=tuple(said["streets"]),
         notes=tuple(said["notes"]),
     )
-    declared = dict(metadata["patrol"])
+    declared = {name: value for name, value in metadata["patrol"].items() if name != "table"}
     for name, kind in _PARTS.items():
         declared[name] = [kind(**one) for one in declared[name]]
     return Patrol(roads, **declared)
 
 
-def _plain(value: Any) -> Any:
-    """Return a declaration as JSON has it: dataclasses and mappings as objects, nodes and edges as texts."""
+def _plain(value: Any, roads: RoadMap) -> Any:
+    """Return a declaration as JSON has it: dataclasses and mappings as objects, whose keys are nodes or edges."""
     if dataclasses.is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return {each.name: _plain(getattr(value, each.name), roads) for each in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        named = {BOTH_WAYS.join(map(str, key)) if isinstance(key, tuple) else str(key): key for key in value}
-        return {name: _plain(value[key]) for name, key in named.items()}
+        return {_key(key, roads): _plain(one, roads) for key, one in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(one, roads) for one in value]
     if isinstance(value, str | int | float | None):
         return value
     return json.loads(json.dumps(json_ready(value), default=shown))
+
+
+def _key(key: object, roads: RoadMap) -> str:
+    """Return a node, an edge or another key as text."""
+    return BOTH_WAYS.join(map(str, key)) if isinstance(key, tuple) and key not in roads else str(key)

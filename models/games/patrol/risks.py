@@ -3,17 +3,14 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....seqform.errors import InvalidGameError, nearest, one_of, shown
+from ....seqform.functional import Functional
 from ...risks import Loss, Risk, spread, tail
 from .meetings import assembled
 from .patrol import Patrol
-
-if TYPE_CHECKING:
-    from ....seqform.functional import Functional
 
 #: How they are written.
 RISK_FORMS = {"cvar": "cvar(LEVEL)", "worst": "worst", "spread": "spread(workload|travel|risk, 1|2|inf)"}
@@ -22,7 +19,7 @@ RISK_FORMS = {"cvar": "cvar(LEVEL)", "worst": "worst", "spread": "spread(workloa
 def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
     """Return what each type of attackers earns at best, against each goal alone or all, and how likely that is."""
     losses, chances = list[Loss](), list[float]()
-    watched = [entries for number in range(len(patrol.units)) for entries in patrol.watched(number)]
+    watched = patrol.watched()
     for number, (walker, share) in enumerate(zip(patrol.attacking.walkers, patrol.probabilities, strict=True)):
         values = patrol.goal_values(number)
         goals = np.flatnonzero(~np.isnan(values))
@@ -30,17 +27,15 @@ def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
         weights[number] = patrol.worth(number)[0]
         for goal in goals.tolist() if by_goal else [None]:
             rewards = [np.zeros(len(each.sequences)) for each in patrol.attacking.walkers]
-            rewards[number] = patrol.rewards(number)
-            if goal is not None:
-                others = np.where(np.arange(len(values)) == goal, 0.0, np.nan_to_num(values))
-                rewards[number] = rewards[number] - walker.success * others[walker.targets]
+            counted = np.isin(np.arange(len(values)), goals if goal is None else goal)
+            rewards[number] = patrol.paid(walker, np.where(counted, values, 0.0), *patrol.worth(number))
             payoff = assembled(patrol.attacking, patrol.patrolling, rewards, patrol.coming(weights.tolist()), watched)
             losses.append(Loss(patrol.attacking.treeplex, payoff.matrix, np.zeros(payoff.shape[0])))
             chances.append(share / len(goals) if by_goal else share)
     return losses, chances
 
 
-def _cvar(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "Mapping[str, Functional]") -> Risk:
+def _cvar(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Mapping[str, Functional]) -> Risk:
     level = _number(arguments[0]) if len(arguments) == 1 else None
     if level is None or not 0.0 <= level <= 1.0:
         raise InvalidGameError(f"the level is {shown(', '.join(arguments), 40)}, expected cvar(LEVEL) from 0 to 1")
@@ -49,7 +44,7 @@ def _cvar(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "Ma
     return tail(losses, level, chances, player=1, description=words, fingerprint=fingerprint)
 
 
-def _worst(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "Mapping[str, Functional]") -> Risk:
+def _worst(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Mapping[str, Functional]) -> Risk:
     if arguments:
         raise InvalidGameError(f"{shown(arguments[0], 40)} is given, expected worst alone")
     losses, chances = _losses(patrol, by_goal=False)
@@ -57,7 +52,7 @@ def _worst(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "M
     return tail(losses, 1.0, chances, player=1, description=words, fingerprint=fingerprint)
 
 
-def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: "Mapping[str, Functional]") -> Risk:
+def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Mapping[str, Functional]) -> Risk:
     names = ("workload", "travel", "risk")
     name, norm = (arguments[0] if arguments else "", _number(arguments[1]) if len(arguments) > 1 else math.inf)
     if name not in names:
@@ -77,7 +72,7 @@ def _number(text: str) -> float | None:
 
 
 #: What makes each, of the patrol, the game's fingerprint, arguments and the functionals.
-RISKS: "Mapping[str, Callable[[Patrol, str, Sequence[str], Mapping[str, Functional]], Risk]]" = {
+RISKS: Mapping[str, Callable[[Patrol, str, Sequence[str], Mapping[str, Functional]], Risk]] = {
     "cvar": _cvar,
     "worst": _worst,
     "spread": _spread,

@@ -26,8 +26,6 @@ _NAMES = ("name", "label")
 _ROUND_OFF = 1e-9
 #: How places on edges are written.
 BOTH_WAYS, ONE_WAY = " -- ", " -> "
-
-
 #: The longest travel time, in steps.
 _LONGEST = 10**6
 
@@ -219,14 +217,14 @@ class RoadMap(ReadOnly):
         InvalidGameError
             If there is none of that name; the message begins with `what`, and says which one was probably meant.
         """
-        number = self._numbers.get(str(name))
+        number = self._numbers.get(name_of(name))
         if number is None:
-            hint = one_line(nearest(str(name), self._numbers), 80)
-            raise InvalidGameError(f"{what} is {shown(name, 60)}, which is no node of the map{hint}")
+            hint = one_line(nearest(name_of(name), self._numbers), 80)
+            raise InvalidGameError(f"{what} is {shown(name, 60)}, which is not a node of the map{hint}")
         return number
 
     def __contains__(self, name: object) -> bool:
-        return str(name) in self._numbers
+        return name_of(name) in self._numbers
 
     def node_mask(self, names: Iterable[Hashable], what: str) -> Mask:
         """Return which nodes have one of some names, shape (num_nodes,)."""
@@ -250,9 +248,11 @@ class RoadMap(ReadOnly):
             If there is no such node, or no such edge.
         """
         nodes, moves = np.zeros(self.num_nodes, dtype=bool), np.zeros(len(self.sources), dtype=bool)
-        pair: Sequence[Any] | None = at if isinstance(at, tuple | list) else None
+        pair: Sequence[Any] | None = None
         both = True
-        if isinstance(at, str) and at not in self._numbers:
+        if at not in self and isinstance(at, tuple | list):
+            pair = at
+        elif at not in self and isinstance(at, str):
             for mark in (BOTH_WAYS, ONE_WAY):
                 if mark in at:
                     pair, both = [part.strip() for part in at.split(mark, 1)], mark == BOTH_WAYS
@@ -269,6 +269,11 @@ class RoadMap(ReadOnly):
             way = "from one to the other" if both else f"from {pair[0]!s} to {pair[1]!s}"
             raise InvalidGameError(f"{what} is {shown(at, 60)}, but no edge leads {way}")
         return Place(nodes, moves)
+
+
+def name_of(node: object) -> str:
+    """Return the name of a node of a graph; what is a pair in Python is a list in files."""
+    return str(tuple(node) if isinstance(node, list) else node)
 
 
 def _whole(times: Floats) -> Whole:
@@ -323,7 +328,10 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
         raise InvalidGameError(f"{edge} has no attribute {attribute!r}, expected one on every edge")
     value = _number(data[attribute])
     if not 0.0 < value / rate <= _LONGEST:
-        raise InvalidGameError(f"{attribute} of {edge} is {shown(data[attribute], 40)}, expected a positive number")
+        what = shown(data[attribute], 40)
+        raise InvalidGameError(
+            f"{attribute} of {edge} is {what}, expected a positive number of at most {_LONGEST:,} steps"
+        )
     return value / rate
 
 

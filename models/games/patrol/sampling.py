@@ -1,15 +1,17 @@
 """Walks drawn at random from a strategy: which moves each of the defender's units makes on each day."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ....seqform.arrays import Floats
+from ....seqform.budget import Budget
 from .walker import Mask, Party, Walker, Whole
 
-#: Days that are drawn at once.
-CHUNK = 4096
+#: Numbers that are drawn at once, of some days.
+_CHUNK = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,11 @@ class Walks:
     walker: Walker
     moves: Whole
     failed: Mask
+
+    def frequencies(self, num_sequences: int) -> Floats:
+        """Return on which part of the days each sequence was played, shape (num_sequences,)."""
+        played = self.walker.sequences[self.moves[self.moves >= 0]]
+        return np.bincount(played, minlength=num_sequences) / len(self.moves)
 
     def amounts(self, coefficients: Floats) -> Floats:
         """Return what the sequences that were played amount to on each day, shape (num_days,)."""
@@ -60,11 +67,12 @@ def sampled_walks(units: Party, behaviour: Floats, days: Sequence[int], seed: in
     At (t, k) the move m is made with probability x(t, k, m) / Σ_m x(t, k, m), and fails with its own; so over days the
     frequency of each sequence has its plan's value x for expectation, by induction over time.
     """
-    longest = max(walker.body.last for walker in units.walkers)
-    shape = (len(units.walkers), longest, 2)
-    chunks = []
-    for start in range(0, len(days), CHUNK):
-        drawn = np.array([np.random.default_rng([seed, day]).random(shape) for day in days[start : start + CHUNK]])
+    shape = (len(units.walkers), max(walker.body.last for walker in units.walkers), 2)
+    # Moves and whether they fail, and a copy of both.
+    Budget().require(9 * len(days) * math.prod(shape), f"{len(days):,} days of routes")
+    chunks, most = [], max(1, _CHUNK // math.prod(shape))
+    for start in range(0, len(days), most):
+        drawn = np.array([np.random.default_rng([seed, day]).random(shape) for day in days[start : start + most]])
         chunks.append([_walked(walker, behaviour, drawn[:, place]) for place, walker in enumerate(units.walkers)])
     return tuple(
         Walks(walker, *(np.concatenate([one[number][part] for one in chunks]) for part in range(2)))

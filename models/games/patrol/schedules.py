@@ -19,8 +19,9 @@ from ....seqform.game import Game
 from ....seqform.interchange.files import write_bytes
 from ....seqform.interchange.page import Content, Displayed, first_rows
 from ....seqform.strategy import Profile, Strategy, check_same_game
+from ...constraints import LinearConstraint, RiskConstraint
 from ...play.simulation import mean_interval
-from .map_view import patrol_of
+from .game import patrol_of
 from .sampling import Walks, sampled_walks
 
 #: How sure the interval is within which a limit's expectation is compared with the days that were drawn.
@@ -42,9 +43,10 @@ class LimitCheck:
     expected : float
         In the plan, over all days that might be drawn.
     mean : float
-        Over the days of the schedule.
+        Of the days of the schedule: for what is convex, at the frequencies of moves on them, which is more on average.
     lower, upper : float
-        An interval that contains the expectation with probability :data:`CONFIDENCE`, from the schedule alone.
+        An interval that contains the expectation with probability :data:`CONFIDENCE`, from the schedule; for what is
+        convex, from its tangent at the plan.
     """
 
     name: str
@@ -137,33 +139,32 @@ class Schedule(Displayed):
         if waiting is not None:
             yield waiting
 
-    def check(self, limits: Iterable[Any]) -> list[LimitCheck]:
+    def check(self, limits: Iterable[LinearConstraint | RiskConstraint]) -> list[LimitCheck]:
         """Compare what limits are about with the days that were drawn.
 
         Parameters
         ----------
-        limits : iterable of LinearConstraint
-            On the units' plans; those on attackers are left out, and so are those that are not linear.
+        limits : iterable of LinearConstraint or RiskConstraint
+            Those on attackers' plans are left out.
         """
-        treeplex, found = self.strategy.treeplex, []
-        for limit in limits:
-            terms = getattr(limit, "terms", None)
-            if terms is None or limit.player != 1:
-                continue
-            coefficients = np.zeros(treeplex.num_sequences)
-            coefficients[list(terms)] = [float(term) for term in terms.values()]
-            daily = coefficients[0] + np.sum([walks.amounts(coefficients) for walks in self.walks], axis=0)
-            values, counts = np.unique(daily.round(12), return_counts=True)
-            lowest = -best_response_value(treeplex, -coefficients)
-            highest = best_response_value(treeplex, coefficients)
-            ends = mean_interval(values, counts, min(lowest, values.min()), max(highest, values.max()), CONFIDENCE)
-            expected = float(coefficients @ self.strategy.plan)
-            found.append(
-                LimitCheck(
-                    limit.name, limit.sense, float(limit.bound), expected, float(daily.mean()), ends.lower, ends.upper
-                )
-            )
-        return found
+        return [self._checked(limit) for limit in limits if limit.player == 1]
+
+    def _checked(self, limit: LinearConstraint | RiskConstraint) -> LimitCheck:
+        treeplex, plan = self.strategy.treeplex, self.strategy.plan
+        often = np.sum([walks.frequencies(len(plan)) for walks in self.walks], axis=0)
+        often[0] = 1.0
+        # Limits are functions that are to be at most 0; the tangent of a linear one is the function itself.
+        slope, constant = limit.minorant(plan)
+        daily = constant + slope[0] + np.sum([walks.amounts(slope) for walks in self.walks], axis=0)
+        values, counts = np.unique(daily.round(12), return_counts=True)
+        least = min(constant - best_response_value(treeplex, -slope), values.min())
+        most = max(constant + best_response_value(treeplex, slope), values.max())
+        ends = mean_interval(values, counts, least, most, CONFIDENCE)
+        bound, sense = float(limit.bound), limit.sense if isinstance(limit, LinearConstraint) else "<="
+        sign = 1.0 if sense == "<=" else -1.0
+        expected, mean = (bound + sign * float(limit.value(each)) for each in (plan, often))
+        lower, upper = sorted(float(bound + sign * end) for end in (ends.lower, ends.upper))
+        return LimitCheck(limit.name, sense, bound, expected, mean, lower, upper)
 
     def to_csv(self) -> str:
         """Return the rows as text parted by commas."""
@@ -186,10 +187,13 @@ class Schedule(Displayed):
         Raises
         ------
         InvalidStrategyError
-            If `minutes` is not positive.
+            If `minutes` is not positive, or days are not of the years 1000 to 9999.
         """
         minutes = check_number(minutes, "minutes", InvalidStrategyError, "(0, 1e5]")
         begins = first or dt.datetime(2000, 1, 1, 8)
+        length = dt.timedelta(days=max(self.days), minutes=minutes * patrol_of(self.game).steps)
+        if not dt.datetime(1000, 1, 1) <= begins <= dt.datetime.max - length:
+            raise InvalidStrategyError(f"first is {begins}, expected a day such that all are of the years 1000 to 9999")
         lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//treeplex//patrol schedule//EN"]
         for place, day in enumerate(self.days):
             midnight = begins + dt.timedelta(days=day - 1)
@@ -254,7 +258,7 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol, or has no units.
+        If the game is not a patrol, or has no units.
     InvalidStrategyError
         If the plan is of another game, or a number is not whole or out of its range.
 
@@ -290,11 +294,6 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     numbers: Sequence[int] = range(1, days + 1) if day is None else [day]
     walks = sampled_walks(patrol.patrolling, strategy.behaviour, numbers, seed)
     return Schedule(game, strategy, tuple(numbers), seed, walks)
-
-
-def limit_checks(found: Schedule, limits: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return the comparisons of :meth:`Schedule.check` as plain data, for JSON."""
-    return [vars(one) | {"met": one.met, "agrees": one.agrees, "verdict": one.verdict} for one in found.check(limits)]
 
 
 def _in_words(stretch: tuple[int, int, str, str, str]) -> str:

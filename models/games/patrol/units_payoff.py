@@ -35,7 +35,7 @@ def units_payoff(
     Raises
     ------
     InvalidGameError
-        If goals are none of the map's nodes, or there are not as many mappings as types.
+        If something is not a goal of any attacker, or there are not as many mappings as types.
 
     Examples
     --------
@@ -62,15 +62,15 @@ def units_payoff(
     meeting, step = (
         check_number(value, name, InvalidGameError) for name, value in (("meeting", meeting), ("step", step))
     )
+    ends = ~np.isnan([patrol.goal_values(number) for number in range(len(patrol.attackers))])
     rewards = []
-    for share, walker, one in zip(patrol.probabilities, patrol.attacking.walkers, given, strict=True):
+    for share, walker, there, one in zip(patrol.probabilities, patrol.attacking.walkers, ends, given, strict=True):
         values = np.zeros(patrol.map.num_nodes)
         for name, value in one.items():
-            values[patrol.map.node(name, "goals")] = check_number(value, f"goals: {name}", InvalidGameError)
-        ends = np.zeros(patrol.map.num_nodes, dtype=bool) if walker.body.gone is None else walker.body.gone
-        paid = walker.success * np.where(ends[walker.targets], values[walker.targets], 0.0)
-        paid += step * (walker.success * walker.durations + walker.failure)
-        rewards.append(share * (paid + meeting * patrol.sensed(walker)))
-    watched = [entries for number in range(len(patrol.units)) for entries in patrol.watched(number)]
+            node = patrol.map.node(name, "goals")
+            if not ends[:, node].any():
+                raise InvalidGameError(f"goals has {name}, where no attacker has a goal")
+            values[node] = check_number(value, f"goals: {name}", InvalidGameError)
+        rewards.append(share * patrol.paid(walker, np.where(there, values, 0.0), meeting, step))
     coming = patrol.coming([share * meeting for share in patrol.probabilities])
-    return assembled(patrol.attacking, patrol.patrolling, rewards, coming, watched)
+    return assembled(patrol.attacking, patrol.patrolling, rewards, coming, patrol.watched())

@@ -232,6 +232,20 @@ class Walker:
             np.concatenate([self.success, self.failure[failed]]),
         )
 
+    def standing(self, plan: Floats, steps: int) -> Floats:
+        """Return how likely it stands at each node at each time, shape (steps + 1, num_nodes).
+
+        Where its walk is over at once, it counts from then on.
+        """
+        size, there = self.body.num_nodes, self.presences
+        places = np.concatenate([self.entry_times * size + self.entry_nodes, there.times * size + there.nodes])
+        made = plan[self.sequences][there.moves] * there.chances
+        weights = np.concatenate([plan[self.entry_sequences], made])
+        standing = sums(places, weights, (steps + 1) * size).reshape(steps + 1, size)
+        if self.body.gone is not None:
+            standing[:, self.body.gone] = np.cumsum(standing[:, self.body.gone], axis=0)
+        return standing
+
     def ending_away(self, node: int, num_sequences: int) -> Floats:
         """Return, for each sequence of its player, the probability of ending elsewhere because of it."""
         there = self.presences
@@ -292,6 +306,8 @@ def party(bodies: Sequence[Body]) -> Party:
     >>> treeplex.infoset_labels, treeplex.num_sequences
     (('t0a', 't1a', 't1b'), 7)
     """
+    if not bodies:
+        return Party(Treeplex([], []), ())
     built = _Built()
     walkers = tuple(_walker(body, built) for body in bodies)
     counts = np.concatenate(built.counts)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.checks import check_type
+from ....seqform.checks import check_type, check_whole
 from ....seqform.errors import InvalidStrategyError
 from ....seqform.game import Game
 from ....seqform.strategy import Strategy, check_same_game
-from .map_view import patrol_of
+from .game import patrol_of
 from .walker import Walker
 
 #: Routes of which less is left are not listed, and so many of each body at most.
@@ -78,14 +78,14 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
     Raises
     ------
     UnsupportedProblemError
-        If the game is no patrol.
+        If the game is not a patrol.
     InvalidStrategyError
         If the strategy is of another game.
 
     Notes
     -----
-    A flow is a mixture of routes in many ways; here the fullest move is followed from step to step, and the route
-    takes with it as much as goes all along it. Moves that may fail count as if they did not.
+    A flow is a mixture of routes in many ways; here each route is the widest path through what those before it have
+    left: none could take more. Moves that may fail count as if they did not.
 
     Examples
     --------
@@ -100,6 +100,7 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
     1.00 gate (0) → mill (1) → bank (2)
     """
     patrol = patrol_of(game)
+    most = check_whole(most, "most", InvalidStrategyError)
     check_same_game(check_type(strategy, "strategy", InvalidStrategyError, Strategy), game)
     bodies: Sequence[Any] = (patrol.attackers, patrol.units)[strategy.player]
     walkers = (patrol.attacking, patrol.patrolling)[strategy.player].walkers
@@ -115,25 +116,33 @@ def _routes(
 ) -> Iterator[tuple[float, tuple[tuple[int, str], ...]]]:
     left = plan[walker.sequences].copy()
     begun = plan[walker.entry_sequences].copy() if walker.body.chooses else np.ones(len(walker.entry_times))
-    leaving: dict[tuple[int, int], list[int]] = {}
-    for move, at in enumerate(zip(walker.times.tolist(), walker.sources.tolist(), strict=True)):
-        leaving.setdefault(at, []).append(move)
+    last, arrivals, through = walker.body.last, walker.times + walker.durations, np.empty(len(left))
+    bounds = np.searchsorted(walker.times, np.arange(last + 1)).tolist()
     for _ in range(most):
-        entry = int(np.argmax(begun))
-        at, much = (int(walker.entry_times[entry]), int(walker.entry_nodes[entry])), float(begun[entry])
-        stops, made = [at], []
-        while at in leaving and much >= _LEAST:
-            move = max(leaving[at], key=lambda one: left[one])
-            much = min(much, float(left[move]))
-            made.append(move)
-            at = int(walker.times[move] + walker.durations[move]), int(walker.targets[move])
-            if walker.moved[move]:
-                stops.append(at)
+        width = np.full((last + 1, walker.body.num_nodes), np.inf)  # of the widest route from a time and place on
+        for time in range(last - 1, -1, -1):
+            own = slice(bounds[time], bounds[time + 1])
+            through[own] = np.minimum(left[own], width[arrivals[own], walker.targets[own]])
+            width[time, walker.sources[own]] = 0.0
+            np.maximum.at(width[time], walker.sources[own], through[own])
+        widest = np.minimum(begun, width[walker.entry_times, walker.entry_nodes])
+        entry = int(np.argmax(widest))
+        much, time, node = float(widest[entry]), int(walker.entry_times[entry]), int(walker.entry_nodes[entry])
         if much < _LEAST:
             return
+        stops, made = [(time, names[node])], []
+        while time < last:
+            leaving = bounds[time] + np.flatnonzero(walker.sources[bounds[time] : bounds[time + 1]] == node)
+            if not len(leaving):
+                break
+            move = int(leaving[np.argmax(through[leaving])])
+            made.append(move)
+            time, node = int(arrivals[move]), int(walker.targets[move])
+            if walker.moved[move]:
+                stops.append((time, names[node]))
         left[made] -= much
         begun[entry] -= much
-        yield much, tuple((time, names[node]) for time, node in stops)
+        yield much, tuple(stops)
 
 
 def _several(given: object) -> list[object]:
