@@ -17,7 +17,7 @@ from treeplex.models.problems import SaddleProblem
 from treeplex.solvers import Exact, HiGHS, Solution
 
 GAMES = ("leduc", "liars_dice", "liars_dice:sides=5", "leduc:ranks=6", "goofspiel:cards=5")
-LARGE = ("goofspiel:cards=6",)
+LARGE = ("goofspiel:cards=6", "leduc:ranks=10", "liars_dice:sides=6")
 #: HiGHS's algorithms, of which the best one counts.
 ALGORITHMS = ("simplex", "ipm")
 
@@ -43,13 +43,14 @@ def main() -> None:
     parser.add_argument("--games", nargs="*", default=GAMES)
     parser.add_argument("--large", action="store_true", help=f"{', '.join(LARGE)} too: minutes")
     parser.add_argument("--responses", action="store_true", help="restricted Nash responses instead of equilibria")
+    parser.add_argument("--algorithms", nargs="*", default=ALGORITHMS, choices=ALGORITHMS, help="HiGHS's")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    algorithms = (f"HiGHS {name}, ms" for name in ALGORITHMS)
+    algorithms = (f"HiGHS {name}, ms" for name in arguments.algorithms)
     table = Table("game", "exact, ms", *algorithms, "best / exact", "error", "iterations", "steps", "part")
     console = Console()
     for game in [*arguments.games, *(LARGE if arguments.large else ())]:
-        methods = [Exact(), *(HiGHS(algorithm=name) for name in ALGORITHMS)]
+        methods = [Exact(), *(HiGHS(algorithm=name) for name in arguments.algorithms)]
         runs = 1 if game in LARGE else arguments.runs
         times: list[list[float]] = [[] for _ in methods]
         solve(problem_of(game, arguments.responses), Exact())

@@ -6,6 +6,7 @@ import platform
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from .files import Record, check_files
 from .options import JsonOption
 from .progress import waiting
 from .tables import print_columns, print_facts
+from .warmup import trial
 
 #: What each extra adds, by the module that is imported of it.
 _EXTRAS = {
@@ -98,26 +100,20 @@ def _cache() -> dict[str, Any]:
     return {"folder": folder, "writable": folder is not None and os.access(folder, os.W_OK)}
 
 
-def _solved(method: str, **limits: Any) -> Callable[[], float]:
-    def run() -> float:
-        from ..models.games import load_game
-        from ..models.problems import Nash
-        from ..solvers import solve
-
-        solution = solve(Nash(load_game("kuhn")), method, **limits)
-        assert solution.value is not None
-        return abs(float(solution.value) + 1 / 18) + float(solution.exploitability or 0.0)
-
-    return run
+def _error(method: str, **limits: Any) -> float:
+    """Return how far a method is off on Kuhn poker."""
+    solution = trial(method, **limits)
+    assert solution.value is not None
+    return abs(float(solution.value) + 1 / 18) + float(solution.exploitability or 0.0)
 
 
 #: What is tried: each returns how far it is off.
 _TESTS: dict[str, Callable[[], float]] = {
-    "linear program (HiGHS)": _solved("highs"),
-    "fractions (FLINT)": _solved("rational"),
-    "cone program (cvxpy)": _solved("cvxpy"),
-    "compiled loop (cfr+)": _solved("cfr+", tol=1e-4),
-    "compiled sampling (es-mccfr)": _solved("es-mccfr", tol=5e-4, seed=1),
+    "linear program (HiGHS)": partial(_error, "highs"),
+    "fractions (FLINT)": partial(_error, "rational"),
+    "cone program (cvxpy)": partial(_error, "cvxpy"),
+    "compiled loop (cfr+)": partial(_error, "cfr+", tol=1e-4),
+    "compiled sampling (es-mccfr)": partial(_error, "es-mccfr", tol=5e-4, seed=1),
 }
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.errors import nearest, one_of
+from ..seqform.errors import shown as quoted
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import STANDARD_OUTPUT, Record, check_files, html_file, write_page, writing
 from .options import (
@@ -37,7 +39,10 @@ from .spots import learned_to, spot_of
 from .tables import console, named, price_text, print_columns, print_facts, seconds_text, status_facts, ten_decimals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from ..models.games.holdem import HoldemSpot
+    from ..models.matches import Hand
     from ..models.observations import LineObservations, Observations
     from ..models.play import BadLines
     from ..seqform.game import Game
@@ -51,6 +56,8 @@ KEYS = (
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
     *("least_violation", "conflict", "informative", "iterations", "seconds", "build_seconds", "frequencies", "locks"),
 )
+#: Of so many names in a log the one that was meant is sought.
+_NAMES = 10_000
 #: Hyper-parameters of methods that have an option here; others go into the method's text.
 _HYPERPARAMETERS = ("step",)
 
@@ -120,7 +127,7 @@ def fit(
             help=f"What --seat played in these games; estimated from the log by default: {OPPONENT_HELP}",
         ),
     ] = None,
-    method: str = "highs",
+    method: str | None = None,
     p: Annotated[
         Fraction | None,
         typer.Option(
@@ -181,14 +188,19 @@ def fit(
         shown = record.shown
         record["interval"] = interval_name(interval, bonferroni)
         loaded = record.load(game)
+        given = method
         if method is None:
             method = record["method"] = "highs" if learned_to(loaded.name) is None else "dcfr"
         chosen = choose_method(method, options, _methods(), "fit")
         spot = spot_of(loaded)
         if spot is not None:
-            return _fit_lines(record, spot, against, skip_bad, out=out, html=html, p=p)
+            return _fit_lines(record, spot, against, skip_bad, {
+                "player": name, "interval": interval, "bonferroni": bonferroni or None, "probe": probe,
+                "method": given, "p": p, "penalty": penalty, "out": out, "html": html, "tol": tol,
+                "max_iterations": max_iterations, **files,
+            })  # fmt: skip
         check_two_players("fit", loaded)
-        own = _probe(probe, loaded, player)
+        own = _probe(probe, loaded, player, shown)
         if loaded.name == "preflop":
             found = _read_hands(log, loaded, player, name, against, own, skip_bad, shown)
         elif name is None and against is None:
@@ -225,12 +237,12 @@ def fit(
     return exit_status(response.solution.status)
 
 
-def _probe(name: str | None, game: "Game", player: int) -> "Strategy | None":
+def _probe(name: str | None, game: "Game", player: int, shown: bool) -> "Strategy | None":
     from ..solvers.opponents.strategies import opponent_strategy
 
     if name is None:
         return None
-    with waiting(f"the probe, {name}"):
+    with waiting(f"the probe, {name}", shown=shown):
         return opponent_strategy(name, game, player)
 
 
@@ -278,16 +290,25 @@ def _read_hands(
         _ = game.public_form
     with filling(f"reading {log}", "lines", shown=shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
-        seen = hand_observations(hands, game, player, name=name, opponent=against, probe=probe)
-    if not seen.num_games and seen.left_out:
-        reasons = ", ".join(f"{count:,} of {reason}" for reason, count in seen.left_out.items())
-        raise CommandLineError(
-            f"no hand of {log} counts, expected some with such names and stacks; left out: {reasons}"
-        )
+        met = _expecting(hands, log, name, against)
+        seen = hand_observations(met, game, player, name=name, opponent=against, probe=probe)
     return _Found(seen, hands.num_lines, hands.bad, dict(seen.left_out))
 
 
-def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad: bool, **others: Any) -> int:
+def _expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterator[Hand]":
+    """Yield hands, and refuse a name that was in none of them."""
+    missing, others = {name for name in names if name is not None}, dict[str, None]()
+    for hand in hands:
+        missing.difference_update(hand.players)
+        if missing and len(others) < _NAMES:
+            others |= dict.fromkeys(hand.players)
+        yield hand
+    for name in missing if others else ():
+        hint = nearest(name, others) or f"; expected {one_of(others)}"
+        raise CommandLineError(f"nobody is called {quoted(name, 60)} in {log}{hint}")
+
+
+def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad: bool, others: dict[str, Any]) -> int:
     """Count what somebody does on the first street of a spot, on boards like its own, and say it as locks."""
     from ..models.games.holdem.bets import SEATS
     from ..models.matches import HandHistories
@@ -299,10 +320,13 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
         raise CommandLineError(f"lines of {spot.spec} need --against NAME: whose they are")
     for name, given in others.items():
         if given is not None:
-            raise CommandLineError(f"--{name} is for strategies, and {spot.spec} has its lines counted; leave it out")
+            option = f"--{name.replace('_', '-')}"
+            raise CommandLineError(f"{option} is for strategies, and {spot.spec} has its lines counted; leave it out")
+    record.update(interval="clopper-pearson", bonferroni=True, method=None)
     with filling(f"reading {log}", "lines", shown=record.shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
-        found = spot_frequencies(hands, spot, theirs, against, confidence=record["confidence"])
+        met = _expecting(hands, log, against)
+        found = spot_frequencies(met, spot, theirs, against, confidence=record["confidence"])
     locks = [str(lock) for one in found for lock in one.locks]
     record.write(
         lines=hands.num_lines,

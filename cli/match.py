@@ -120,7 +120,7 @@ def match(
         if out is not None:
             stack_of_files.enter_context(writing(out, "--out"))
             writer = stack_of_files.enter_context(PhhWriter(out, _names(bots)))
-        update = stack_of_files.enter_context(filling(f"playing {' and '.join(bots)}", "hands"))
+        update = stack_of_files.enter_context(filling(f"playing {' and '.join(bots)}", "hands", shown=record.shown))
         done = 0
 
         def tell(played: "Played") -> None:

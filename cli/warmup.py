@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ from .files import Record, check_files
 from .options import JsonOption
 from .progress import waiting
 from .tables import print_columns
+
+if TYPE_CHECKING:
+    from ..solvers import Solution
 
 
 def warmup(
@@ -51,18 +55,17 @@ def warmup(
     return ExitStatus.SUCCESS
 
 
-def _solves(method: str, game: str = "kuhn", limit: str = "") -> Callable[[], None]:
-    """Return what solves a game for one iteration, under a limit if there is one."""
+def trial(method: str, game: str = "kuhn", constraint: str = "", **limits: Any) -> "Solution":
+    """Return the equilibrium of a small game, under a constraint if there is one."""
+    from .. import ConstrainedNash, Nash, load_game, solve
+    from ..models.constraints import parse_constraint
 
-    def run() -> None:
-        from .. import ConstrainedNash, Nash, load_game, solve
-        from ..models.constraints import parse_constraint
+    loaded = load_game(game)
+    problem = ConstrainedNash(loaded, parse_constraint(constraint, loaded)) if constraint else Nash(loaded)
+    return solve(problem, method, **limits)
 
-        loaded = load_game(game)
-        problem = ConstrainedNash(loaded, parse_constraint(limit, loaded)) if limit else Nash(loaded)
-        solve(problem, method, max_iterations=1, tol=0.0)
 
-    return run
+_once = partial(trial, max_iterations=1, tol=0.0)
 
 
 def _in_curves() -> None:
@@ -83,33 +86,48 @@ def _in_parts() -> None:
     solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), "cfr+", max_iterations=1, tol=0.0)
 
 
-def _spots(*numbers: str, adding: bool = False) -> Callable[[], None]:
-    def run() -> None:
-        import numpy as np
+def _searches() -> None:
+    from .. import Profile, load_game
+    from ..solvers import ApproximateBestResponse
 
-        from ..solvers.public.driver import warm
+    game = load_game("kuhn")
+    response = ApproximateBestResponse(game, Profile.uniform(game), player=0, seed=0)
+    response.run(games=1)
+    response.payoff(games=2)
 
-        for number in numbers:
-            warm(getattr(np, number), False, adding)
 
-    return run
+def _several() -> None:
+    from ..solvers.regret.joint import warm
+
+    warm()
+
+
+def _spots(*numbers: str, adding: bool = False) -> None:
+    import numpy as np
+
+    from ..solvers.public.driver import warm
+
+    for number in numbers:
+        warm(getattr(np, number), adding=adding)
 
 
 #: What is compiled, by the name of what needs it.
-_LOOPS: dict[str, Callable[[], None]] = {
-    "regret": _solves("cfr+"),
-    "regret-single": _solves("cfr+:precision=single"),
-    "regret-players": _solves("cfr+", "kuhn:players=3"),
-    "flows": _solves("cfr+", "transit:width=2"),
-    "flows-constraints": _solves("ccfr", "transit:width=2", "risk <= 0.1"),
-    "constraints": _solves("ccfr", "kuhn", "0/K_:b <= 1/2"),
-    "preferences": _solves("pref-cfr"),
+_LOOPS: dict[str, Callable[[], Any]] = {
+    "regret": partial(_once, "cfr+"),
+    "regret-single": partial(_once, "cfr+:precision=single"),
+    "regret-players": partial(_once, "cfr+", "kuhn:players=3"),
+    "regret-operator": _several,
+    "flows": partial(_once, "cfr+", "transit:width=2"),
+    "flows-constraints": partial(_once, "ccfr", "transit:width=2", "risk <= 0.1"),
+    "constraints": partial(_once, "ccfr", "kuhn", "0/K_:b <= 1/2"),
+    "preferences": partial(_once, "pref-cfr"),
     "curves": _in_curves,
     "depth-limited": _in_parts,
-    "sampling": _solves("es-mccfr"),
-    "sampling-preferences": _solves("es-pref-cfr"),
-    "spots": _spots("float32"),
-    "spots-double": _spots("float64"),
-    "spots-half": _spots("uint16"),
-    "spots-rows": _spots("float32", adding=True),
+    "sampling": partial(_once, "es-mccfr"),
+    "sampling-preferences": partial(_once, "es-pref-cfr"),
+    "search": _searches,
+    "spots": partial(_spots, "float32"),
+    "spots-double": partial(_spots, "float64"),
+    "spots-half": partial(_spots, "uint16"),
+    "spots-rows": partial(_spots, "float32", "float64", adding=True),
 }

@@ -161,7 +161,7 @@ class HandHistories:
     def _skip(self, error: BadLineError, line: int) -> None:
         message = str(error)
         if not self.skip_bad:
-            raise PlayLogError(self._within + message, line)
+            raise PlayLogError(message, line)
         before = self._bad.setdefault(error.kind, BadLines(error.kind, 0, line, self._within + message))
         self._bad[error.kind] = replace(before, count=before.count + 1)
 

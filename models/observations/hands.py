@@ -171,7 +171,7 @@ def hand_observations(
     UnsupportedProblemError
         If the game is another one.
     PlayLogError
-        If neither name nor opponent is given, or a hand cannot be read.
+        If neither name nor opponent is given, a hand cannot be read, or all are left out.
 
     Examples
     --------
@@ -220,6 +220,9 @@ def hand_observations(
         theirs = _class(hand, other) if hand.went_to_showdown else None
         if theirs is not None:
             seen[nodes[-1], theirs] += 1
+    if left_out and not passed[0]:
+        reasons = ", ".join(f"{count:,} of {reason}" for reason, count in left_out.items())
+        raise PlayLogError(f"no hand counts, expected some with such names, seats and stacks; left out: {reasons}")
     return LineObservations(game, player, passed, held, seen, lines.first_street, probe, dict(left_out))
 
 

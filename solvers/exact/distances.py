@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats, Integers
-from .highs import silent_solver
+from .highs import objective_factor, silent_solver
 from .interruptible import run_solver
 
 Mask = npt.NDArray[np.bool_]
@@ -57,8 +57,7 @@ class StandardProgram:
         rows = np.isfinite(program.row_upper) & (equal | np.isneginf(program.row_lower))
         if not (columns.all() and rows.all()):
             return None
-        factor = -program.objective_unit if program.maximise else program.objective_unit
-        return cls(program.objective / factor, program.matrix, program.row_upper, free, equal)
+        return cls(program.objective / objective_factor(program), program.matrix, program.row_upper, free, equal)
 
     @cached_property
     def dual(self) -> "StandardProgram":
@@ -143,6 +142,8 @@ class NearProgram:
                 crossed = released & (found < -_CROSSED)
             elif status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible):
                 crossed = released
+                if not crossed.any():
+                    return None
             else:
                 return None
             if not crossed.any():

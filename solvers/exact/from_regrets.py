@@ -127,7 +127,8 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             is_last = number == _ERRORS - 1 or found.stopped is not Status.CONVERGED or goal <= options.tol
             polish = _Polish(ground, problem, options, Answer(tuple(loop.answer())))
             if is_last or polish.is_settled:
-                best = min(best, polish.run(is_last, goal, left), key=lambda each: each.error)
+                left = options.time_limit - (time.perf_counter() - built)
+                best = best.or_better(polish.run(is_last, goal, left))
                 course = course.after(polish)
                 if best.error == 0.0:
                     course = replace(course, way="polish")
@@ -140,7 +141,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     if best.error > 0.0:
         profile = nearest_profile(problem.game, loop.answer())
         near = Attempt.of(problem, options, Answer(tuple(profile.plans)), profile)
-        best = min(best, near, key=lambda each: each.error)
+        best = best.or_better(near)
         if best.error == 0.0:
             course, stopped = replace(course, way="regrets"), Status.OPTIMAL
     seconds = time.perf_counter() - built
@@ -301,7 +302,7 @@ class _Polish:
             if solved is None:
                 break
             found = self._judged(*solved)
-            best = min(best, found, key=lambda each: each.error)
+            best = best.or_better(found)
             if best.error == 0.0 or (found.error > _AWAY * error and not patient) or not self._priced_in(found):
                 break
         return best
@@ -388,7 +389,8 @@ def _felt(treeplex: Treeplex, kept: Mask, touching: Mask) -> Mask:
     for level in reversed(treeplex.levels):
         level.pass_up(np.add.reduceat(counts[level.sequences], level.starts), counts)
     infosets = np.bincount(treeplex.sequence_infosets[1:], counts[1:], minlength=treeplex.num_infosets) > 0.0
-    return kept & np.append(True, infosets[treeplex.sequence_infosets[1:]])
+    felt: Mask = kept & np.append(True, infosets[treeplex.sequence_infosets[1:]])
+    return felt
 
 
 def _closed(treeplex: Treeplex, kept: Mask, order: Floats) -> Mask:

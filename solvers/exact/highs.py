@@ -192,6 +192,10 @@ class Attempt:
     proof: tuple[Profile, Certificate] | None = None
     error: float = math.inf
 
+    def or_better(self, other: "Attempt") -> "Attempt":
+        """Return the one of two whose error is less."""
+        return other if other.error < self.error else self
+
     @classmethod
     def read(
         cls,

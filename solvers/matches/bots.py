@@ -172,7 +172,9 @@ class _Resolving(MatchBot):
     learns: Annotated[bool, About("whether it learns how the other one plays")] = True
     opponent: Annotated[str | None, About("hand histories of who is exploited", shown="nobody's", form="FILE")] = None
     player: Annotated[str | None, About("that player's name in them", shown="none", form="NAME")] = None
-    p: Annotated[Fraction, About("how far its habits are trusted", minimum=0, maximum=1)] = Fraction(3, 4)
+    p: Annotated[
+        Fraction | None, About("how far its habits are trusted", minimum=0, maximum=1, shown="3/4 with an opponent")
+    ] = None
 
     name: ClassVar[str] = "resolving"
 
@@ -182,6 +184,11 @@ class _Resolving(MatchBot):
         # They import the solvers, which texts of other bots do not need.
         if self.opponent is not None:
             return self._exploiting(self.opponent, table)
+        for name, given in (("player", self.player), ("p", self.p)):
+            if given is not None:
+                raise InvalidStrategyError(
+                    f"bot resolving: {name} = {one_line(str(given), 60)} without opponent; expected opponent=FILE too"
+                )
         from .blueprint import ModelBlueprint
         from .resolving import ResolvingBot
 
@@ -198,7 +205,8 @@ class _Resolving(MatchBot):
             raise InvalidStrategyError(
                 f"bot resolving: {given}; expected a name in {file}: {one_of(names or ['none'])}"
             )
-        habits = Habits.read(hands, self.player, table, p=self.p, streets=self.streets)
+        p = Fraction(3, 4) if self.p is None else self.p
+        habits = Habits.read(hands, self.player, table, p=p, streets=self.streets)
         return ExploitingBot(habits, self.time, learns=self.learns)
 
 

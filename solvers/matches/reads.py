@@ -11,8 +11,8 @@ from ...seqform.arrays import Floats, frozen
 #: What a player may be: one who plays the equilibrium, one who puts in the more, the stronger the hand is, and one who
 #: does anything with anything; and how much of a uniform strategy is mixed into what each does.
 KINDS, FLOORS = ("equilibrium", "straightforward", "anything"), np.array([0.05, 0.05, 1.0])
-#: How many actions the equilibrium's frequencies count for beside those that were seen.
-_PRIOR = 20.0
+#: How many actions the frequencies of an equilibrium count for beside those that were seen.
+PRIOR = 20.0
 #: Of what is counted: streets, whether there is something to call, and groups of actions.
 COUNTED = (4, 2, 3)
 #: How much of what was learned of the kind of player is forgotten with each hand.
@@ -101,7 +101,7 @@ class Reads:
             Of the player's hands.
         """
         counts = self.counts[street, int(facing)]
-        mixed = (counts + _PRIOR * often) / (counts.sum() + _PRIOR)
+        mixed = (counts + PRIOR * often) / (counts.sum() + PRIOR)
         found: Floats = by_strength(strengths, weights, mixed)[group]
         return found
 

@@ -86,7 +86,7 @@ class ResolvingBot:
     *Simplified*: on the flop, one more round of bets is made before any card is seen, and 49 boards stand for 1,176;
     on the turn, a bet on the river is not raised. Before the flop both are what :class:`ModelBlueprint` says.
 
-    *Learnt*, if it learns: how often the other player folds, calls and bets by street, with and without something to
+    *Learned*, if it learns: how often the other player folds, calls and bets by street, with and without something to
     call, and from what is shown which kind of player it is. Never which cards were dealt: a deal that comes again with
     the seats exchanged is played as if it was new.
 
@@ -207,7 +207,7 @@ class ResolvingBot:
             groups = [group_of(one) for one in actions]
             often = np.bincount(groups, behaviour @ weights / weights.sum(), 3)
             share = float(played @ weights / weights.sum()) / max(float(often[group_of(action)]), 1e-9)
-            strengths, self._node = tree.beaten[seat], tree.after(self._node, action)
+            strengths, self._node = tree.spot.beaten[seat], tree.after(self._node, action)
         if not own:
             # A straightforward player chooses among sizes as the equilibrium does.
             self._reads.note(street, facing, group_of(action))

@@ -99,6 +99,17 @@ class StreetSpot(HoldemSpot):
             yield "".join(CARDS[card] for card in cards), state, (*board, *cards), self._share
 
     @cached_property
+    def beaten(self) -> list[Floats]:
+        """How much of the other player's range each of the 1,326 hands of a player beats, summed up over boards."""
+        found = [np.zeros(len(HANDS)) for _ in range(2)]
+        for board in (one for one in self.boards if len(one) == 5):
+            _, places = np.unique(all_strengths(tuple(sorted(board)), "full"), return_inverse=True)
+            for player in (0, 1):
+                weights = np.bincount(places[self.hands[1 - player]], self.weights[1 - player], len(HANDS))
+                found[player] += (np.cumsum(weights) - weights / 2)[places]
+        return found
+
+    @cached_property
     def _runouts(self) -> list[tuple[int, ...]]:
         """What else may be dealt: neighbours in some circle of the unseen cards, then every second one, and so on."""
         unseen = np.random.default_rng(self.cards).permutation(self.unseen)
@@ -168,22 +179,10 @@ class SolvedStreet:
         whole[:, held] = found
         return whole
 
-    @cached_property
-    def beaten(self) -> list[Floats]:
-        """How much of the other player's range each hand of a player beats, summed up over boards."""
-        boards = [board for board in self.spot.boards if len(board) == 5]
-        found = [np.zeros(len(HANDS)) for _ in range(2)]
-        for board in boards:
-            _, places = np.unique(all_strengths(tuple(sorted(board)), "full"), return_inverse=True)
-            for player in (0, 1):
-                weights = np.bincount(places[self.spot.hands[1 - player]], self.spot.weights[1 - player], len(HANDS))
-                found[player] += (np.cumsum(weights) - weights / 2)[places]
-        return found
-
 
 def warm_up() -> None:
     """Compile the loop, or load it from its cache."""
-    warm(np.float32, False)
+    warm(np.float32)
 
 
 def street_spot(

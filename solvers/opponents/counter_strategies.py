@@ -370,9 +370,9 @@ def counter_strategy(
         with Checkpoint.of(checkpoint).kept(asked) as keeper:
             return counter_strategy(model, method, p=p, penalty=penalty, checkpoint=keeper, **limits)  # type: ignore[arg-type]
     limits["checkpoint"] = checkpoint
-    if p is not None:
-        if penalty is not None:
-            raise InvalidConstraintError(f"penalty is {shown(penalty)}, expected none with p: bounds are hard then")
+    if p is not None and penalty is not None:
+        raise InvalidConstraintError(f"penalty is {shown(penalty)}, expected none with p: bounds are hard then")
+    if p is not None and model.constraints:  # without bounds there is nothing to trust
         restricted = solve(RestrictedNash(model.game, model.constraints, p=p), method, **limits)
         if restricted.infeasibility is not None:
             raise InvalidConstraintError(f"{restricted.message}; expected bounds that some opponent meets, or no p")

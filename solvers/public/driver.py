@@ -251,7 +251,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     if problem.constraints:
         options = replace(options, violation=min(options.violation, options.tol / problem.game.payoff_scale))
     number = _number(method, problem, options)
-    warm(number, bool(method.local_rule.prediction), not _is_plain(problem))
+    warm(number, adding=not _is_plain(problem))
     begun = time.perf_counter()
     loop = stepper(method, problem, number, options)
     build_seconds = time.perf_counter() - begun
@@ -283,7 +283,7 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
     may_shorten = method.precision == "auto" and number is np.float32 and terms is None
     if may_shorten and Budget().left(kernel.taken(predicting)) < 0:
         kernel.number = np.uint16
-        warm(kernel.number, predicting)
+        warm(kernel.number)
     state = kernel.initial_state(predicting)
     reached = _reached(method, problem, options.start)
     if reached is not None:
@@ -324,7 +324,7 @@ def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
 
 
 @functools.cache
-def warm(number: Any, predicting: bool, adding: bool = False) -> None:
+def warm(number: Any, *, adding: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     from ...seqform.factored import FactoredPayoff
     from ...seqform.public_form import Leaves
@@ -336,6 +336,6 @@ def warm(number: Any, predicting: bool, adding: bool = False) -> None:
         game = Game.from_public_form(form)
         terms = PublicTerms(Saddle(PlayerView(game, 0), weight=1.0)) if adding else None
         kernel = PublicKernel(form, number, terms=terms)
-        state = kernel.initial_state(predicting)
+        state = kernel.initial_state()  # predictions have the same types
         kernel.run(state, RULE, 1)
         kernel.evaluate(state, 0, best=True)

@@ -483,7 +483,8 @@ def _walk(
         # What groups found is added up in their order, whoever walked them.
         shape, wide, values = boards[0, SHAPE], boards[0, WIDE + player], layout[0, 1]
         for each in range(count):
-            room.tally[count] += room.tally[each]
+            for row in range(room.tally.shape[1]):  # a sum of whole rows would take seconds to compile
+                room.tally[count, row] += room.tally[each, row]
             for place in range(game.shapes[shape, SIZE]):
                 if game.nodes[game.shapes[shape, NODES] + place, KIND] == EXIT:
                     for h in range(place * wide, place * wide + wide):

@@ -152,6 +152,7 @@ def test_an_empty_log_gives_an_equilibrium(tmp_path: Path, capsys: pytest.Captur
     assert (record["games"], record["constraints"], record["informative"]) == (0, 0, [])
     assert record["guaranteed"] == pytest.approx(1 / 18)
     assert record["mean_result"] is None
+    assert json_of(capsys, str(empty), "--game", "kuhn", "--seat", "1", "--p", "1/2")["p"] is None
     assert main(["fit", str(empty), "--game", "kuhn", "--seat", "1"]) == 0
     assert "there are too few games" in capsys.readouterr().out
 
@@ -306,6 +307,8 @@ def test_bounds_may_be_trusted_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     assert part["exploitability"] <= gain + 4e-3  # p / (1 - p) of it, and the gap / (1 - p)
     assert "--penalty does not go with --p" in refused(capsys, *asked, "--p", "1/2", "--penalty", "3")
     assert "'--p': 2, expected a number from 0 to 1" in refused(capsys, *asked, "--p", "2")
+    misspelt = (*asked[:-5], "--player", "su", *asked[-3:])
+    assert "nobody is called 'su' in" in refused(capsys, *misspelt)
 
 
 def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -330,8 +333,11 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert "of them, oop, on boards of the class unpaired, 1 of a suit" in shown
     assert f"treeplex solve {path} --lock" in shown
+    assert (record["interval"], record["bonferroni"], record["method"]) == ("clopper-pearson", True, None)
     assert "need --against NAME" in refused(capsys, *asked[:-2])
-    assert "--out is for strategies" in refused(capsys, *asked, "--out", "x.npz")
+    assert "nobody is called 'then' in" in refused(capsys, *asked[:-1], "then")
+    for option in (["--out", "x.npz"], ["--interval", "wilson"], ["--player", "us"], ["--max-iterations", "9"]):
+        assert f"{option[0]} is for strategies" in refused(capsys, *asked, *option)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from effort import examples, soaked, some
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
+from scipy.sparse import csc_array
 
 from treeplex import ConstrainedNash, Game, Nash, RestrictedNash, Status, Strategy, load_game, solve
 from treeplex.models.constraints import behaviour_bound
@@ -144,3 +145,20 @@ def test_a_dual_of_a_dual_is_the_program():
     assert (again.matrix != standard.matrix).nnz == 0
     for name in ("costs", "limits", "free", "equal"):
         assert np.array_equal(getattr(again, name), getattr(standard, name))
+
+
+@pytest.mark.parametrize("game", ["leduc", "goofspiel:cards=5", "liars_dice"])
+def test_large_programs_are_solved_by_an_interior_point_method(game, monkeypatch):
+    monkeypatch.setattr(from_regrets, "_LARGE", 20)
+    problem = Nash(load_game(game))
+    solution = solve(problem, Exact())
+    assert agrees(problem, solve(problem), Exact()) == solution.state.way == "polish"
+    assert solution.state.pivots == 0
+
+
+def test_a_program_that_falls_for_ever_has_no_answer():
+    """Minimise −u such that w ≤ 1, both at least 0."""
+    none = np.zeros(2, dtype=bool)
+    falling = StandardProgram(np.array([-1.0, 0.0]), csc_array([[0.0, 1.0]]), np.ones(1), none, none[:1])
+    near = NearProgram(falling, np.zeros(2), none, none[:1])
+    assert near.solve(~none, ~none[:1], 100, np.inf) is None

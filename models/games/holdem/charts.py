@@ -1,17 +1,16 @@
 """Charts of hands as pictures: 13 × 13 classes, each cell divided by action, or shaded by EV or equity."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....seqform.errors import InvalidGameError, shown
-from ....seqform.interchange.pictures import COLOURS, blank_figure
+from ....seqform.interchange.pictures import COLOURS, Drawn, blank_figure
+from .hand_tables import SpotTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from .preflop_solved import PreflopNode
-    from .solved import SpotNode
 
 #: What a chart may show: how often actions are taken, or what hands earn or win.
 SHOWN = ("action", "ev", "equity")
@@ -49,29 +48,59 @@ def _between(place: float) -> str:
     return "#" + "".join(f"{round((1 - part) * one + part * other):02X}" for one, other in zip(*ends, strict=True))
 
 
-def draw_chart(node: "SpotNode | PreflopNode", seat: str = "", by: str = "action") -> "Figure":
-    """Draw the 13 × 13 chart of a seat's hands at a node.
+class ChartedNode(Drawn):
+    """A node of a solved game, whose hands are drawn as a chart.
 
-    Parameters
+    Attributes
     ----------
-    node : SpotNode or PreflopNode
-    seat : {"oop", "ip"} or {"sb", "bb"}, optional
-        By default who moves.
-    by : {"action", "ev", "equity"}
-        What cells show. They are filled as high as the part of their combinations that is there; for another seat than
-        the mover's, ``action`` shows that alone.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InvalidGameError
-        If there is no such seat, or nothing such to show.
-    MissingExtraError
-        If matplotlib is not installed.
+    path : tuple of str
+        What leads there.
+    mover : str
+        The seat that moves; nothing where nobody does.
+    actions, board : tuple of str
+    pot : float
+    unit : str
+        What EVs and the pot are counted in.
     """
+
+    path: tuple[str, ...]
+    mover: str
+    actions: tuple[str, ...]
+    board: tuple[str, ...]
+    pot: float
+    unit: str
+
+    @property
+    @abstractmethod
+    def averages(self) -> Mapping[str, float | None]:
+        """EV and equity of both seats, such as ``"oop ev"``, and how often each action is taken, averaged."""
+
+    @abstractmethod
+    def classes(self, seat: str = "") -> SpotTable:
+        """Return what each of the 169 classes of a seat, by default the mover's, does and earns."""
+
+    def figure(self, seat: str = "", by: str = "action") -> "Figure":
+        """Draw the 13 × 13 chart of a seat's hands.
+
+        Parameters
+        ----------
+        seat : {"oop", "ip"} or {"sb", "bb"}, optional
+            By default who moves.
+        by : {"action", "ev", "equity"}
+            What cells show. They are filled as high as the part of their combinations that is there; for another seat
+            than the mover's, ``action`` shows that alone.
+
+        Raises
+        ------
+        InvalidGameError
+            If there is no such seat, or nothing such to show.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return _draw_chart(self, seat, by)
+
+
+def _draw_chart(node: ChartedNode, seat: str, by: str) -> "Figure":
     if by not in SHOWN:
         raise InvalidGameError(f"by is {shown(by)}, expected action, ev or equity")
     table = node.classes(seat)
@@ -146,7 +175,7 @@ def _cell(
     axes.text(left + 0.08, top + 0.08, row["class"], fontsize=8.2, ha="left", va="top", color=faint)
 
 
-def _heading(figure: "Figure", node: "SpotNode | PreflopNode", who: str) -> None:
+def _heading(figure: "Figure", node: ChartedNode, who: str) -> None:
     """Draw the board as cards, and say whose hands these are and what led there."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -187,9 +216,7 @@ def _heading(figure: "Figure", node: "SpotNode | PreflopNode", who: str) -> None
     figure.text(left + 0.012, 0.951, "  ·  ".join(said), fontsize=9, va="center", color=COLOURS["slate"])
 
 
-def _key(
-    figure: "Figure", node: "SpotNode | PreflopNode", colours: Mapping[str, str], by: str, scale: Any, who: str
-) -> None:
+def _key(figure: "Figure", node: ChartedNode, colours: Mapping[str, str], by: str, scale: Any, who: str) -> None:
     """Draw what the colours mean below the chart."""
     from matplotlib.patches import Patch
 

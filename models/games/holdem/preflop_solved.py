@@ -2,24 +2,20 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ....seqform.arrays import Floats
 from ....seqform.errors import InvalidGameError, InvalidStrategyError, shown
-from ....seqform.interchange.pictures import Drawn
 from ....seqform.public_profile import PublicProfile
 from ....seqform.strategy import Profile, check_same_game
 from .cards import Range
-from .charts import draw_chart
+from .charts import ChartedNode
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
 from .equities import equities, pairs
+from .hand_tables import SpotTable, decimals, weighted_mean
 from .preflop import PREFLOP_SEATS, Betting, Preflop
-from .solved import SpotTable
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class SolvedPreflop:
@@ -81,7 +77,7 @@ class SolvedPreflop:
                 yield found
 
 
-class PreflopNode(Drawn):
+class PreflopNode(ChartedNode):
     """A node of the betting before the flop, or the flop after it.
 
     Parameters
@@ -129,8 +125,8 @@ class PreflopNode(Drawn):
 
     def __str__(self) -> str:
         mean = self.averages
-        taken = ", ".join(f"{action} {_shown(mean[action])}" for action in self.actions)
-        worth = ", ".join(f"{seat} EV {_shown(mean[f'{seat} ev'])} BB" for seat in PREFLOP_SEATS)
+        taken = ", ".join(f"{action} {decimals(mean[action], 4)}" for action in self.actions)
+        worth = ", ".join(f"{seat} EV {decimals(mean[f'{seat} ev'], 4)} BB" for seat in PREFLOP_SEATS)
         return "\n".join(filter(None, [self.title, taken, worth]))
 
     @cached_property
@@ -190,9 +186,9 @@ class PreflopNode(Drawn):
         found: dict[str, float | None] = {}
         for name, both in (("ev", self.evs), ("equity", self.equities)):
             for player, numbers in enumerate(both):
-                found[f"{PREFLOP_SEATS[player]} {name}"] = _mean(numbers, self.likely[player])
+                found[f"{PREFLOP_SEATS[player]} {name}"] = weighted_mean(numbers, self.likely[player])
         for place, action in enumerate(self.actions):
-            found[action] = _mean(self.strategy[place], self.likely[PREFLOP_SEATS.index(self.mover)])
+            found[action] = weighted_mean(self.strategy[place], self.likely[PREFLOP_SEATS.index(self.mover)])
         return found
 
     def classes(self, seat: str = "") -> SpotTable:
@@ -222,21 +218,6 @@ class PreflopNode(Drawn):
             rows.append(row)
         return SpotTable(self._title(PREFLOP_SEATS[who]), tuple(rows))
 
-    def figure(self, seat: str = "", by: str = "action") -> "Figure":
-        """Draw the 13 × 13 chart of a seat's classes.
-
-        Parameters
-        ----------
-        seat : {"sb", "bb"}, optional
-        by : {"action", "ev", "equity"}
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        """
-        return draw_chart(self, seat, by)
-
 
 def _after(rules: Preflop, path: tuple[str, ...]) -> Betting:
     """Return where the betting stands after actions; a continuation that is chosen changes nothing."""
@@ -244,13 +225,3 @@ def _after(rules: Preflop, path: tuple[str, ...]) -> Betting:
     for action in path:
         state = dict(rules.moves(state)).get(action, state)
     return state
-
-
-def _mean(numbers: Floats, weights: Floats) -> float | None:
-    some = weights > 0.0
-    total = float(weights[some].sum())
-    return float(numbers[some] @ weights[some]) / total if total > 0.0 else None
-
-
-def _shown(number: float | None) -> str:
-    return "–" if number is None else f"{number:.4f}"

@@ -1,10 +1,7 @@
 """What one reads of a solved spot: at any node what each hand does, what it earns and wins, and the averages."""
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -13,134 +10,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, needing, one_line, one_of, shown
+from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, one_line, one_of, shown
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import (
     read_archive,
     refusing_damaged,
     refusing_unwritable,
     write_archive,
-    write_bytes,
 )
-from ....seqform.interchange.page import Content, Displayed, first_rows
-from ....seqform.interchange.pictures import Drawn
 from ....seqform.public_form import PublicForm, is_any_card
 from ....seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ....seqform.rules import CHANCE
 from ....seqform.strategy import Profile
 from .bets import SEATS
 from .cards import CARDS, HANDS, RANKS, Range
-from .charts import draw_chart
+from .charts import ChartedNode
 from .classes import CLASS_OF_HAND, CLASSES
+from .hand_tables import SpotTable, decimals, weighted_mean
 from .spot import HoldemGame, HoldemSpot
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+    pass
 
 _FORMAT, _VERSION = "treeplex solved spot", 1
 #: What every player's columns are: chips, shares of the pot won at a showdown, and what is left of a range.
 _COLUMNS = ("hand", "class", "reach", "weight", "ev", "equity")
-
-
-@dataclass(frozen=True)
-class SpotTable(Displayed):
-    """Rows of a solved spot, which become text, a file or a data frame.
-
-    Attributes
-    ----------
-    title : str
-    rows : tuple of dict
-        All with the same keys; what is not defined is ``None``.
-    """
-
-    title: str
-    rows: tuple[dict[str, Any], ...]
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, place: int) -> dict[str, Any]:
-        return self.rows[place]
-
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self.rows[0]) if self.rows else ()
-
-    def __str__(self) -> str:
-        return "\n".join([self.title, *self.lines()])
-
-    def cells(self) -> list[list[str]]:
-        """Return the rows as text: chips with two decimals, shares with four."""
-        return [self._cells(row) for row in self.rows]
-
-    def lines(self) -> Iterator[str]:
-        """Yield headings and rows, columns aligned."""
-        cells = [list(self.headings), *self.cells()]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        words = [any(isinstance(row[name], str) for row in self.rows) for name in self.headings]
-        for row in cells:
-            aligned = (
-                cell.ljust(width) if word else cell.rjust(width)
-                for cell, width, word in zip(row, widths, words, strict=True)
-            )
-            yield "  ".join(aligned).rstrip()
-
-    @staticmethod
-    def _cells(row: Mapping[str, Any]) -> list[str]:
-        cells = []
-        for name, value in row.items():
-            if value is None or isinstance(value, str):
-                cells.append(value or "–")
-            else:
-                cells.append(_decimals(value, 2 if "ev" in name.split() else 4))
-        return cells
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table as plain data, for JSON."""
-        plain: dict[str, Any] = json_ready({"title": self.title, "rows": list(self.rows)})
-        return plain
-
-    def to_csv(self) -> str:
-        """Return the rows as text parted by commas, in full precision."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.headings, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return text.getvalue()
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the rows as a DataFrame.
-
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed.
-        """
-        with needing("a DataFrame needs pandas", "frames"):
-            import pandas as pd
-        return pd.DataFrame(list(self.rows), columns=list(self.headings))
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the rows to a file: ``.csv`` or ``.json`` by the suffix.
-
-        Raises
-        ------
-        GameFileError
-            If the suffix is another one, or the file cannot be written.
-        """
-        suffix = Path(path).suffix.lower()
-        if suffix not in (".csv", ".json"):
-            raise GameFileError(f"{one_line(fspath(path))}: a table of suffix {shown(suffix)}, expected .csv or .json")
-        text = self.to_csv() if suffix == ".csv" else json.dumps(self.to_dict(), indent=1) + "\n"
-        write_bytes(path, text.encode())
-
-    def _html_blocks(self) -> Iterator[Content]:
-        yield first_rows(self.headings, self.cells(), len(self.rows), "to_frame() holds them", caption=self.title)
 
 
 class SolvedSpot:
@@ -234,7 +128,11 @@ class SolvedSpot:
             {"card": node.path[place], "weight": float(share)} | node.averages
             for node, share in zip(nodes, shares.tolist(), strict=True)
         ]
-        mean = {name: _mean([row[name] for row in rows], shares) for name in rows[0] if name not in ("card", "weight")}
+        mean = {
+            name: weighted_mean([row[name] for row in rows], shares)
+            for name in rows[0]
+            if name not in ("card", "weight")
+        }
         # From high cards to low ones, suits beside each other.
         rows.sort(key=lambda row: (-RANKS.index(row["card"][0]), "shdc".index(row["card"][1])))
         goes_on = f", then {', '.join(then)}" if then else ""
@@ -341,7 +239,7 @@ class SolvedSpot:
         return 0.5 + self.profile.conditional(won, met) / 2
 
 
-class SpotNode(Drawn):
+class SpotNode(ChartedNode):
     """A node of the betting in a solved spot.
 
     Parameters
@@ -390,12 +288,12 @@ class SpotNode(Drawn):
         mean = self.averages
         lines = [self.title]
         if self.actions:
-            lines.append(", ".join(f"{action} {_decimals(mean[action], 4)}" for action in self.actions))
+            lines.append(", ".join(f"{action} {decimals(mean[action], 4)}" for action in self.actions))
         ev, equity = (
-            ", ".join(f"{seat} {_decimals(mean[f'{seat} {what}'], digits)}" for seat in SEATS)
+            ", ".join(f"{seat} {decimals(mean[f'{seat} {what}'], digits)}" for seat in SEATS)
             for what, digits in (("ev", 2), ("equity", 4))
         )
-        taken = f"; rake {_decimals(self.rake, 2)}" if self.solved.spot.rake else ""
+        taken = f"; rake {decimals(self.rake, 2)}" if self.solved.spot.rake else ""
         return "\n".join([*lines, f"EV {ev}; equity {equity}{taken}"])
 
     # By hand: arrays over the hands of the seat's range, in the order of HoldemSpot.hands
@@ -455,7 +353,7 @@ class SpotNode(Drawn):
         found: dict[str, float | None] = {}
         for name, both in (("ev", self.evs), ("equity", self.equities)):
             for seat, numbers in enumerate(both):
-                found[f"{SEATS[seat]} {name}"] = _mean(numbers, self.likely[seat])
+                found[f"{SEATS[seat]} {name}"] = weighted_mean(numbers, self.likely[seat])
         return found | self.frequencies
 
     @property
@@ -468,7 +366,7 @@ class SpotNode(Drawn):
     def frequencies(self) -> dict[str, float | None]:
         """How often each action is taken, averaged; they are known without a sweep over the tree."""
         return {
-            action: _mean(numbers, self.likely[SEATS.index(self.mover)])
+            action: weighted_mean(numbers, self.likely[SEATS.index(self.mover)])
             for action, numbers in zip(self.actions, self.strategy if self.actions else (), strict=True)
         }
 
@@ -534,12 +432,12 @@ class SpotNode(Drawn):
                 "combinations": reach,
                 "reach": reach / float(unblocked[number]) if unblocked[number] else 0.0,
                 "weight": float(weights.sum() / (likely.sum() or 1.0)),
-                "ev": _mean(self.evs[who][of], weights),
-                "equity": _mean(self.equities[who][of], weights),
+                "ev": weighted_mean(self.evs[who][of], weights),
+                "equity": weighted_mean(self.equities[who][of], weights),
             }
             if SEATS[who] == self.mover:
                 for action, numbers in zip(self.actions, self.strategy, strict=True):
-                    row[action] = _mean(numbers[of], weights)
+                    row[action] = weighted_mean(numbers[of], weights)
             rows.append(row)
         return SpotTable(self._title(SEATS[who]), tuple(rows))
 
@@ -580,24 +478,6 @@ class SpotNode(Drawn):
             }
         )
         return plain
-
-    def figure(self, seat: str = "", by: str = "action") -> "Figure":
-        """Draw the 13 × 13 chart of a seat's hands.
-
-        Parameters
-        ----------
-        seat : {"oop", "ip"}, optional
-            By default who moves.
-        by : {"action", "ev", "equity"}
-            What cells show: by default how often each action is taken. They are filled as high as the part of their
-            combinations that is there.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        """
-        return draw_chart(self, seat, by)
 
     def _seat(self, seat: str) -> int:
         if seat not in ("", *SEATS):
@@ -661,15 +541,3 @@ def _blocks(form: PublicForm, stored: Any) -> dict[int, Any]:
 
 def _after(line: str) -> str:
     return f"after {line}" if line else "at the root"
-
-
-def _mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> float | None:
-    """Return an average over what weighs something and is defined; nothing if nothing is."""
-    values = np.array(numbers, dtype=np.float64)
-    some = (weights > 0.0) & ~np.isnan(values)
-    total = weights[some].sum()
-    return float(values[some] @ weights[some] / total) if total > 0.0 else None
-
-
-def _decimals(number: float | None, digits: int) -> str:
-    return "–" if number is None else f"{round(number, digits) + 0.0:.{digits}f}"

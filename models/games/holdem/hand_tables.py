@@ -1,0 +1,134 @@
+"""Tables of what hands do and earn at a node, and the averages over them."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....seqform.arrays import Floats
+from ....seqform.errors import GameFileError, needing, one_line, shown
+from ....seqform.interchange.encoding import json_ready
+from ....seqform.interchange.files import write_bytes
+from ....seqform.interchange.page import Content, Displayed, first_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class SpotTable(Displayed):
+    """Rows of a solved spot, which become text, a file or a data frame.
+
+    Attributes
+    ----------
+    title : str
+    rows : tuple of dict
+        All with the same keys; what is not defined is ``None``.
+    """
+
+    title: str
+    rows: tuple[dict[str, Any], ...]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: int) -> dict[str, Any]:
+        return self.rows[place]
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.rows[0]) if self.rows else ()
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *self.lines()])
+
+    def cells(self) -> list[list[str]]:
+        """Return the rows as text: chips with two decimals, shares with four."""
+        return [self._cells(row) for row in self.rows]
+
+    def lines(self) -> Iterator[str]:
+        """Yield headings and rows, columns aligned."""
+        cells = [list(self.headings), *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        words = [any(isinstance(row[name], str) for row in self.rows) for name in self.headings]
+        for row in cells:
+            aligned = (
+                cell.ljust(width) if word else cell.rjust(width)
+                for cell, width, word in zip(row, widths, words, strict=True)
+            )
+            yield "  ".join(aligned).rstrip()
+
+    @staticmethod
+    def _cells(row: Mapping[str, Any]) -> list[str]:
+        cells = []
+        for name, value in row.items():
+            if value is None or isinstance(value, str):
+                cells.append(value or "–")
+            else:
+                cells.append(decimals(value, 2 if "ev" in name.split() else 4))
+        return cells
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain data, for JSON."""
+        plain: dict[str, Any] = json_ready({"title": self.title, "rows": list(self.rows)})
+        return plain
+
+    def to_csv(self) -> str:
+        """Return the rows as text parted by commas, in full precision."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, self.headings, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows as a DataFrame.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        with needing("a DataFrame needs pandas", "frames"):
+            import pandas as pd
+        return pd.DataFrame(list(self.rows), columns=list(self.headings))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the rows to a file: ``.csv`` or ``.json`` by the suffix.
+
+        Raises
+        ------
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".csv", ".json"):
+            raise GameFileError(f"{one_line(fspath(path))}: a table of suffix {shown(suffix)}, expected .csv or .json")
+        text = self.to_csv() if suffix == ".csv" else json.dumps(self.to_dict(), indent=1) + "\n"
+        write_bytes(path, text.encode())
+
+    def _html_blocks(self) -> Iterator[Content]:
+        yield first_rows(self.headings, self.cells(), len(self.rows), "to_frame() holds them", caption=self.title)
+
+
+def weighted_mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> float | None:
+    """Return an average over what weighs something and is defined; nothing if nothing is."""
+    values = np.array(numbers, dtype=np.float64)
+    some = (weights > 0.0) & ~np.isnan(values)
+    total = weights[some].sum()
+    return float(values[some] @ weights[some] / total) if total > 0.0 else None
+
+
+def decimals(number: float | None, digits: int) -> str:
+    """Return a number as tables show it."""
+    return "–" if number is None else f"{round(number, digits) + 0.0:.{digits}f}"
