@@ -181,7 +181,7 @@ QUICK = Suite(
     summary="every method on small games, in well under a minute",
     cases=(
         *ask("matching_pennies", "nash", "highs-simplex cvxpy dcfr@1e-4"),
-        *ask("rps:rock=3", "nash", "highs-simplex highs-ipm cfr@1e-3 pcfr+@1e-5 smooth-cfr+@1e-9"),
+        *ask("rps:rock=3", "nash", "highs-simplex highs-ipm cfr@1e-3 pcfr+@1e-5 smooth-cfr+@1e-9 mirror-prox@1e-9"),
         *ask("repeated_rps:rock=3", "nash", "highs-simplex dcfr@1e-4"),
         *ask(
             "kuhn",
