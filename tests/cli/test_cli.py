@@ -623,7 +623,7 @@ def test_a_terminal_that_is_closed_loses_nothing(tmp_path: Path) -> None:
         arguments, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, text=True
     ) as running:
         os.close(terminal)
-        while sum(psutil.Process(running.pid).cpu_times()[:2]) < 3.0:
+        while sum(psutil.Process(running.pid).cpu_times()[:2]) < 6.0:
             time.sleep(0.05)
             os.read(leader, 10_000) if select.select([leader], [], [], 0)[0] else None
         os.close(leader)

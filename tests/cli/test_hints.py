@@ -56,4 +56,4 @@ def test_a_problem_that_nobody_serves(kuhn):
 
 def test_hyper_parameters_without_an_option_are_named(capsys):
     assert main(["solve", "kuhn", "--alpha", "2"]) == 2
-    assert "a parameter of dcfr: write --method dcfr:alpha=" in capsys.readouterr().err
+    assert "a parameter of dcfr, pdcfr+: write --method dcfr:alpha=" in capsys.readouterr().err

@@ -398,7 +398,9 @@ def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
     for method in ("highs", "cvxpy", "rational", "ccfr", "pref-cfr", "es-mccfr"):
         with pytest.raises(UnsupportedProblemError) as caught:
             solve(EpsilonNash(game), method)
-        message = f"method {method} cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+"
+        message = (
+            f"method {method} cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+"
+        )
         assert str(caught.value) == message
     with pytest.raises(UnsupportedProblemError) as caught:
         EpsilonNash(load_game("kuhn:players=3"))
