@@ -616,6 +616,8 @@ def test_other_signals_write_what_ctrl_c_writes(name: str, ignored: str, tmp_pat
 def test_a_terminal_that_is_closed_loses_nothing(tmp_path: Path) -> None:
     import pty
 
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        pytest.skip("started with SIGHUP ignored, as by nohup")
     leader, terminal = pty.openpty()
     script = "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from treeplex.cli import main; main()"
     arguments = [sys.executable, "-P", "-c", script, *LONG, "--json", "solve.json"]
