@@ -196,7 +196,8 @@ class _Resolving(MatchBot):
 
     def _exploiting(self, file: str, table: Table) -> Bot:
         from ...models.matches import HandHistories
-        from .exploiting import ExploitingBot, Habits
+        from .exploiting import ExploitingBot
+        from .habits import Habits
 
         hands = list(HandHistories(file))
         names = dict.fromkeys(name for hand in hands for name in hand.players)

@@ -13,8 +13,11 @@ from ...seqform.arrays import Floats, frozen
 KINDS, FLOORS = ("equilibrium", "straightforward", "anything"), np.array([0.05, 0.05, 1.0])
 #: How many actions the frequencies of an equilibrium count for beside those that were seen.
 PRIOR = 20.0
-#: Of what is counted: streets, whether there is something to call, and groups of actions.
-COUNTED = (4, 2, 3)
+#: Where classes of amounts begin, in big blinds, the first one at nothing.
+AMOUNTS = 2.0 ** np.arange(1, 7)
+#: Of what is counted: streets, what is faced (nothing to call, a bet, a raise of an own bet), amounts, which are the
+#: price of a call, or the pot if there is nothing to call, and groups of actions.
+COUNTED = (4, 3, len(AMOUNTS) + 1, 3)
 #: How much of what was learned of the kind of player is forgotten with each hand.
 _FORGOTTEN = 0.02
 
@@ -76,23 +79,25 @@ class Reads:
         How likely it is of each of :data:`KINDS` at first.
     learns : bool
         Whether what was seen in one hand counts in the next ones.
+    known : ndarray of float64, shape :data:`COUNTED`, optional
+        What was counted before. Then frequencies go by amounts too, and the kind is not learned.
     """
 
-    def __init__(self, kinds: Floats, learns: bool) -> None:
-        self._first, self.kinds, self.learns = kinds, kinds, learns
-        #: By street and whether there was something to call: folds, checks and calls, bets and raises.
-        self.counts = np.zeros(COUNTED)
+    def __init__(self, kinds: Floats, learns: bool, known: Floats | None = None) -> None:
+        self._first, self.kinds, self.learns, self._knows = kinds, kinds, learns, known is not None
+        #: By what was faced: folds, checks and calls, bets and raises.
+        self.counts = np.zeros(COUNTED) if known is None else known.copy()
 
     def likely(
-        self, street: int, facing: bool, group: int, often: Floats, strengths: Floats, weights: Floats
+        self, faces: tuple[int, int, int], group: int, often: Floats, strengths: Floats, weights: Floats
     ) -> Floats:
         """Return how likely a straightforward player takes one of a group of actions with each hand.
 
         Parameters
         ----------
-        street : int
-        facing : bool
-            Whether there was something to call.
+        faces : tuple of int
+            Of what the player faces, the first three places in :data:`COUNTED`. Unless more is known, its frequencies
+            are those of all decisions of the street with something to call, or of all without.
         group : int
             As :func:`group_of` returns it.
         often : ndarray of float64, shape (3,)
@@ -100,21 +105,19 @@ class Reads:
         strengths, weights : ndarray of float64, shape (1326,)
             Of the player's hands.
         """
-        counts = self.counts[street, int(facing)]
+        street, faced, _ = faces
+        alike = self.counts[street, slice(1, None) if faced else slice(1)].sum(axis=(0, 1))
+        counts = self.counts[faces] if self._knows else alike
         mixed = (counts + PRIOR * often) / (counts.sum() + PRIOR)
         found: Floats = by_strength(strengths, weights, mixed)[group]
         return found
 
-    def note(self, street: int, facing: bool, group: int) -> None:
+    def note(self, faces: tuple[int, int, int], group: int) -> None:
         """Learn from an action."""
         if self.learns:
-            self.counts[street, int(facing), group] += 1.0
-
-    def remember(self, counts: Floats) -> None:
-        """Count what was seen before, shape (4, 2, 3)."""
-        self.counts = self.counts + counts
+            self.counts[(*faces, group)] += 1.0
 
     def judge(self, evidence: Floats) -> None:
         """Learn from a hand: how likely its course was for each kind of player, times how likely the kind was."""
-        if self.learns and evidence.sum() > 0.0:
+        if self.learns and not self._knows and evidence.sum() > 0.0:
             self.kinds = (1.0 - _FORGOTTEN) * evidence / evidence.sum() + _FORGOTTEN * self._first

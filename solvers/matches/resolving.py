@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ...models.games.holdem.bets import Betting, Decision
+from ...models.games.holdem.bets import Betting
 from ...models.games.holdem.cards import HANDS, hand_numbers
 from ...models.games.holdem.classes import CLASS_OF_HAND
 from ...models.games.holdem.showdown import alive
@@ -16,6 +16,7 @@ from ...seqform.checks import check_number
 from ...seqform.errors import InvalidGameError, shown
 from .blueprint import Blueprint, Followed
 from .reads import FLOORS, KINDS, Reads, group_of, strengths_before
+from .stages import Stage
 from .streets import SolvedStreet, StreetSpot, street_spot, warm_up
 
 #: How much of a uniform strategy is mixed into the bot's own: what it did may not be in a tree solved since.
@@ -160,9 +161,9 @@ class ResolvingBot:
         other = 1 - result.seat
         for number in range(self._seen, len(result.history)):
             street, seat, action = result.history[number]
-            stage = _Stage.before(self._table, result.history[:number], street)
+            stage = Stage.before(self._table, result.history[:number], street)
             if seat == other:
-                self._reads.note(street, stage.faces(seat), group_of(action))
+                self._reads.note(stage.faces(seat), group_of(action))
         belief, cards = self._beliefs[other], result.shown[other]
         self._reads.judge(belief.sum(axis=1) if cards is None else belief[:, hand_numbers(np.array([cards]))[0]])
 
@@ -178,7 +179,7 @@ class ResolvingBot:
             choices = self._followed.mixture(int(CLASS_OF_HAND[hand])) or {("call", 0): 1.0}
             actions, likely = list(choices), self._kept(np.array(list(choices.values())))
         else:
-            stage = _Stage.before(view.table, view.history, view.street)
+            stage = Stage.before(view.table, view.history, view.street)
             tree = self._tree(view, len(view.history), hand, until)
             actions = [(name.partition(" ")[0], stage.total(name)) for name in tree.actions(self._node)]
             likely = self._kept(tree.behaviour(self._node)[:, hand])
@@ -193,11 +194,11 @@ class ResolvingBot:
     def _follow(self, view: View, number: int, hand: int, until: float) -> None:
         """Learn from an action of the history, and go on behind it."""
         street, seat, action = view.history[number]
-        own, stage = seat == view.seat, _Stage.before(view.table, view.history[:number], street)
-        floors, weights, facing = (_OWN_FLOORS if own else FLOORS), self.ranges[seat], stage.faces(seat)
+        own, stage = seat == view.seat, Stage.before(view.table, view.history[:number], street)
+        floors, weights, faces = (_OWN_FLOORS if own else FLOORS), self.ranges[seat], stage.faces(seat)
         if street == 0:
             taken, alike = self._followed.take(action, stage.total(action), max(stage.now), floors)[:, :, CLASS_OF_HAND]
-            likely, often, strengths = taken, _OFTEN[int(facing)], strengths_before()
+            likely, often, strengths = taken, _OFTEN[int(faces[1] > 0)], strengths_before()
             share = float(taken[0] @ weights) / max(float(alike[0] @ weights), 1e-9)
         else:
             tree = self._tree(view, number, hand, until)
@@ -210,8 +211,8 @@ class ResolvingBot:
             strengths, self._node = tree.spot.beaten[seat], tree.after(self._node, action)
         if not own:
             # A straightforward player chooses among sizes as the equilibrium does.
-            self._reads.note(street, facing, group_of(action))
-            plain = self._reads.likely(street, facing, group_of(action), often, strengths, weights)
+            self._reads.note(faces, group_of(action))
+            plain = self._reads.likely(faces, group_of(action), often, strengths, weights)
             likely[1] = share * ((1.0 - FLOORS[1]) * plain + FLOORS[1] / 3)
         before = self._beliefs[seat].sum()
         self._beliefs[seat] = self._beliefs[seat] * likely
@@ -220,7 +221,7 @@ class ResolvingBot:
     def _tree(self, view: View, number: int, hand: int, until: float) -> SolvedStreet:
         """Return a solved tree that has the next action of the history, or the bot's own decision, at its node."""
         street, _, action = view.history[number] if number < len(view.history) else (view.street, -1, "")
-        stage = _Stage.before(view.table, view.history[:number], street)
+        stage = Stage.before(view.table, view.history[:number], street)
         if self._solved is not None and stage.street == self._street:
             known = action in self._solved.actions(self._node) if action else min(self._comes) > _RARE
             if known:
@@ -251,59 +252,6 @@ class ResolvingBot:
         if hand >= 0:
             weights[hand] = least
         return weights
-
-
-@dataclass
-class _Stage:
-    """Where the betting of a hand stands: on which street, what each had put in before it, and what on it."""
-
-    now: list[int]
-    last: int
-    begun: int
-    street: int = 0
-    paid: int = 0
-    mover: int = 1
-    checked: bool = False
-
-    @classmethod
-    def before(cls, table: Table, history: Sequence[tuple[int, int, str]], street: int) -> "_Stage":
-        """Return where it stands after a history, on a street."""
-        stage = cls(list(table.blinds), table.big_blind, table.stack)
-        for when, seat, action in history:
-            stage._go_to(when, table.big_blind)
-            stage._take(seat, action)
-        stage._go_to(street, table.big_blind)
-        return stage
-
-    def faces(self, seat: int) -> bool:
-        """Whether a seat has something to call."""
-        return self.now[seat] < max(self.now)
-
-    @property
-    def stack(self) -> int:
-        """What each had when the street began."""
-        return self.begun - self.paid
-
-    @property
-    def decision(self) -> Decision:
-        """The betting of the street alone."""
-        return Decision(self.street - 1, self.mover, 0, (self.now[0], self.now[1]), self.last, checked=self.checked)
-
-    def total(self, action: str) -> int:
-        """Return to what an action bets or raises, 0 where it does neither."""
-        return self.stack if action == "all-in" else int(action.partition(" ")[2] or 0)
-
-    def _go_to(self, street: int, least: int) -> None:
-        if street > self.street:
-            self.paid += max(self.now)
-            self.street, self.now, self.last, self.mover, self.checked = street, [0, 0], least, 0, False
-
-    def _take(self, seat: int, action: str) -> None:
-        total = self.total(action)
-        if total:
-            self.last = max(self.last, total - max(self.now))
-        self.now[seat] = total or (max(self.now) if action == "call" else self.now[seat])
-        self.mover, self.checked = 1 - seat, action == "check"
 
 
 def _legal(view: View, word: str, amount: int) -> str:

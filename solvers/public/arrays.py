@@ -23,8 +23,8 @@ SHAPE, DEPTH, PARENT, END, IMAGES, COUNT, WIDE, BASE, TABLE, MATRIX = (
 ALIKE, SCALE = np.uint64(15), np.uint64(16)
 BOARD_COLUMNS = 18
 #: Columns of shapes: their first node, how many of their nodes are roots and how many there are; where folds,
-#: showdowns, other leaves, and those that are both folds and showdowns begin among the lanes, and how many registers,
-#: or leaves, there are of each.
+#: showdowns, other leaves, and those that are both folds and showdowns begin among the lanes, and how many registers of
+#: each there are, or leaves of the last.
 NODES, ROOTS, SIZE, LANES, REGISTERS = (np.uint64(i) for i in (0, 1, 2, 3, 7))
 SHAPE_COLUMNS = 11
 #: Columns of nodes: a player or ``EXIT`` or ``LEAF``; the first child, and how many there are; how many actions of the
@@ -35,10 +35,10 @@ NODE_COLUMNS = 7
 #: two of them are the very same, if any are; and which of one's own stands for it, where several are alike.
 FIRST, SECOND, WEAKER, UPTO, SAME, TWIN, LIKE = (np.uint64(i) for i in range(7))
 STATE_COLUMNS = 7
-#: Columns of lanes: the row of values of the leaf, and in which row each player's reach of it is; of those that are
-#: both folds and showdowns, the leaf, and the row of what it pays as a fold.
-LANE_NODE, LANE_REACH = ZERO, ONE
-LANE_COLUMNS = 3
+#: Columns of lanes: the row of values of the leaf, in which row each player's reach of it is, and which of the board's
+#: matrices pays it; of those that are both folds and showdowns, the leaf, and the row of what it pays as a fold.
+LANE_NODE, LANE_REACH, LANE_MATRIX = ZERO, ONE, THREE
+LANE_COLUMNS = 4
 
 
 class PublicArrays(NamedTuple):
@@ -63,7 +63,8 @@ class PublicArrays(NamedTuple):
     amounts : ndarray of float, shape (2, num_lanes)
         What a leaf pays each player.
     matrices : ndarray of float
-        What leaves that are neither folds nor showdowns pay, for each board and player its own states by the other's.
+        What leaves that are neither folds nor showdowns pay, for each board and player its own states by the other's,
+        matrix by matrix.
     weights : ndarray of float, shape (2, width)
         The reaches at the root.
     layout : ndarray of uint64, shape (num_depths, 2)

@@ -11,7 +11,19 @@ from ...seqform.arrays import Floats, Indices
 from ...seqform.card_payoff import CardPayoff
 from ...seqform.public_form import Leaves, PublicForm, Symmetry
 from ...seqform.rules import CHANCE, TERMINAL
-from .arrays import BOARD_COLUMNS, CALL_COLUMNS, CARDS, EXIT, LEAF, LIKE, MOST, PlayArrays, PublicArrays, RoomArrays
+from .arrays import (
+    BOARD_COLUMNS,
+    CALL_COLUMNS,
+    CARDS,
+    EXIT,
+    LANE_MATRIX,
+    LEAF,
+    LIKE,
+    MOST,
+    PlayArrays,
+    PublicArrays,
+    RoomArrays,
+)
 from .arrays import FULL as REGISTER
 
 #: States and leaves are filled up to so many, a register of the shorter numbers.
@@ -38,9 +50,9 @@ class _Shape:
     rows: Indices
     entries: Indices
     reaches: tuple[Indices, Indices]
-    #: Of each kind of leaves: their nodes, and the amounts of both players. Those that are folds and showdowns at once
-    #: are in both.
-    leaves: tuple[tuple[Indices, Floats], ...]
+    #: Of each kind of leaves: their nodes, the amounts of both players, and which of the board's matrices they are paid
+    #: by, in order. Those that are folds and showdowns at once are in both.
+    leaves: tuple[tuple[Indices, Floats, Indices], ...]
 
     @property
     def num_rows(self) -> list[int]:
@@ -192,10 +204,11 @@ class PublicLayout:
         layers = [(groups[nodes], amounts[:, nodes]) for groups, amounts in self._leaf_groups]
         of_kinds = np.array([self._kinds_of_groups[groups] for groups, _ in layers])
         strengths = self._strengths([groups for groups, _ in layers], of_kinds)
-        # Leaves that are paid nothing, or anything but folds and showdowns, have a matrix of their own.
+        # Leaves that are paid nothing, or anything but folds and showdowns, are paid by matrices.
         unpaid = (form.players[nodes] == TERMINAL) & (layers[0][0] < 0)
         of_kinds[:, unpaid | (of_kinds == _OTHERS).any(axis=0)] = _OTHERS
-        leaves = tuple(self._of_kind(kind, of_kinds, layers) for kind in range(3))
+        found, matrices = self._by_matrix(np.flatnonzero((of_kinds == _OTHERS).any(axis=0)), layers)
+        leaves = (*(self._of_kind(kind, of_kinds, layers) for kind in (_FOLDS, _SHOWDOWNS)), found)
         arities = np.where(form.players[nodes] >= 0, form.ends[nodes + 1] - form.ends[nodes], 0)
         alike = [form.players[nodes], arities, entries, *(part for pair in leaves for part in pair)]
         number = known.setdefault(b"|".join(array.tobytes() for array in alike), len(self.shapes))
@@ -215,24 +228,46 @@ class PublicLayout:
             for image in self._images[place]
             for player in (0, 1)
         ]
-        matrices = []
-        for at in leaves[_OTHERS][0].tolist():
-            pair = np.zeros((2, *map(len, form.states)))
-            for groups, amounts in layers:
-                if groups[at] >= 0:
-                    pair += amounts[:, at, None, None] * form.leaves[groups[at]].factored.matrix.toarray()
-            matrices.append(pair[:, orders[0][:, None], orders[1]])
-        self._matrices.append(matrices)
+        self._matrices.append([pair[:, orders[0][:, None], orders[1]] for pair in matrices])
+
+    def _by_matrix(
+        self, here: Indices, layers: Sequence[tuple[Indices, Floats]]
+    ) -> tuple[tuple[Indices, Floats, Indices], list[Floats]]:
+        """Return a board's leaves that are paid by matrices, and these, both players', shape (2, states, states).
+
+        Leaves of one group share its matrix, so that they can be paid side by side; where groups meet, a leaf has its
+        own.
+        """
+        form, amounts = self.form, np.ones((2, len(here)))
+        pairs: list[Floats] = []
+        which: list[int] = []
+        known: dict[int, int] = {}
+        for number, at in enumerate(here.tolist()):
+            paid = [(int(groups[at]), each[:, at]) for groups, each in layers if groups[at] >= 0]
+            key = paid[0][0] if len(paid) == 1 else -1 - (number + 1) * bool(paid)
+            which.append(known.setdefault(key, len(pairs)))
+            if len(paid) == 1:
+                amounts[:, number] = paid[0][1]
+            if which[-1] == len(pairs):
+                pair = np.zeros((2, *map(len, form.states)))
+                for group, amount in paid:
+                    scale = 1.0 if len(paid) == 1 else amount[:, None, None]
+                    pair += scale * form.leaves[group].factored.matrix.toarray()
+                pairs.append(pair)
+        order = np.argsort(which, kind="stable")
+        return (here[order], amounts[:, order], np.array(which, dtype=np.int64)[order]), pairs
 
     @staticmethod
-    def _of_kind(kind: int, of_kinds: Indices, layers: Sequence[tuple[Indices, Floats]]) -> tuple[Indices, Floats]:
-        """Return a board's leaves of a kind, and their amounts."""
+    def _of_kind(
+        kind: int, of_kinds: Indices, layers: Sequence[tuple[Indices, Floats]]
+    ) -> tuple[Indices, Floats, Indices]:
+        """Return a board's leaves of a kind, their amounts, and no matrices."""
         here = np.flatnonzero((of_kinds == kind).any(axis=0))
         paid = [
             np.where(kinds[here] == kind, amounts[:, here], 0.0)
             for kinds, (_, amounts) in zip(of_kinds, layers, strict=True)
         ]
-        return here, np.sum(paid, axis=0)
+        return here, np.sum(paid, axis=0), np.zeros(len(here), dtype=np.int64)
 
     def _strengths(self, layers: Sequence[Indices], of_kinds: Indices) -> Any:
         """Return the strengths of a board's showdowns; where there are others beside, these are no showdowns."""
@@ -275,7 +310,7 @@ class PublicLayout:
         )
 
     def _shape(
-        self, nodes: Indices, arities: Indices, entries: Indices, leaves: tuple[tuple[Indices, Floats], ...]
+        self, nodes: Indices, arities: Indices, entries: Indices, leaves: tuple[tuple[Indices, Floats, Indices], ...]
     ) -> _Shape:
         form = self.form
         players = form.players[nodes]
@@ -433,20 +468,26 @@ class PublicLayout:
         for at, shape in enumerate(self.shapes):
             twice, filler = shape.twice, len(shape.kinds)
             apart = filler + 1 + np.arange(len(twice))
-            for kind, (here, paid) in enumerate(shape.leaves):
-                count = len(here)
-                more = 0 if kind == _OTHERS else int(rounded_up(count)) - count
+            for kind, (here, paid, which) in enumerate(shape.leaves):
+                # A register holds leaves of one matrix.
+                counts = np.bincount(which)
+                begins = np.cumsum(rounded_up(counts)) - rounded_up(counts)
+                wide = int(rounded_up(counts).sum())
+                at_lane = np.arange(len(here)) + np.repeat(begins - np.cumsum(counts) + counts, counts)
                 rows = here.copy()
                 if kind == _FOLDS:
                     rows[np.isin(here, twice)] = apart
-                lane = np.column_stack([rows, shape.reaches[0][here], shape.reaches[1][here]])
-                lanes.append(np.concatenate([lane, np.tile([filler, 0, 0], (more, 1))]))
+                lane = np.tile([filler, 0, 0, 0], (wide, 1))
+                lane[:, LANE_MATRIX] = np.repeat(np.arange(len(counts)), rounded_up(counts))
+                lane[at_lane, :3] = np.column_stack([rows, shape.reaches[0][here], shape.reaches[1][here]])
+                own = np.zeros((2, wide))
                 # A comparison is from each player's own side.
-                own = np.pad(paid, ((0, 0), (0, more)))
-                amounts.append(np.stack([own[0], -own[1] if kind == _SHOWDOWNS else own[1]]))
-                places[at, kind], places[at, 4 + kind] = end, count if kind == _OTHERS else (count + more) // FULL
-                end += count + more
-            lanes.append(np.column_stack([twice, apart, apart]))
+                own[:, at_lane] = np.stack([paid[0], -paid[1] if kind == _SHOWDOWNS else paid[1]])
+                lanes.append(lane)
+                amounts.append(own)
+                places[at, kind], places[at, 4 + kind] = end, wide // FULL
+                end += wide
+            lanes.append(np.column_stack([twice, apart, apart, 0 * apart]))
             amounts.append(np.zeros((2, len(twice))))
             places[at, 3], places[at, 7] = end, len(twice)
             end += len(twice)
@@ -486,7 +527,7 @@ class PublicLayout:
         _, top, rest = self._room
         widest = int(rounded_up(self.counts).max()) + FULL
         longest = int(MOST) * FULL
-        lanes = sum(len(nodes) + FULL for shape in self.shapes for nodes, _ in shape.leaves)
+        lanes = len(self._arrays.lanes)
         span = len(self.shapes[self.shape_of[0]].kinds) * int(rounded_up(self.counts[0]).max())
         tally = np.zeros((len(self.groups), num_rows + 1))
         shared = np.zeros(top, dtype=number), np.zeros((len(self.groups) - 1, span), dtype=number)

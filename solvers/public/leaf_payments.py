@@ -12,6 +12,7 @@ from .arrays import (
     DEPTH,
     FIRST,
     FULL,
+    LANE_MATRIX,
     LANE_NODE,
     LANE_REACH,
     LANES,
@@ -151,10 +152,31 @@ def _sweeps(registers: int) -> Any:
             if h % lanes == ZERO:
                 turn_back(here, room, lane, h, amounts)
 
-    return pay
+    @compiled
+    def multiply(
+        matrices: Any, matrix: Any, mine: Any, wide: Any, theirs: Any, here: Any, room: Any, amounts: Any, lane: Any
+    ) -> None:
+        """Pay leaves from a lane on by a matrix, which has a row for each of ``mine`` states."""
+        turned, paid, lanes = room.turned, room.paid, width(here)
+        step = count * lanes
+        zeros = spread(here.dtype.type(0.0))
+        for j in range(ZERO, theirs, lanes):
+            turn(here, room, lane, j)
+        for h in range(wide):
+            one = two = three = zeros
+            if h < mine:
+                for j in range(theirs):
+                    entry, reach = spread(matrices[matrix + j]), read(turned, j * step)
+                    one, two, three = one + entry * reach[0], two + entry * reach[1], three + entry * reach[2]
+                matrix += theirs
+            write(paid, h * step, (one, two, three))
+        for h in range(ZERO, wide, lanes):
+            turn_back(here, room, lane, h, amounts)
+
+    return pay, multiply
 
 
-_pay_1, _pay_2, _pay_3 = (_sweeps(registers) for registers in (1, 2, 3))
+(_pay_1, _multiply_1), (_pay_2, _multiply_2), (_pay_3, _multiply_3) = (_sweeps(registers) for registers in (1, 2, 3))
 
 
 @compiled
@@ -167,32 +189,32 @@ def pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any) -> None
     own, others = boards[board, TABLE + player], boards[board, TABLE + other]
     reaches, values = game.layout[boards[board, DEPTH], 0], game.layout[boards[board, DEPTH], 1]
     starts, amounts = room.starts, game.amounts[player]
-    for kind in range(TWO):
+    for kind in range(THREE):
         lane = shapes[shape, LANES + kind]
         end = lane + shapes[shape, REGISTERS + kind] * FULL
         for place in range(lane, end):
             starts[0, place] = reaches + np.uint64(game.lanes[place, LANE_REACH + other]) * their_wide
             starts[1, place] = values + np.uint64(game.lanes[place, LANE_NODE]) * wide
         while lane < end:
-            left = min((end - lane) // lanes, MOST)
-            if left == MOST:
-                _pay_3(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
-            elif left == TWO:
-                _pay_2(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
+            number, left = game.lanes[lane, LANE_MATRIX], ONE
+            while left < MOST and lane + left * lanes < end and game.lanes[lane + left * lanes, LANE_MATRIX] == number:
+                left += ONE
+            if kind < TWO:
+                if left == MOST:
+                    _pay_3(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
+                elif left == TWO:
+                    _pay_2(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
+                else:
+                    _pay_1(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
             else:
-                _pay_1(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
+                matrix = boards[board, MATRIX + player] + np.uint64(number) * mine * theirs
+                if left == MOST:
+                    _multiply_3(game.matrices, matrix, mine, wide, theirs, here, room, amounts, lane)
+                elif left == TWO:
+                    _multiply_2(game.matrices, matrix, mine, wide, theirs, here, room, amounts, lane)
+                else:
+                    _multiply_1(game.matrices, matrix, mine, wide, theirs, here, room, amounts, lane)
             lane += left * lanes
-    begin, matrix = shapes[shape, LANES + TWO], boards[board, MATRIX + player]
-    for lane in range(begin, begin + shapes[shape, REGISTERS + TWO]):
-        source = reaches + np.uint64(game.lanes[lane, LANE_REACH + other]) * their_wide
-        target = values + np.uint64(game.lanes[lane, LANE_NODE]) * wide
-        for h in range(wide):
-            total = here.dtype.type(0.0)
-            if h < mine:
-                for j in range(theirs):
-                    total += game.matrices[matrix + j] * here[source + j]
-                matrix += theirs
-            here[target + h] = total
     begin = shapes[shape, LANES + THREE]
     for lane in range(begin, begin + shapes[shape, REGISTERS + THREE]):
         source = values + np.uint64(game.lanes[lane, LANE_REACH]) * wide

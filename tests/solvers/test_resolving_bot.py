@@ -151,19 +151,20 @@ def test_no_hand_is_ruled_out_by_what_the_other_does() -> None:
 
 def test_frequencies_and_kinds_are_learned_if_they_may_be() -> None:
     first, hands, equal = np.array([0.6, 0.3, 0.1]), np.arange(10.0), np.ones(10)
-    often = np.array([0.2, 0.6, 0.2])
+    often, facing, first_in = np.array([0.2, 0.6, 0.2]), (3, 1, 2), (3, 0, 2)
     reads, deaf = Reads(first, learns=True), Reads(first, learns=False)
     for one in (reads, deaf):
         # The two strongest of ten hands bet.
-        assert one.likely(3, True, 2, often, hands, equal).tolist() == [0.0] * 8 + [1.0] * 2
+        assert one.likely(facing, 2, often, hands, equal).tolist() == [0.0] * 8 + [1.0] * 2
         for _ in range(20):
-            one.note(3, True, 2)
+            one.note(facing, 2)
         one.judge(np.array([0.0, 0.4, 0.1]))
     # Twenty bets beside what the equilibrium's frequencies count for, twenty actions: six of ten.
-    assert reads.likely(3, True, 2, often, hands, equal).sum() == 6.0
-    assert reads.likely(3, False, 2, often, hands, equal).sum() == 2.0
+    assert reads.likely(facing, 2, often, hands, equal).sum() == 6.0
+    assert reads.likely((3, 2, 6), 2, often, hands, equal).sum() == 6.0  # whatever the price is
+    assert reads.likely(first_in, 2, often, hands, equal).sum() == 2.0
     assert reads.kinds == pytest.approx([0.012, 0.79, 0.198])
-    assert deaf.likely(3, True, 2, often, hands, equal).sum() == 2.0
+    assert deaf.likely(facing, 2, often, hands, equal).sum() == 2.0
     assert deaf.kinds is first
 
 

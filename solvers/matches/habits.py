@@ -1,0 +1,297 @@
+"""How a player plays whose hands have been seen, and what it is answered with before the flop."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...models.constraints import LinearConstraint
+from ...models.games.holdem.classes import CLASS_SIZES
+from ...models.games.holdem.preflop import PREFLOP_SEATS, Preflop
+from ...models.games.holdem.preflop_form import played_out
+from ...models.games.holdem.preflop_solved import SolvedPreflop
+from ...models.matches import Hand, Table
+from ...models.observations import LineObservations, OpponentModel, clopper_pearson_intervals, hand_observations
+from ...models.problems import RestrictedNash
+from ...seqform.arrays import Floats
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidStrategyError, PlayLogError, shown
+from ...seqform.game import Game
+from ..methods import DCFR
+from ..solve import solve
+from .blueprint import ModelBlueprint
+from .reads import AMOUNTS, COUNTED, PRIOR, group_of
+from .stages import Stage
+
+#: To what the answers before the flop are found, in stacks.
+_TOLERANCE = 1e-4
+#: A class of hands that comes to a line less often than so plays the blueprint there: its answer is not settled.
+_RARE = 1e-3
+#: How often frequencies are fitted anew.
+_FITS = 60
+#: What groups of actions are called.
+_GROUPS = ("folds", "checks or calls", "bets or raises")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The strategy before the flop that a player is answered with, in the model.
+
+    Attributes
+    ----------
+    seat : {"sb", "bb"}
+        Of the one who answers.
+    games : int
+        How many hands were seen from there.
+    bounds : int
+        How many bounds on the player's frequencies were made of them.
+    guaranteed : float
+        What it is proven to earn against everybody who keeps to the bounds, in big blinds a hand.
+    game_value : float
+    exploitability : float
+        What it may lose of the value of the game to anybody else.
+    """
+
+    seat: str
+    games: int
+    bounds: int
+    guaranteed: float
+    game_value: float
+    exploitability: float
+
+
+@dataclass(frozen=True, eq=False)
+class Habits:
+    """What hands say of how somebody plays against one other, and the answer to it before the flop.
+
+    Made by :meth:`read`.
+
+    Attributes
+    ----------
+    name : str
+    hands : int
+        In how many hands the player was met.
+    p : float
+        How far the habits are trusted.
+    counts : ndarray of float64, shape (4, 3, 7, 3)
+        How often the player folded, checked or called, and bet or raised: by street; by whether it faced nothing to
+        call, a bet, or a raise of its own bet; and by the price of the call, or the pot if there was none, which is
+        less than 2 big blinds, less than 4, and so on to less than 64, and more.
+    answers : tuple of Answer
+        On the button and in the big blind.
+    blueprints : tuple of ModelBlueprint
+        What both do before the flop where the bot sits in seat 0, the big blind, and in seat 1.
+
+    Notes
+    -----
+    Before the flop the bot plays the restricted Nash response, in the model played out, to bounds on what the player
+    does: how often it takes each line before the flop, of all hands (T. Davis, K. Waugh, M. Bowling, "Solving large
+    extensive-form games with strategy constraints", AAAI 2019), and how often it folds, calls and bets at least at each
+    of its decisions after the flop, on average over the hands that it has there, where it faces what was counted. Their
+    intervals hold together with the confidence, if shares are the same wherever the same is faced, and with the
+    probability p the player keeps to them (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust
+    counter-strategies", NIPS 2007). What the player does before the flop, for the range at the flop, is the blueprint
+    with every action's weight multiplied so that it is taken as often as was seen.
+    """
+
+    name: str
+    hands: int
+    p: float
+    counts: Floats
+    answers: tuple[Answer, Answer]
+    blueprints: tuple[ModelBlueprint, ModelBlueprint]
+
+    @classmethod
+    def read(
+        cls,
+        hands: Iterable[Hand],
+        name: str,
+        table: Table,
+        *,
+        p: float | Fraction = Fraction(3, 4),
+        confidence: float = 0.95,
+        streets: int = 2,
+    ) -> "Habits":
+        """Fit a player, and answer.
+
+        Parameters
+        ----------
+        hands : iterable of Hand
+            Such as :class:`~treeplex.models.matches.HandHistories`; those of others are passed over.
+        name : str
+            Whose habits they are.
+        table : Table
+            At which the bot is going to play.
+        p : float
+            From 0 to 1: how far the bounds are trusted. With 1 nothing limits what is lost to somebody else.
+        confidence : float
+            Of all bounds of a seat together.
+        streets : int
+            Rounds of bets that the model has after the flop.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If p is something else.
+        PlayLogError
+            If no hand of the player against one other counts in one of both seats, or nobody plays like that.
+
+        Examples
+        --------
+        Two hundred hands of three big blinds against somebody who calls whatever comes:
+
+        >>> from treeplex.models.matches import HandHistories, PhhWriter, Table, match
+        >>> from treeplex.models.matches.simple import CallBot, RaiseBot
+        >>> from treeplex.solvers.matches.habits import Habits
+        >>> table = Table(stack=300)
+        >>> with PhhWriter("seen.phhs", ["bold", "calls"]) as writer:
+        ...     _ = match([RaiseBot(0.5), CallBot()], table, hands=200, duplicate=True, each=writer.write)
+        >>> habits = Habits.read(HandHistories("seen.phhs"), "calls", table, streets=1)
+        >>> [round(float(habits.counts[0, 1, group])) for group in (0, 1, 2)][0::2]  # never folds and never raises
+        [0, 0]
+        >>> all(answer.guaranteed > answer.game_value for answer in habits.answers)
+        True
+        """
+        trusted = float(check_exact_number(p, "p", InvalidStrategyError, "[0, 1]"))
+        kept = [hand for hand in hands if hand.seats == 2 and name in hand.players]
+        if not kept:
+            raise PlayLogError(f"there is no hand of {shown(name, 60)} against one other, expected some")
+        answers, blueprints = [], []
+        base = ModelBlueprint(table, streets)
+        rules = Preflop(stack=base.stack, continuations=0, streets=streets)
+        game, counts = rules.game, _counts(kept, name)
+        half = (1.0 + confidence) / 2.0  # of lines, and of what is done after the flop
+        for player in (0, 1):
+            # Lines alone: what was shown adds many bounds, and all of them together would be the wider.
+            seen = replace(hand_observations(kept, game, player, opponent=name), shown=None)
+            lines = OpponentModel.from_observations(seen, half, bonferroni=True).constraints
+            bounds = (*lines, *_shares(rules, game, 1 - player, counts, half))
+            solution = solve(RestrictedNash(game, bounds, p=p), DCFR(), tol=_TOLERANCE * base.stack)
+            if solution.infeasibility is not None:
+                raise PlayLogError(f"nobody plays like {name}: {solution.message}; expected more confidence")
+            certificate = solution.certificate
+            assert certificate.gain is not None
+            assert certificate.game_value is not None
+            blueprints.append(base.replaced(_behaviour(base, SolvedPreflop(rules, solution.profile), player, seen)))
+            value, loss = float(certificate.game_value), float(certificate.exploitability)
+            answers.append(
+                Answer(
+                    PREFLOP_SEATS[player],
+                    seen.num_games,
+                    len(bounds),
+                    value + float(certificate.gain),
+                    value,
+                    loss,
+                )
+            )
+        # The button is the seat 1, and the player 0 of the model.
+        return cls(name, len(kept), trusted, counts, (answers[0], answers[1]), (blueprints[1], blueprints[0]))
+
+
+def _behaviour(
+    base: ModelBlueprint, solved: SolvedPreflop, player: int, seen: LineObservations
+) -> dict[tuple[str, ...], Floats]:
+    """Return what the answer does before the flop, and what the other player seems to, after each line."""
+    found: dict[tuple[str, ...], Floats] = {}
+    # Of the other player's classes, by line.
+    weights: dict[tuple[str, ...], Floats] = {(): CLASS_SIZES.astype(np.float64)}
+    for line in base.lines():
+        played, own = base.behaviour(line), len(line) % 2 == player
+        node = solved.at(", ".join(line))
+        if own:
+            found[line] = np.where(node.reaches[player] > _RARE, node.strategy, played)
+        else:
+            counts = seen.passed[seen.form.children[seen.form.find(", ".join(line))]]
+            usual = played @ weights[line] / weights[line].sum()
+            often = (counts + PRIOR * usual) / (counts.sum() + PRIOR)
+            found[line] = tilted(played, weights[line], often)
+        for action, share in zip(base.menu(line), found[line], strict=True):
+            weights[*line, action] = weights[line] * (1.0 if own else share)
+    return found
+
+
+def tilted(behaviour: Floats, weights: Floats, often: Floats) -> Floats:
+    """Return a behaviour in which actions are taken as often, each one's weight being multiplied by a number.
+
+    Of all that take them so often it diverges least from the given one, in the sense of Kullback and Leibler.
+
+    Parameters
+    ----------
+    behaviour : ndarray of float64, shape (actions, n)
+        Above 0.
+    weights : ndarray of float64, shape (n,)
+    often : ndarray of float64, shape (actions,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.solvers.matches.habits import tilted
+    >>> found = tilted(np.array([[0.9, 0.1], [0.1, 0.9]]), np.ones(2), np.array([0.7, 0.3]))
+    >>> found.mean(axis=1).round(6), found.sum(axis=0).round(6)
+    (array([0.7, 0.3]), array([1., 1.]))
+    """
+    found: Floats = behaviour / behaviour.sum(axis=0)
+    for _ in range(_FITS):
+        now = found @ weights / weights.sum()
+        found = found * (often / np.maximum(now, 1e-12))[:, None]
+        found = found / found.sum(axis=0)
+    return found
+
+
+def _counts(hands: Iterable[Hand], name: str) -> Floats:
+    """Return how often a player took each group of actions, by what it faced."""
+    counts = np.zeros(COUNTED)
+    for hand in hands:
+        own, blinds = hand.players.index(name), list[Any](hand.blinds)
+        stage = Stage(blinds, blinds[0], min(list[Any](hand.stacks)), blinds[0])
+        for street, seat, action in hand.history:
+            stage.go_to(street)
+            if seat == own:
+                counts[(*stage.faces(seat), group_of(action))] += 1.0
+            stage.take(seat, action)
+    return counts
+
+
+def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence: float) -> Iterator[LinearConstraint]:
+    """Yield how often at least a player takes groups of actions at its decisions after the flop.
+
+    Bounds are Clopper and Pearson's, which hold together with the confidence.
+    """
+    after = counts[1 : 1 + rules.streets]
+    times = np.repeat(after.sum(axis=-1, keepdims=True), 3, axis=-1)
+    seen = np.flatnonzero(times)
+    least = np.zeros(after.shape)
+    taken, faced = (np.take(one, seen).astype(np.int64) for one in (after, times))
+    least.flat[seen] = clopper_pearson_intervals(taken, faced, confidence, comparisons=max(1, len(seen))).lower
+    form, states, dealt = game.public_form, played_out(rules).states, CLASS_SIZES / CLASS_SIZES.sum()
+    assert form is not None
+    wagered = [[False, False]]
+    for node, parent in enumerate(form.parents.tolist()[1:], 1):
+        same = states[node].street == states[parent].street
+        wagered.append(list(wagered[parent]) if same else [False, False])
+        if same and group_of(str(form.actions[node])) == 2:
+            wagered[node][states[parent].mover] = True
+    for node in np.flatnonzero(form.players == player).tolist():
+        state, children = states[node], form.children[node].tolist()
+        if not state.street:
+            continue
+        price = float(max(state.paid) - state.paid[player])
+        kind = 0 if not price else 2 if wagered[node][player] else 1
+        amount = int(np.searchsorted(AMOUNTS, price or float(sum(state.paid)), side="right"))
+        shares = least[state.street - 1, kind, amount].copy()
+        groups = [group_of(str(form.actions[child])) for child in children]
+        if 2 not in groups:  # all-in has been bet: whoever raises elsewhere calls
+            shares[1] += shares[2]
+        for group in dict.fromkeys(groups):
+            share = float(shares[group])
+            if share > 0.0:
+                terms: dict[int, float] = {}
+                for child in (one for one, of in zip(children, groups, strict=True) if of == group):
+                    terms |= zip(form.sequences(player, child).tolist(), dealt.tolist(), strict=True)
+                for sequence, weight in zip(form.sequences(player, node).tolist(), dealt.tolist(), strict=True):
+                    terms[sequence] = terms.get(sequence, 0.0) - share * weight
+                line = ", ".join(map(str, form.path(node)))
+                title = f"{PREFLOP_SEATS[player]} after {line} {_GROUPS[group]} at least {share:.1%}"
+                yield LinearConstraint(player, terms, 0.0, title, ">=", fingerprint=game.fingerprint)

@@ -1,0 +1,118 @@
+"""Where the betting of a hand between two players stands."""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from ...models.games.holdem.bets import Decision
+from ...models.matches import Table
+from .reads import AMOUNTS, group_of
+
+
+@dataclass
+class Stage:
+    """Where the betting stands: on which street, what each player had put in before it, and what on it.
+
+    Amounts are chips, and those of hands that are read may be ``Decimal``.
+
+    Attributes
+    ----------
+    now : list of int
+        What each has put in on the street.
+    last : int
+        By how much the last raise went beyond what was bet before.
+    begun : int
+        What each had when the hand began.
+    unit : int
+        The big blind.
+    street : int
+        As :data:`~treeplex.models.matches.STREETS` numbers them.
+    paid : int
+        What each had put in before the street.
+    mover : int
+    checked : bool
+        Whether the other player has just checked.
+    wagered : list of bool
+        Whether each has bet or raised on the street.
+
+    Examples
+    --------
+    >>> from treeplex.models.matches import Table
+    >>> from treeplex.solvers.matches.stages import Stage
+    >>> stage = Stage.before(Table(), [(0, 1, "raise 300"), (0, 0, "call"), (1, 0, "bet 400")], street=1)
+    >>> stage.paid, stage.now, stage.faces(1)
+    (300, [400, 0], (1, 1, 2))
+    """
+
+    now: list[int]
+    last: int
+    begun: int
+    unit: int
+    street: int = 0
+    paid: int = 0
+    mover: int = 1
+    checked: bool = False
+    wagered: list[bool] = field(default_factory=lambda: [False, False])
+
+    @classmethod
+    def before(cls, table: Table, history: Sequence[tuple[int, int, str]], street: int) -> "Stage":
+        """Return where it stands after a history, on a street."""
+        stage = cls(list(table.blinds), table.big_blind, table.stack, table.big_blind)
+        for when, seat, action in history:
+            stage.go_to(when)
+            stage.take(seat, action)
+        stage.go_to(street)
+        return stage
+
+    def after(self, action: str) -> "Stage":
+        """Return where it stands after an action of who moves, on the next street if the betting is over."""
+        over = action == "call" or (action == "check" and self.checked)
+        found = copy(self)
+        found.now, found.wagered = list(self.now), list(self.wagered)
+        found.take(self.mover, action)
+        if over:
+            found.go_to(min(self.street + 1, 3))
+        return found
+
+    def faces(self, seat: int) -> tuple[int, int, int]:
+        """Return what a seat faces, as the first three places in :data:`~treeplex.solvers.matches.reads.COUNTED`."""
+        price = max(self.now) - self.now[seat]
+        amount = price or 2 * self.paid + sum(self.now)
+        faced = 0 if not price else 2 if self.wagered[seat] else 1
+        return self.street, faced, int(np.searchsorted(AMOUNTS, float(amount) / float(self.unit), side="right"))
+
+    @property
+    def stack(self) -> int:
+        """What each had when the street began."""
+        return self.begun - self.paid
+
+    @property
+    def decision(self) -> Decision:
+        """The betting of the street alone."""
+        return Decision(self.street - 1, self.mover, 0, (self.now[0], self.now[1]), self.last, checked=self.checked)
+
+    def total(self, action: str) -> int:
+        """Return to what an action bets or raises, 0 where it does neither."""
+        text = action.partition(" ")[2] or "0"
+        amount: Any = self.stack if action == "all-in" else int(text) if text.isdigit() else Decimal(text)
+        return amount  # type: ignore[no-any-return]
+
+    def go_to(self, street: int) -> None:
+        """Begin a street, if it is a later one."""
+        if street > self.street:
+            self.paid += max(self.now)
+            self.street, self.now, self.last, self.mover, self.checked = street, [0, 0], self.unit, 0, False
+            self.wagered = [False, False]
+
+    def take(self, seat: int, action: str) -> None:
+        """Go on by an action of a seat."""
+        total = self.total(action)
+        if total:
+            self.last = max(self.last, total - max(self.now))
+        self.now[seat] = total or (max(self.now) if action == "call" else self.now[seat])
+        self.wagered[seat] = self.wagered[seat] or group_of(action) == 2
+        self.mover, self.checked = 1 - seat, action == "check"
