@@ -22,6 +22,7 @@ from .errors import (
     forget_interrupts,
     heeding_signals,
     is_full,
+    outliving_its_terminal,
     print_error,
     print_note,
 )
@@ -48,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         print_error("cannot write to standard output: it is closed")
         return ExitStatus.BAD_INPUT
+    sys.stdout, sys.stderr = outliving_its_terminal(sys.stdout), outliving_its_terminal(sys.stderr)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character shows a question mark.
         if hasattr(stream, "reconfigure"):

@@ -3,6 +3,7 @@
 import contextlib
 import enum
 import errno
+import io
 import math
 import os
 import signal
@@ -160,6 +161,29 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+class _Terminal(io.FileIO):
+    """A terminal that may go while it is written to: what follows then goes nowhere."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            with Path(os.devnull).open("wb") as nothing:
+                os.dup2(nothing.fileno(), self.fileno())
+            return len(data)
+
+
+def outliving_its_terminal(stream: Any) -> Any:
+    """Return a stream in the place of one on a terminal, which is no error to write to when that has been closed."""
+    if sys.platform == "win32" or not stream.isatty():
+        return stream
+    stream.flush()
+    raw = _Terminal(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
+
+
 #: Seconds within which a signal that comes again is the same one: shells and ``timeout`` send some twice.
 _ECHO = 1.0
 
@@ -178,15 +202,10 @@ def heeding_signals() -> Iterator[list[int]]:
         yield came
         return
     last = -math.inf
-    terminals = [each for each in (0, 1, 2) if os.isatty(each)]
 
     def stop(number: int, frame: Any) -> None:
         nonlocal last
         before, last = last, time.monotonic()
-        if number == getattr(signal, "SIGHUP", None):
-            with contextlib.suppress(OSError), Path(os.devnull).open("r+b") as nothing:
-                for each in terminals:  # what is written to one that has gone is an error
-                    os.dup2(nothing.fileno(), each)
         if last - before < _ECHO:
             return
         came.append(number)
