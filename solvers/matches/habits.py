@@ -22,8 +22,8 @@ from ...seqform.game import Game
 from ..methods import DCFR
 from ..solve import solve
 from .blueprint import ModelBlueprint
-from .reads import AMOUNTS, COUNTED, PRIOR, group_of
-from .stages import Stage
+from .reads import COUNTED, PRIOR, group_of
+from .stages import Stage, faced
 
 #: To what the answers before the flop are found, in stacks.
 _TOLERANCE = 1e-4
@@ -75,10 +75,10 @@ class Habits:
         In how many hands the player was met.
     p : float
         How far the habits are trusted.
-    counts : ndarray of float64, shape (4, 3, 7, 3)
-        How often the player folded, checked or called, and bet or raised: by street; by whether it faced nothing to
-        call, a bet, or a raise of its own bet; and by the price of the call, or the pot if there was none, which is
-        less than 2 big blinds, less than 4, and so on to less than 64, and more.
+    counts : ndarray of float64, shape (4, 2, 4, 7, 3)
+        How often the player folded, checked or called, and bet or raised: by street; by whether there was something to
+        call; by how often it had bet or raised in the hand, three standing for more; and by the price of the call, or
+        the pot if there was none, which is less than 2 big blinds, less than 4, and so on to less than 64, and more.
     answers : tuple of Answer
         On the button and in the big blind.
     blueprints : tuple of ModelBlueprint
@@ -263,24 +263,21 @@ def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence:
     times = np.repeat(after.sum(axis=-1, keepdims=True), 3, axis=-1)
     seen = np.flatnonzero(times)
     least = np.zeros(after.shape)
-    taken, faced = (np.take(one, seen).astype(np.int64) for one in (after, times))
-    least.flat[seen] = clopper_pearson_intervals(taken, faced, confidence, comparisons=max(1, len(seen))).lower
+    taken, number = (np.take(one, seen).astype(np.int64) for one in (after, times))
+    least.flat[seen] = clopper_pearson_intervals(taken, number, confidence, comparisons=max(1, len(seen))).lower
     form, states, dealt = game.public_form, played_out(rules).states, CLASS_SIZES / CLASS_SIZES.sum()
     assert form is not None
-    wagered = [[False, False]]
+    wagers = [0]
     for node, parent in enumerate(form.parents.tolist()[1:], 1):
-        same = states[node].street == states[parent].street
-        wagered.append(list(wagered[parent]) if same else [False, False])
-        if same and group_of(str(form.actions[node])) == 2:
-            wagered[node][states[parent].mover] = True
+        own = form.players[parent] == player and group_of(str(form.actions[node])) == 2
+        wagers.append(wagers[parent] + int(own))
     for node in np.flatnonzero(form.players == player).tolist():
         state, children = states[node], form.children[node].tolist()
         if not state.street:
             continue
         price = float(max(state.paid) - state.paid[player])
-        kind = 0 if not price else 2 if wagered[node][player] else 1
-        amount = int(np.searchsorted(AMOUNTS, price or float(sum(state.paid)), side="right"))
-        shares = least[state.street - 1, kind, amount].copy()
+        street, *faces = faced(state.street, price, wagers[node], price or float(sum(state.paid)))
+        shares = least[(street - 1, *faces)].copy()
         groups = [group_of(str(form.actions[child])) for child in children]
         if 2 not in groups:  # all-in has been bet: whoever raises elsewhere calls
             shares[1] += shares[2]

@@ -15,9 +15,10 @@ KINDS, FLOORS = ("equilibrium", "straightforward", "anything"), np.array([0.05, 
 PRIOR = 20.0
 #: Where classes of amounts begin, in big blinds, the first one at nothing.
 AMOUNTS = 2.0 ** np.arange(1, 7)
-#: Of what is counted: streets, what is faced (nothing to call, a bet, a raise of an own bet), amounts, which are the
-#: price of a call, or the pot if there is nothing to call, and groups of actions.
-COUNTED = (4, 3, len(AMOUNTS) + 1, 3)
+#: Of what is counted: streets; whether there is something to call; how often the player has bet or raised in the hand,
+#: up to three times, as it then holds something; amounts, which are the price of a call, or the pot if there is nothing
+#: to call; and groups of actions.
+COUNTED = (4, 2, 4, len(AMOUNTS) + 1, 3)
 #: How much of what was learned of the kind of player is forgotten with each hand.
 _FORGOTTEN = 0.02
 
@@ -89,14 +90,14 @@ class Reads:
         self.counts = np.zeros(COUNTED) if known is None else known.copy()
 
     def likely(
-        self, faces: tuple[int, int, int], group: int, often: Floats, strengths: Floats, weights: Floats
+        self, faces: tuple[int, int, int, int], group: int, often: Floats, strengths: Floats, weights: Floats
     ) -> Floats:
         """Return how likely a straightforward player takes one of a group of actions with each hand.
 
         Parameters
         ----------
         faces : tuple of int
-            Of what the player faces, the first three places in :data:`COUNTED`. Unless more is known, its frequencies
+            Of what the player faces, the first four places in :data:`COUNTED`. Unless more is known, its frequencies
             are those of all decisions of the street with something to call, or of all without.
         group : int
             As :func:`group_of` returns it.
@@ -105,14 +106,13 @@ class Reads:
         strengths, weights : ndarray of float64, shape (1326,)
             Of the player's hands.
         """
-        street, faced, _ = faces
-        alike = self.counts[street, slice(1, None) if faced else slice(1)].sum(axis=(0, 1))
+        alike = self.counts[faces[:2]].sum(axis=(0, 1))
         counts = self.counts[faces] if self._knows else alike
         mixed = (counts + PRIOR * often) / (counts.sum() + PRIOR)
         found: Floats = by_strength(strengths, weights, mixed)[group]
         return found
 
-    def note(self, faces: tuple[int, int, int], group: int) -> None:
+    def note(self, faces: tuple[int, int, int, int], group: int) -> None:
         """Learn from an action."""
         if self.learns:
             self.counts[(*faces, group)] += 1.0

@@ -10,7 +10,23 @@ import numpy as np
 
 from ...models.games.holdem.bets import Decision
 from ...models.matches import Table
-from .reads import AMOUNTS, group_of
+from .reads import AMOUNTS, COUNTED, group_of
+
+
+def faced(street: int, price: float, wagers: int, amount: float) -> tuple[int, int, int, int]:
+    """Return what somebody faces, as the first four places in :data:`~treeplex.solvers.matches.reads.COUNTED`.
+
+    Parameters
+    ----------
+    street : int
+    price : float
+        Of a call, in any unit.
+    wagers : int
+        How often who is to move has bet or raised in the hand.
+    amount : float
+        The price, or the pot if there is nothing to call, in big blinds.
+    """
+    return street, int(price > 0), min(wagers, COUNTED[2] - 1), int(np.searchsorted(AMOUNTS, amount, side="right"))
 
 
 @dataclass
@@ -36,8 +52,8 @@ class Stage:
     mover : int
     checked : bool
         Whether the other player has just checked.
-    wagered : list of bool
-        Whether each has bet or raised on the street.
+    wagers : list of int
+        How often each has bet or raised in the hand.
 
     Examples
     --------
@@ -45,7 +61,7 @@ class Stage:
     >>> from treeplex.solvers.matches.stages import Stage
     >>> stage = Stage.before(Table(), [(0, 1, "raise 300"), (0, 0, "call"), (1, 0, "bet 400")], street=1)
     >>> stage.paid, stage.now, stage.faces(1)
-    (300, [400, 0], (1, 1, 2))
+    (300, [400, 0], (1, 1, 1, 2))
     """
 
     now: list[int]
@@ -56,7 +72,7 @@ class Stage:
     paid: int = 0
     mover: int = 1
     checked: bool = False
-    wagered: list[bool] = field(default_factory=lambda: [False, False])
+    wagers: list[int] = field(default_factory=lambda: [0, 0])
 
     @classmethod
     def before(cls, table: Table, history: Sequence[tuple[int, int, str]], street: int) -> "Stage":
@@ -72,18 +88,17 @@ class Stage:
         """Return where it stands after an action of who moves, on the next street if the betting is over."""
         over = action == "call" or (action == "check" and self.checked)
         found = copy(self)
-        found.now, found.wagered = list(self.now), list(self.wagered)
+        found.now, found.wagers = list(self.now), list(self.wagers)
         found.take(self.mover, action)
         if over:
             found.go_to(min(self.street + 1, 3))
         return found
 
-    def faces(self, seat: int) -> tuple[int, int, int]:
-        """Return what a seat faces, as the first three places in :data:`~treeplex.solvers.matches.reads.COUNTED`."""
+    def faces(self, seat: int) -> tuple[int, int, int, int]:
+        """Return what a seat faces, as the first four places in :data:`~treeplex.solvers.matches.reads.COUNTED`."""
         price = max(self.now) - self.now[seat]
-        amount = price or 2 * self.paid + sum(self.now)
-        faced = 0 if not price else 2 if self.wagered[seat] else 1
-        return self.street, faced, int(np.searchsorted(AMOUNTS, float(amount) / float(self.unit), side="right"))
+        amount = float(price or 2 * self.paid + sum(self.now)) / float(self.unit)
+        return faced(self.street, float(price), self.wagers[seat], amount)
 
     @property
     def stack(self) -> int:
@@ -106,7 +121,6 @@ class Stage:
         if street > self.street:
             self.paid += max(self.now)
             self.street, self.now, self.last, self.mover, self.checked = street, [0, 0], self.unit, 0, False
-            self.wagered = [False, False]
 
     def take(self, seat: int, action: str) -> None:
         """Go on by an action of a seat."""
@@ -114,5 +128,5 @@ class Stage:
         if total:
             self.last = max(self.last, total - max(self.now))
         self.now[seat] = total or (max(self.now) if action == "call" else self.now[seat])
-        self.wagered[seat] = self.wagered[seat] or group_of(action) == 2
+        self.wagers[seat] += group_of(action) == 2
         self.mover, self.checked = 1 - seat, action == "check"

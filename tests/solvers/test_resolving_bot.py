@@ -151,7 +151,7 @@ def test_no_hand_is_ruled_out_by_what_the_other_does() -> None:
 
 def test_frequencies_and_kinds_are_learned_if_they_may_be() -> None:
     first, hands, equal = np.array([0.6, 0.3, 0.1]), np.arange(10.0), np.ones(10)
-    often, facing, first_in = np.array([0.2, 0.6, 0.2]), (3, 1, 2), (3, 0, 2)
+    often, facing, first_in = np.array([0.2, 0.6, 0.2]), (3, 1, 0, 2), (3, 0, 0, 2)
     reads, deaf = Reads(first, learns=True), Reads(first, learns=False)
     for one in (reads, deaf):
         # The two strongest of ten hands bet.
@@ -161,7 +161,7 @@ def test_frequencies_and_kinds_are_learned_if_they_may_be() -> None:
         one.judge(np.array([0.0, 0.4, 0.1]))
     # Twenty bets beside what the equilibrium's frequencies count for, twenty actions: six of ten.
     assert reads.likely(facing, 2, often, hands, equal).sum() == 6.0
-    assert reads.likely((3, 2, 6), 2, often, hands, equal).sum() == 6.0  # whatever the price is
+    assert reads.likely((3, 1, 2, 6), 2, often, hands, equal).sum() == 6.0  # whatever the price is
     assert reads.likely(first_in, 2, often, hands, equal).sum() == 2.0
     assert reads.kinds == pytest.approx([0.012, 0.79, 0.198])
     assert deaf.likely(facing, 2, often, hands, equal).sum() == 2.0
