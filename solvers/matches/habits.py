@@ -257,7 +257,8 @@ def _counts(hands: Iterable[Hand], name: str) -> Floats:
 def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence: float) -> Iterator[LinearConstraint]:
     """Yield how often at least a player takes groups of actions at its decisions after the flop.
 
-    Bounds are Clopper and Pearson's, which hold together with the confidence.
+    It is free where a bet of its own has been raised: which hands it holds then depends on all that went before. Bounds
+    are Clopper and Pearson's, which hold together with the confidence.
     """
     after = counts[1 : 1 + rules.streets]
     times = np.repeat(after.sum(axis=-1, keepdims=True), 3, axis=-1)
@@ -267,13 +268,14 @@ def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence:
     least.flat[seen] = clopper_pearson_intervals(taken, number, confidence, comparisons=max(1, len(seen))).lower
     form, states, dealt = game.public_form, played_out(rules).states, CLASS_SIZES / CLASS_SIZES.sum()
     assert form is not None
-    wagers = [0]
+    wagers, on_street = [0], [0]
     for node, parent in enumerate(form.parents.tolist()[1:], 1):
-        own = form.players[parent] == player and group_of(str(form.actions[node])) == 2
-        wagers.append(wagers[parent] + int(own))
+        own = int(form.players[parent] == player and group_of(str(form.actions[node])) == 2)
+        wagers.append(wagers[parent] + own)
+        on_street.append(on_street[parent] + own if states[node].street == states[parent].street else 0)
     for node in np.flatnonzero(form.players == player).tolist():
         state, children = states[node], form.children[node].tolist()
-        if not state.street:
+        if not state.street or on_street[node]:
             continue
         price = float(max(state.paid) - state.paid[player])
         street, *faces = faced(state.street, price, wagers[node], price or float(sum(state.paid)))
