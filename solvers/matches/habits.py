@@ -75,10 +75,10 @@ class Habits:
         In how many hands the player was met.
     p : float
         How far the habits are trusted.
-    counts : ndarray of float64, shape (4, 2, 4, 7, 3)
+    counts : ndarray of float64, shape (4, 2, 8, 7, 3)
         How often the player folded, checked or called, and bet or raised: by street; by whether there was something to
-        call; by how often it had bet or raised in the hand, three standing for more; and by the price of the call, or
-        the pot if there was none, which is less than 2 big blinds, less than 4, and so on to less than 64, and more.
+        call; by what it had put in, which is less than 2 big blinds, less than 4, and so on to less than 64, more, or
+        anything if it had put in chips after the flop; and by the price of the call, or the pot if there was none.
     answers : tuple of Answer
         On the button and in the big blind.
     blueprints : tuple of ModelBlueprint
@@ -257,8 +257,8 @@ def _counts(hands: Iterable[Hand], name: str) -> Floats:
 def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence: float) -> Iterator[LinearConstraint]:
     """Yield how often at least a player takes groups of actions at its decisions after the flop.
 
-    It is free where a bet of its own has been raised: which hands it holds then depends on all that went before. Bounds
-    are Clopper and Pearson's, which hold together with the confidence.
+    It is free once it has put in chips there: which hands it holds then depends on all that went before. Bounds are
+    Clopper and Pearson's, which hold together with the confidence.
     """
     after = counts[1 : 1 + rules.streets]
     times = np.repeat(after.sum(axis=-1, keepdims=True), 3, axis=-1)
@@ -268,17 +268,16 @@ def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence:
     least.flat[seen] = clopper_pearson_intervals(taken, number, confidence, comparisons=max(1, len(seen))).lower
     form, states, dealt = game.public_form, played_out(rules).states, CLASS_SIZES / CLASS_SIZES.sum()
     assert form is not None
-    wagers, on_street = [0], [0]
+    entered = [False]
     for node, parent in enumerate(form.parents.tolist()[1:], 1):
-        own = int(form.players[parent] == player and group_of(str(form.actions[node])) == 2)
-        wagers.append(wagers[parent] + own)
-        on_street.append(on_street[parent] + own if states[node].street == states[parent].street else 0)
+        own = form.players[parent] == player and states[parent].street > 0
+        entered.append(entered[parent] or (own and form.actions[node] not in ("fold", "check")))
     for node in np.flatnonzero(form.players == player).tolist():
         state, children = states[node], form.children[node].tolist()
-        if not state.street or on_street[node]:
+        if not state.street or entered[node]:
             continue
         price = float(max(state.paid) - state.paid[player])
-        street, *faces = faced(state.street, price, wagers[node], price or float(sum(state.paid)))
+        street, *faces = faced(state.street, price, float(state.paid[player]), float(sum(state.paid)))
         shares = least[(street - 1, *faces)].copy()
         groups = [group_of(str(form.actions[child])) for child in children]
         if 2 not in groups:  # all-in has been bet: whoever raises elsewhere calls

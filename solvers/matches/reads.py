@@ -15,10 +15,10 @@ KINDS, FLOORS = ("equilibrium", "straightforward", "anything"), np.array([0.05, 
 PRIOR = 20.0
 #: Where classes of amounts begin, in big blinds, the first one at nothing.
 AMOUNTS = 2.0 ** np.arange(1, 7)
-#: Of what is counted: streets; whether there is something to call; how often the player has bet or raised in the hand,
-#: up to three times, as it then holds something; amounts, which are the price of a call, or the pot if there is nothing
-#: to call; and groups of actions.
-COUNTED = (4, 2, 4, len(AMOUNTS) + 1, 3)
+#: Of what is counted: streets; whether there is something to call; what the player has put in before the flop, or that
+#: it has put in more after it, which shows what it holds; amounts, which are the price of a call, or the pot if there
+#: is nothing to call; and groups of actions.
+COUNTED = (4, 2, len(AMOUNTS) + 2, len(AMOUNTS) + 1, 3)
 #: How much of what was learned of the kind of player is forgotten with each hand.
 _FORGOTTEN = 0.02
 
@@ -80,14 +80,12 @@ class Reads:
         How likely it is of each of :data:`KINDS` at first.
     learns : bool
         Whether what was seen in one hand counts in the next ones.
-    known : ndarray of float64, shape :data:`COUNTED`, optional
-        What was counted before. Then frequencies go by amounts too, and the kind is not learned.
     """
 
-    def __init__(self, kinds: Floats, learns: bool, known: Floats | None = None) -> None:
-        self._first, self.kinds, self.learns, self._knows = kinds, kinds, learns, known is not None
+    def __init__(self, kinds: Floats, learns: bool) -> None:
+        self._first, self.kinds, self.learns = kinds, kinds, learns
         #: By what was faced: folds, checks and calls, bets and raises.
-        self.counts = np.zeros(COUNTED) if known is None else known.copy()
+        self.counts = np.zeros(COUNTED)
 
     def likely(
         self, faces: tuple[int, int, int, int], group: int, often: Floats, strengths: Floats, weights: Floats
@@ -97,8 +95,8 @@ class Reads:
         Parameters
         ----------
         faces : tuple of int
-            Of what the player faces, the first four places in :data:`COUNTED`. Unless more is known, its frequencies
-            are those of all decisions of the street with something to call, or of all without.
+            Of what the player faces, the first four places in :data:`COUNTED`. Its frequencies are those of all
+            decisions of the street with something to call, or of all without.
         group : int
             As :func:`group_of` returns it.
         often : ndarray of float64, shape (3,)
@@ -106,8 +104,7 @@ class Reads:
         strengths, weights : ndarray of float64, shape (1326,)
             Of the player's hands.
         """
-        alike = self.counts[faces[:2]].sum(axis=(0, 1))
-        counts = self.counts[faces] if self._knows else alike
+        counts = self.counts[faces[:2]].sum(axis=(0, 1))
         mixed = (counts + PRIOR * often) / (counts.sum() + PRIOR)
         found: Floats = by_strength(strengths, weights, mixed)[group]
         return found
@@ -117,7 +114,11 @@ class Reads:
         if self.learns:
             self.counts[(*faces, group)] += 1.0
 
+    def remember(self, counts: Floats) -> None:
+        """Count what was seen before, shape :data:`COUNTED`."""
+        self.counts = self.counts + counts
+
     def judge(self, evidence: Floats) -> None:
         """Learn from a hand: how likely its course was for each kind of player, times how likely the kind was."""
-        if self.learns and not self._knows and evidence.sum() > 0.0:
+        if self.learns and evidence.sum() > 0.0:
             self.kinds = (1.0 - _FORGOTTEN) * evidence / evidence.sum() + _FORGOTTEN * self._first

@@ -234,13 +234,18 @@ class ResolvingBot:
         spot = street_spot(
             board, ranges, 2 * stage.paid, stage.stack, stage.decision, plan.betting, amount, plan.rounds
         )
-        self._solved = self._solve(spot, plan.iterations, until, stage, 1 - view.seat)
+        self._solved = self._solve(spot, plan.iterations, until, stage, action, 1 - view.seat)
         self._street, self._node = stage.street, 0
         self._comes = [1.0, 1.0]
         return self._solved
 
-    def _solve(self, spot: StreetSpot, iterations: int, until: float, stage: Stage, other: int) -> SolvedStreet:
-        """Return what both players do in a street that begins where the betting stands; `other` is the other's seat."""
+    def _solve(
+        self, spot: StreetSpot, iterations: int, until: float, stage: Stage, action: str, other: int
+    ) -> SolvedStreet:
+        """Return what both players do in a street.
+
+        It begins where the betting stands, with an action that was taken, if any; `other` is the other player's seat.
+        """
         return SolvedStreet(spot, iterations, until)
 
     def _trimmed(self, seat: int, hand: int) -> Floats:

@@ -10,23 +10,24 @@ import numpy as np
 
 from ...models.games.holdem.bets import Decision
 from ...models.matches import Table
-from .reads import AMOUNTS, COUNTED, group_of
+from .reads import AMOUNTS
 
 
-def faced(street: int, price: float, wagers: int, amount: float) -> tuple[int, int, int, int]:
+def faced(street: int, price: float, paid: float | None, pot: float) -> tuple[int, int, int, int]:
     """Return what somebody faces, as the first four places in :data:`~treeplex.solvers.matches.reads.COUNTED`.
 
     Parameters
     ----------
     street : int
     price : float
-        Of a call, in any unit.
-    wagers : int
-        How often who is to move has bet or raised in the hand.
-    amount : float
-        The price, or the pot if there is nothing to call, in big blinds.
+        Of a call, in big blinds.
+    paid : float or None
+        What who is to move has put in, in big blinds; ``None`` if it has put in chips after the flop.
+    pot : float
+        In big blinds.
     """
-    return street, int(price > 0), min(wagers, COUNTED[2] - 1), int(np.searchsorted(AMOUNTS, amount, side="right"))
+    shows = len(AMOUNTS) + 1 if paid is None else int(np.searchsorted(AMOUNTS, paid, side="right"))
+    return street, int(price > 0.0), shows, int(np.searchsorted(AMOUNTS, price or pot, side="right"))
 
 
 @dataclass
@@ -52,8 +53,8 @@ class Stage:
     mover : int
     checked : bool
         Whether the other player has just checked.
-    wagers : list of int
-        How often each has bet or raised in the hand.
+    entered : list of bool
+        Whether each has put in chips after the flop.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class Stage:
     paid: int = 0
     mover: int = 1
     checked: bool = False
-    wagers: list[int] = field(default_factory=lambda: [0, 0])
+    entered: list[bool] = field(default_factory=lambda: [False, False])
 
     @classmethod
     def before(cls, table: Table, history: Sequence[tuple[int, int, str]], street: int) -> "Stage":
@@ -88,7 +89,7 @@ class Stage:
         """Return where it stands after an action of who moves, on the next street if the betting is over."""
         over = action == "call" or (action == "check" and self.checked)
         found = copy(self)
-        found.now, found.wagers = list(self.now), list(self.wagers)
+        found.now, found.entered = list(self.now), list(self.entered)
         found.take(self.mover, action)
         if over:
             found.go_to(min(self.street + 1, 3))
@@ -96,9 +97,9 @@ class Stage:
 
     def faces(self, seat: int) -> tuple[int, int, int, int]:
         """Return what a seat faces, as the first four places in :data:`~treeplex.solvers.matches.reads.COUNTED`."""
-        price = max(self.now) - self.now[seat]
-        amount = float(price or 2 * self.paid + sum(self.now)) / float(self.unit)
-        return faced(self.street, float(price), self.wagers[seat], amount)
+        price, unit = max(self.now) - self.now[seat], float(self.unit)
+        paid = None if self.entered[seat] else float(self.paid + self.now[seat]) / unit
+        return faced(self.street, float(price) / unit, paid, float(2 * self.paid + sum(self.now)) / unit)
 
     @property
     def stack(self) -> int:
@@ -128,5 +129,5 @@ class Stage:
         if total:
             self.last = max(self.last, total - max(self.now))
         self.now[seat] = total or (max(self.now) if action == "call" else self.now[seat])
-        self.wagers[seat] += group_of(action) == 2
+        self.entered[seat] |= self.street > 0 and action not in ("fold", "check")
         self.mover, self.checked = 1 - seat, action == "check"
