@@ -35,6 +35,7 @@ from treeplex.seqform.public_profile import PublicProfile
 from treeplex.solvers.outcome import Options, Outcome
 from treeplex.solvers.public import driver
 from treeplex.solvers.public.kernel import PublicKernel
+from treeplex.solvers.public.layout import PublicLayout
 
 GAMES = ["kuhn:cards=7", "leduc", "leduc:ranks=6,suits=1", "liars_dice:sides=3"]
 METHODS = [CFR(), CFRPlus(), DCFR(), PCFRPlus()]
@@ -128,6 +129,25 @@ def test_leaves_of_several_kinds_pay_their_sum_and_others_nothing():
     states = [[f"{seat}{number}" for number in range(count)] for seat, count in (("a", 5), ("b", 7))]
     form = PublicForm(players, parents, list("rabcdefgh"), states, leaves)
     check_evaluation(form)
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 17, 25, 40])
+def test_leaves_that_share_a_matrix_are_paid_side_by_side(count):
+    """So many leaves of one matrix, as many of another, one of both, and one that pays nothing."""
+    generator = np.random.default_rng(count)
+    first, second = (FactoredPayoff(generator.normal(size=(5, 7)), np.eye(7)) for _ in range(2))
+    nodes = 3 + generator.permutation(2 * count + 2)
+    leaves = [
+        Leaves(at, generator.normal(size=len(at)), payoff)
+        for at, payoff in ((nodes[: count + 1], first), (nodes[count : 2 * count + 1], second))
+    ]
+    players = [0, 1, 1, *[-2] * (2 * count + 2)]
+    parents = [-1, 0, 0, *[1] * (count + 1), *[2] * (count + 1)]
+    states = [[f"{seat}{number}" for number in range(size)] for seat, size in (("a", 5), ("b", 7))]
+    form = PublicForm(players, parents, [str(node) for node in range(len(players))], states, leaves)
+    check_evaluation(form)
+    # Both matrices, their sum and nothing, from both sides.
+    assert PublicLayout(form).arrays(np.float64).matrices.size == 2 * 4 * 5 * 7
 
 
 @thorough

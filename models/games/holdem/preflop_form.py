@@ -116,8 +116,7 @@ def played_out(rules: Preflop) -> PlayedOut:
 class _Learner:
     """Regret matching⁺ on the model played out, with linear averaging and trembling hands before the flop.
 
-    Its leaves have two matrices and a number each: an iteration takes a few milliseconds, where the loop for any public
-    form, which is made for boards, multiplies with a matrix of each leaf's own.
+    The loop for any public form has no trembling hands.
     """
 
     def __init__(self, tree: PlayedOut) -> None:
