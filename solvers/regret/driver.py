@@ -383,7 +383,7 @@ def _is_joint(problem: Problem) -> bool:
 def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretStepper | joint.JointStepper:
     """Return the loop on a problem as it is, ready to begin or to go on."""
     if _is_joint(problem):
-        return joint.JointStepper(method, problem)
+        return joint.JointStepper(method, problem, options)
     check_precision(method, problem)
     return _begin(method, posed(method, problem, options))
 

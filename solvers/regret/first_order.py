@@ -81,14 +81,14 @@ def on_simplices(values: Floats, starts: Integers, counts: Integers) -> Floats:
 
 
 class PlanStepper(Stepper):
-    """Plans that move by the gradients of a two-player zero-sum game, and their averages.
+    """Plans that move by the gradients of a game, and their averages.
 
     Parameters
     ----------
     method : Method
         With ``iterate``: whether last plans or averages are the answer.
     problem : Problem
-        An equilibrium.
+        An equilibrium, of two players and zero-sum unless a subclass checks what it proves.
     options : Options
     """
 
@@ -104,11 +104,11 @@ class PlanStepper(Stepper):
 
     @property
     def iterations(self) -> int:
-        """Updates of both players."""
+        """Updates of every player."""
         return self._iterations
 
     def step(self, iterations: int) -> None:
-        """Move both players' plans."""
+        """Move the players' plans."""
         for _ in range(iterations):
             self._iterations += 1
             self.move()

@@ -1,7 +1,6 @@
 """Regret minimisation where payoffs are an operator on the plans of several players."""
 
 import functools
-import time
 from typing import Any
 
 import numpy as np
@@ -12,94 +11,69 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import nash_conv
 from ...seqform.joint_payoff import JointPayoff
 from ...seqform.limits import uncounted
-from ..checkpoint import Saved, fill
 from ..compilation import compiled
-from ..iteration import Stepper, iterate
 from ..methods import RegretMethod
 from ..outcome import Options, Outcome, nearest_profile
+from .first_order import PlanStepper, run_plans
 
 
-class JointStepper(Stepper):
+class JointStepper(PlanStepper):
     """The players' regrets at all infosets, and the operator that prices their sequences.
 
     Parameters
     ----------
     method : RegretMethod
+        It returns averages.
     problem : Problem
         A Nash equilibrium of a game whose payoffs are a :class:`~treeplex.seqform.joint_payoff.JointPayoff`.
+    options : Options
     """
 
     first_step = 1
 
-    def __init__(self, method: RegretMethod, problem: Problem) -> None:
-        form = problem.game.sequence_form
-        assert isinstance(form.operator, JointPayoff)
-        self.method, self.problem = method, problem
-        self.rule, self.payoff, self.treeplexes = method.local_rule, form.operator, form.treeplexes
+    def __init__(self, method: RegretMethod, problem: Problem, options: Options) -> None:
+        super().__init__(method, problem, options)
+        assert isinstance(self.form.operator, JointPayoff)
+        self.rule, self.payoff = method.local_rule, self.form.operator
         self._number = np.float64 if method.precision == "double" else np.float32
-        self._iterations = 0
-        sizes = [treeplex.num_sequences for treeplex in form.treeplexes]
-        self._degrees, self._fallback = [np.ones(size) for size in sizes], [_uniform(one) for one in form.treeplexes]
-        self._beta = [np.zeros(treeplex.num_infosets) for treeplex in form.treeplexes]
+        sizes = [treeplex.num_sequences for treeplex in self.treeplexes]
+        self._degrees, self._fallback = [np.ones(size) for size in sizes], [_uniform(one) for one in self.treeplexes]
+        self._beta = [np.zeros(treeplex.num_infosets) for treeplex in self.treeplexes]
         self._is_conditional = True
         self._is_greedy = method.bias is not None and method.bias.greedy
         if method.bias is not None:
             preference = method.bias.on(problem.game)
             self._degrees, self._beta = list(preference.degrees), list(preference.vulnerability)
-            self._fallback = [preference.fallback(one, player) for player, one in enumerate(form.treeplexes)]
+            self._fallback = [preference.fallback(one, player) for player, one in enumerate(self.treeplexes)]
             self._is_conditional = method.bias.is_conditional
-        self.regrets, self.recent, self.sums = ([np.zeros(size) for size in sizes] for _ in range(3))
+        self.regrets, self.recent = ([np.zeros(size) for size in sizes] for _ in range(2))
         self.behaviour = [fallback.copy() for fallback in self._fallback]
-        self._plans = [np.ones(size) for size in sizes]
         for player in range(len(sizes)):
             self._play(player)
 
-    @property
-    def iterations(self) -> int:
-        """Updates of every player."""
-        return self._iterations
-
-    def step(self, iterations: int) -> None:
-        """Update every player so many times, one after the other or all at once."""
-        for _ in range(iterations):
-            self._iterations += 1
-            weight = self.rule.weight(self._iterations)
-            for player, plan in enumerate(self._plans):
-                self.sums[player] += weight * plan
-            played = list(self._plans)
-            for player in range(len(played)):
-                plans = played if self.method.updates == "simultaneous" else self._plans
-                self._update(player, plans)
-                self._play(player)
+    def move(self) -> None:
+        """Update every player, one after the other or all at once."""
+        weight = self.rule.weight(self._iterations)
+        for player, plan in enumerate(self._plans):
+            self._sums[player] += weight * plan
+        played = list(self._plans)
+        for player in range(len(played)):
+            plans = played if self.method.updates == "simultaneous" else self._plans
+            self._update(player, plans)
+            self._play(player)
 
     def check(self) -> float:
         """Return the exploitability of the averages."""
         profile = nearest_profile(self.problem.game, self.answer())
-        return nash_conv(self.problem.game, profile) / len(self.sums)
+        return nash_conv(self.problem.game, profile) / len(self.treeplexes)
 
     def current_plans(self) -> list[Floats]:
         """Return the plans that the players play now."""
         return list(self._plans)
 
-    def answer(self) -> list[Floats]:
-        """Return the average plans."""
-        return [
-            total / total[0] if self._iterations else plan for total, plan in zip(self.sums, self._plans, strict=True)
-        ]
-
-    def saved(self) -> Saved:
-        """Return where it stands."""
-        return {"iterations": self._iterations, "due": self.next_check, **self._arrays()}
-
-    def restore(self, saved: Saved) -> None:
-        """Go on from there."""
-        fill(self._arrays(), saved)
-        self._iterations, self.next_check = int(saved["iterations"]), int(saved["due"])
-
-    def _arrays(self) -> dict[str, Floats]:
-        named = {"regrets": self.regrets, "recent": self.recent, "sums": self.sums}
-        named |= {"behaviour": self.behaviour, "plans": self._plans}
-        return {f"{name} {player}": one for name, each in named.items() for player, one in enumerate(each)}
+    def lasting(self) -> dict[str, Any]:
+        """Return the regrets, the last ones, and what is played."""
+        return {"regrets": self.regrets, "recent": self.recent, "behaviour": self.behaviour}
 
     def _update(self, player: int, plans: list[Floats]) -> None:
         """Add the regrets of the behaviour against plans, and move to the next behaviour."""
@@ -210,16 +184,4 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             "random regrets, in single or double precision, and return averages"
         )
     warm()
-    begun = time.perf_counter()
-    stepper = JointStepper(method, problem)
-    build_seconds = time.perf_counter() - begun
-    found = iterate(stepper, options)
-    return Outcome(
-        plans=stepper.answer(),
-        stopped=found.stopped,
-        detail=f"after {found.iterations} iterations",
-        iterations=found.iterations,
-        seconds=found.seconds,
-        build_seconds=build_seconds,
-        history=found.history,
-    )
+    return run_plans(JointStepper, method, problem, options)
