@@ -149,8 +149,9 @@ class Habits:
         >>> with PhhWriter("seen.phhs", ["bold", "calls"]) as writer:
         ...     _ = match([RaiseBot(0.5), CallBot()], table, hands=200, duplicate=True, each=writer.write)
         >>> habits = Habits.read(HandHistories("seen.phhs"), "calls", table, streets=1)
-        >>> [round(float(habits.counts[0, 1, group])) for group in (0, 1, 2)][0::2]  # never folds and never raises
-        [0, 0]
+        >>> folds, calls, raises = habits.counts[0, 1].sum(axis=(0, 1))
+        >>> float(folds), bool(calls > 0), float(raises)
+        (0.0, True, 0.0)
         >>> all(answer.guaranteed > answer.game_value for answer in habits.answers)
         True
         """
@@ -245,7 +246,7 @@ def _counts(hands: Iterable[Hand], name: str) -> Floats:
     counts = np.zeros(COUNTED)
     for hand in hands:
         own, blinds = hand.players.index(name), list[Any](hand.blinds)
-        stage = Stage(blinds, blinds[0], min(list[Any](hand.stacks)), blinds[0])
+        stage = Stage(blinds, max(blinds), min(list[Any](hand.stacks)), max(blinds))
         for street, seat, action in hand.history:
             stage.go_to(street)
             if seat == own:
