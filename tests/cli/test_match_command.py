@@ -132,6 +132,7 @@ def test_without_pokerkit_it_says_what_to_install(capsys, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
 def test_ctrl_c_keeps_what_was_played(tmp_path):
     command = [sys.executable, "-P", "-m", "treeplex", "match", "call", "random", "--hands", "1000000", "--duplicate"]
     command += ["--out", "hands.phhs", "--json", "record.json"]
