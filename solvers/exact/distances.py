@@ -24,6 +24,8 @@ _CROSSED = 1e-11
 _RUNS = 6
 #: From how many columns on HiGHS is run so that it can be stopped, which takes a little longer.
 _STOPPABLE = 3_000
+#: What is smaller does not make a column independent.
+_PIVOT = 1e-4
 #: HiGHS's number for the primal simplex method, which goes on from a basis that is near the optimum but not at it.
 _PRIMAL = 4
 
@@ -105,6 +107,8 @@ class NearProgram:
         solver = silent_solver()
         solver.setOptionValue("solver", "simplex")
         solver.setOptionValue("simplex_strategy", _PRIMAL)
+        # Of columns that are nearly dependent, as in flows, some are left out.
+        solver.setOptionValue("factor_pivot_tolerance", _PIVOT)
         # Columns and rows that are where they should be would be moved away.
         solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
         return solver

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
-from ...models.saddle import Answer, Saddle, linear_program, read_solution
+from ...models.saddle import Answer, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError
 from ...seqform.evaluate import infoset_values, sequence_values
@@ -18,7 +18,7 @@ from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy
 from ..iteration import iterate
-from ..methods import HiGHS
+from ..methods import CCFR, HiGHS
 from ..methods.regret import BASES
 from ..outcome import Options, Outcome, nearest_profile
 from ..regret import driver
@@ -108,7 +108,8 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     if ground is None or sum(ground.program.shape) <= method.direct:
         return _by_highs(problem, options, Course("highs"))
     driver.warm(np.float64)
-    loop = driver.stepper(BASES[method.base](), problem, options)
+    base = CCFR(base=method.base) if problem.constraints else BASES[method.base]()
+    loop = driver.stepper(base, problem, options)
     assert isinstance(loop, driver.RegretStepper)
     built = time.perf_counter()
     best, course, stopped = Attempt(), Course("bracket", whole=ground.program.shape), Status.OPTIMAL
@@ -125,7 +126,8 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
                 stopped = found.stopped
                 break
             is_last = number == _ERRORS - 1 or found.stopped is not Status.CONVERGED or goal <= options.tol
-            polish = _Polish(ground, problem, options, Answer(tuple(loop.answer())))
+            near = Answer(tuple(loop.answer()), loop.multipliers, loop.dual_certificate)
+            polish = _Polish(ground, problem, options, near)
             if is_last or polish.is_settled:
                 left = options.time_limit - (time.perf_counter() - built)
                 best = best.or_better(polish.run(is_last, goal, left))
@@ -140,8 +142,8 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         stopped = Status.INTERRUPTED
     if best.error > 0.0:
         profile = nearest_profile(problem.game, loop.answer())
-        near = Attempt.of(problem, options, Answer(tuple(profile.plans)), profile)
-        best = best.or_better(near)
+        last = Answer(tuple(profile.plans), loop.multipliers, loop.dual_certificate)
+        best = best.or_better(Attempt.of(problem, options, last, profile))
         if best.error == 0.0:
             course, stopped = replace(course, way="regrets"), Status.OPTIMAL
     seconds = time.perf_counter() - built
@@ -161,6 +163,8 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     assert best.answer is not None
     return Outcome(
         plans=best.answer.plans,
+        multipliers=best.answer.multipliers,
+        dual_certificate=best.answer.dual_certificate,
         proof=best.proof,
         stopped=stopped,
         detail=course.remark,
@@ -177,10 +181,10 @@ def _by_highs(problem: SaddleProblem, options: Options, course: Course) -> Outco
 
 
 def _takes(saddle: Saddle) -> bool:
-    """Whether a program is one between plans of both players of a tree, under no constraints."""
-    view = saddle.view
-    plain = bool(saddle.weight) and saddle.floor is None and view.replies is None and not saddle.constraints
-    return plain and view.factored is None and view.own.single_parent and view.other.single_parent
+    """Whether a program is one between plans of both players, under hard constraints that are affine, if any."""
+    plain = bool(saddle.weight) and saddle.floor is None and saddle.view.replies is None
+    hard = all(rows.penalty is None for rows in (saddle.own_rows, saddle.other_rows))
+    return plain and hard and all(one.function.is_affine for one in saddle.constraints)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,29 +206,36 @@ class _Ground:
         """Of the objective."""
         return self.program.objective_unit
 
-    def columns(self, own: Floats) -> Floats:
-        """Return the columns that x and y's best response to it are."""
-        view, columns = self.saddle.view, self.program.columns
-        found = np.zeros(self.program.shape[1])
-        found[columns["plan"]] = own
-        found[columns["values"]] = -_values(view.other, view.other_gradient(own)) / view.unit
-        return found
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether both players' plans are those of a tree, and payoffs are a matrix."""
+        view = self.saddle.view
+        return view.own.single_parent and view.other.single_parent and view.factored is None
 
-    def multipliers(self, other: Floats) -> Floats:
-        """Return the multipliers of the rows that y and x's best response to it are."""
-        saddle, view, rows = self.saddle, self.saddle.view, self.program.rows
-        found = np.zeros(self.program.shape[0])
-        found[rows["response"]] = saddle.weight * view.unit * other / self.unit
-        payoffs = saddle.weight * view.own_gradient(other)
-        if saddle.tilt is not None:
-            payoffs = payoffs + saddle.tilt
-        found[rows["plan"]] = _values(view.own, payoffs) / self.unit
-        return found
+    def point(self, answer: Answer) -> tuple[Floats, Floats]:
+        """Return the columns and the multipliers of the rows that an answer and best responses to it are."""
+        saddle, view, program = self.saddle, self.saddle.view, self.program
+        own, other = answer.plans[view.player], answer.plans[1 - view.player]
+        mine, theirs = saddle.gradients(own, other, answer.multipliers, answer.dual_certificate)
+        columns, multipliers = np.zeros(program.shape[1]), np.zeros(program.shape[0])
+        columns[program.columns["plan"]] = own
+        columns[program.columns["values"]] = -_values(view.other, theirs) / (saddle.weight * view.unit)
+        multipliers[program.rows["response"]] = saddle.weight * view.unit * other / self.unit
+        multipliers[program.rows["plan"]] = _values(view.own, mine) / self.unit
+        if view.factored is not None:
+            left, right = view.scaled_matrices
+            columns[program.columns["factors"]] = view.factored.summed(left.T @ own, backwards=True)
+            multipliers[program.rows["factors"]] = view.factored.summed(right @ multipliers[program.rows["response"]])
+        if saddle.own_rows.constraints:
+            multipliers[program.rows["constraints"]] = _prices(saddle.own_rows, answer) / self.unit
+        if saddle.other_rows.constraints:
+            columns[program.columns["prices"]] = _prices(saddle.other_rows, answer) / view.unit
+        return columns, multipliers
 
     def part(self, own: Mask, other: Mask) -> tuple[Mask, Mask]:
-        """Return the columns and rows that belong to some of the sequences of x and y."""
+        """Return the columns and rows that belong to some of the sequences of x and y, and those of constraints."""
         view, columns, rows = self.saddle.view, self.program.columns, self.program.rows
-        kept = np.zeros(self.program.shape[1], dtype=bool), np.zeros(self.program.shape[0], dtype=bool)
+        kept = np.ones(self.program.shape[1], dtype=bool), np.ones(self.program.shape[0], dtype=bool)
         kept[0][columns["plan"]], kept[1][rows["response"]] = own, other
         kept[1][rows["plan"]], kept[0][columns["values"]] = _touched(view.own, own), _touched(view.other, other)
         return kept
@@ -255,7 +266,7 @@ class _Polish:
         self._ground, self._problem, self._options, self._near = ground, problem, options, near
         self.rounds = 0
         standard, view = ground.standard, ground.saddle.view
-        columns, multipliers = self._point(near)
+        self._place = columns, multipliers = ground.point(near)
         slacks, losses = standard.slacks(columns), standard.dual.slacks(multipliers)
         basic, tight = columns > _RATE * losses, multipliers > _RATE * slacks
         self._primal = NearProgram(standard, columns, basic, ~tight)
@@ -271,6 +282,11 @@ class _Polish:
             self._is_large = min(self.shape) > _LARGE
             if not self._is_large:
                 break
+        # Where several sequences lead to an infoset, and where multipliers of constraints settle slowly.
+        self._is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and not self.is_settled)
+        if self._is_whole:
+            self.is_settled = self._is_large = True
+            self._own, self._other = np.ones_like(self._own), np.ones_like(self._other)
 
     @staticmethod
     def _shape_of(columns: Mask, rows: Mask) -> tuple[int, int]:
@@ -323,26 +339,30 @@ class _Polish:
         """Return columns and multipliers by an interior point method.
 
         It would play something where the program says nothing about play, because the other player does not come there.
-        What does not touch the other's sequences is left out, so that play there stays as it was.
+        What does not touch the other's sequences is left out, so that play there stays as it was, unless the program is
+        whole.
         """
         ground = self._ground
+        if self._is_whole:
+            columns, rows = ground.part(self._own, self._other)
+            self.shape = self._shape_of(columns, rows)
+            return interior_point(ground.standard, columns, rows, self._place, seconds)
         view = ground.saddle.view
         mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
         payoffs = abs(ground.standard.matrix[theirs, mine])
         own = (payoffs.T @ self._other > 0.0) | (ground.standard.costs[mine] != 0.0)
         other = (payoffs @ self._own > 0.0) | (ground.standard.limits[theirs] != 0.0)
+        own |= _constrained(ground.saddle.own_rows)
+        other |= _constrained(ground.saddle.other_rows)
         columns, rows = ground.part(_felt(view.own, self._own, own), _felt(view.other, self._other, other))
         self.shape = self._shape_of(columns, rows)
-        return interior_point(ground.standard, columns, rows, _NOTHING, seconds)
-
-    def _point(self, answer: Answer) -> tuple[Floats, Floats]:
-        """Return the columns and the multipliers of the rows that an answer is."""
-        player = self._ground.saddle.view.player
-        return self._ground.columns(answer.plans[player]), self._ground.multipliers(answer.plans[1 - player])
+        return interior_point(ground.standard, columns, rows, self._place, seconds)
 
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:
         """Return the answer, which plays as before where it does not say how to play, and what it proves."""
         found, game = self._ground.read(columns, multipliers), self._problem.game
+        if self._is_whole:  # it says how to play everywhere
+            return Attempt.of(self._problem, self._options, found, nearest_profile(game, found.plans))
         strategies, nothing = [], _NOTHING if self._is_large else highs.TOLERANCE * 1e-2
         for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
             known = np.where(plan > nothing, plan, 0.0)
@@ -358,13 +378,26 @@ class _Polish:
         """Take in all best responses to an answer, of all infosets at once; whether there were new ones."""
         ground, view = self._ground, self._ground.saddle.view
         assert found.answer is not None
-        columns, multipliers = self._point(found.answer)
+        columns, multipliers = ground.point(found.answer)
         losses = ground.standard.dual.slacks(multipliers)[ground.program.columns["plan"]]
         slacks = ground.standard.slacks(columns)[ground.program.rows["response"]]
         before = self._own.sum() + self._other.sum()
         self._own = self._own | _reached(view.own, self._own | (losses <= _BEST))
         self._other = self._other | _reached(view.other, self._other | (slacks <= _BEST))
         return bool(self._own.sum() + self._other.sum() > before)
+
+
+def _prices(rows: Rows, answer: Answer) -> Floats:
+    """Return the multipliers of constraints in the units of their rows."""
+    given = np.array([answer.multipliers.get(name, 0.0) for name in rows.names])
+    prices: Floats = given * rows.matrix(exact=False).units
+    return prices
+
+
+def _constrained(rows: Rows) -> Mask:
+    """Return the sequences that constraints are about."""
+    touched: Mask = abs(rows.matrix(exact=False).matrix).sum(axis=0) > 0.0
+    return touched
 
 
 def _values(treeplex: Treeplex, payoffs: Floats) -> Floats:

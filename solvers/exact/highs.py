@@ -113,7 +113,20 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
 
     stopped = Status.INTERRUPTED if interrupted else _stopped(solver)
     told = detail = _said(solver)
-    found = Attempt.read(problem, options, program, _solution(solver, program))
+    numbers = _solution(solver, program)
+    found = Attempt.read(problem, options, program, numbers)
+    if found.error > 0.0 and algorithm == "ipm" and numbers is not None and stopped is Status.OPTIMAL:
+        from .interior import refined  # which loads HiGHS by this module
+
+        try:
+            better = Attempt.read(
+                problem, options, program, refined(program, numbers, options.time_limit - (ended - begun))
+            )
+        except KeyboardInterrupt:
+            stopped, better = Status.INTERRUPTED, Attempt()
+        if better.error < found.error:
+            found, detail = better, f"{detail}, then refined"
+        ended = time.perf_counter()
     # Where constraints are hard, infeasible may be the truth: others look for a proof.
     refuted = stopped is Status.INFEASIBLE and problem.constraints and problem.penalty is None
     if found.error > 0.0 and algorithm == "simplex" and not refuted and stopped not in LIMITS:

@@ -1,16 +1,22 @@
-"""Parts of large linear programs, solved by an interior point method for their columns and multipliers at once."""
+"""Linear programs near their optimum, solved by an interior point method for what is missing to it."""
 
 import highspy
 import numpy as np
+import scipy.sparse as sp
 
+from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from .distances import Mask, StandardProgram
-from .highs import silent_solver
+from .highs import TOLERANCE, objective_factor, silent_solver
 from .interruptible import run_solver
+
+#: The unit of distances from the answer that is begun with, and of what columns cost there. HiGHS's tolerances are
+#: absolute: it solves for distances to so much more than for columns themselves.
+_UNIT = 0.1
 
 
 def interior_point(
-    program: StandardProgram, columns: Mask, rows: Mask, tolerance: float, seconds: float
+    program: StandardProgram, columns: Mask, rows: Mask, near: tuple[Floats, Floats], seconds: float
 ) -> tuple[Floats, Floats] | None:
     """Return an optimum of a part of a program: columns and multipliers of rows, 0 where these are left out.
 
@@ -19,8 +25,8 @@ def interior_point(
     program : StandardProgram
     columns, rows : ndarray of bool
         The part.
-    tolerance : float
-        HiGHS's, relative.
+    near : tuple of ndarray of float64
+        Columns and multipliers that are nearly optimal. The better they are, the more digits has the optimum.
     seconds : float
         The time limit.
 
@@ -32,19 +38,36 @@ def interior_point(
     Raises
     ------
     KeyboardInterrupt
+
+    Notes
+    -----
+    With slacks s ≥ 0 the program is min {c · v : A v + s = b}. Let v̄, s̄ and multipliers λ̄ be near its optimum, and
+    d = c + Aᵀ λ̄. Then c · v + b · λ̄ = d · v + λ̄ · s wherever A v + s = b, so that v = v̄ + u δ and s = s̄ + u σ are
+    optimal if
+
+        (δ, σ) minimise (d · δ + λ̄ · σ) / u  such that  A δ + σ = (b − A v̄ − s̄) / u,  δ ≥ −v̄ / u,  σ ≥ −s̄ / u,
+
+    and the multipliers of that program, times u, are what is missing to λ̄. A. M. Gleixner, D. E. Steffy and K. Wolter,
+    "Iterative refinement for linear programming", INFORMS Journal on Computing 28 (2016).
     """
     chosen, kept = np.flatnonzero(columns), np.flatnonzero(rows)
-    part = program.matrix[:, chosen].tocsr()[kept].tocsc()
+    part = sp.csc_array(program.matrix[:, chosen].tocsr()[kept])
+    place, price = near[0][chosen], near[1][kept]
+    loose = np.flatnonzero(~program.equal[kept])
+    left = program.limits[kept] - part @ place
+    slack = np.maximum(left[loose], 0.0)
+    left[loose] -= slack
+    entries = (np.ones(len(loose)), (loose, np.arange(len(loose))))
+    whole = sp.hstack([part, sp.csc_array(entries, shape=(len(kept), len(loose)))], format="csc")
     model = highspy.HighsLp()
-    model.num_row_, model.num_col_ = part.shape
-    model.col_cost_ = program.costs[chosen]
-    model.col_lower_ = np.where(program.free[chosen], -np.inf, 0.0)
-    model.col_upper_ = np.full(len(chosen), np.inf)
-    model.row_upper_ = program.limits[kept]
-    model.row_lower_ = np.where(program.equal[kept], program.limits[kept], -np.inf)
+    model.num_row_, model.num_col_ = whole.shape
+    model.col_cost_ = np.append(program.costs[chosen] + part.T @ price, price[loose]) / _UNIT
+    model.col_lower_ = np.append(np.where(program.free[chosen], -np.inf, -place), -slack) / _UNIT
+    model.col_upper_ = np.full(whole.shape[1], np.inf)
+    model.row_lower_ = model.row_upper_ = left / _UNIT
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = part.indptr, part.indices, part.data
-    solver = silent_solver(tolerance)
+    model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = whole.indptr, whole.indices, whole.data
+    solver = silent_solver(TOLERANCE)
     solver.setOptionValue("solver", "ipm")
     solver.setOptionValue("run_crossover", "off")
     solver.setOptionValue("time_limit", seconds)
@@ -55,5 +78,38 @@ def interior_point(
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal or not solution.dual_valid:
         return None
     found = np.zeros(len(columns)), np.zeros(len(rows))
-    found[0][chosen], found[1][kept] = solution.col_value, -np.array(solution.row_dual)
+    found[0][chosen] = place + _UNIT * np.array(solution.col_value)[: len(chosen)]
+    found[1][kept] = price - _UNIT * np.array(solution.row_dual)
+    bounded, tight = ~program.free, ~program.equal
+    found[0][bounded], found[1][tight] = np.maximum(found[0][bounded], 0.0), np.maximum(found[1][tight], 0.0)
     return found
+
+
+def refined(
+    program: LinearProgram, numbers: tuple[Floats, Floats], seconds: float
+) -> tuple[Floats, Floats] | None:
+    """Return columns and multipliers of rows with more digits than those that are given; ``None`` if none were found.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    numbers : tuple of ndarray of float64
+        Columns, and by how much the objective changes with each row's bound.
+    seconds : float
+        The time limit.
+
+    Raises
+    ------
+    KeyboardInterrupt
+    """
+    standard, factor = StandardProgram.of(program), objective_factor(program)
+    if standard is None or seconds <= 0.0:
+        return None
+    columns, multipliers = numbers[0], numbers[1] / -factor
+    near = (
+        np.where(standard.free, columns, np.maximum(columns, 0.0)),
+        np.where(standard.equal, multipliers, np.maximum(multipliers, 0.0)),
+    )
+    every = np.ones(program.shape[1], dtype=bool), np.ones(program.shape[0], dtype=bool)
+    found = interior_point(standard, *every, near, seconds)
+    return None if found is None else (found[0], found[1] * -factor)
