@@ -12,12 +12,15 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
-from treeplex import Nash, RestrictedNash, Strategy, load_game, solve
+from treeplex import ConstrainedNash, Nash, RestrictedNash, Status, Strategy, load_game, solve
+from treeplex.models.constraints import functional_bound
 from treeplex.models.problems import SaddleProblem
 from treeplex.solvers import Exact, HiGHS, Solution
 
 GAMES = ("leduc", "liars_dice", "liars_dice:sides=5", "leduc:ranks=6", "goofspiel:cards=5")
 LARGE = ("goofspiel:cards=6", "leduc:ranks=10", "liars_dice:sides=6")
+#: Flows under a limit of their risk.
+LIMITED = ("transit:width=4", "transit:width=6", "transit:width=8")
 #: HiGHS's algorithms, of which the best one counts.
 ALGORITHMS = ("simplex", "ipm")
 
@@ -32,6 +35,8 @@ def timed(call: Callable[[], Solution]) -> tuple[float, Solution]:
 def problem_of(game: str, response: bool) -> SaddleProblem:
     """Return an equilibrium, or a response to uniform play that may lose: a fresh one, so that nothing is kept."""
     loaded = load_game(game)
+    if "risk" in loaded.functionals:
+        return ConstrainedNash(loaded, [functional_bound(loaded.functionals["risk"], at_most=0.1, name="risk")])
     if not response:
         return Nash(loaded)
     return RestrictedNash(loaded, Strategy.uniform(loaded, 1), p=0.5, game_value=0.0)
@@ -43,22 +48,24 @@ def main() -> None:
     parser.add_argument("--games", nargs="*", default=GAMES)
     parser.add_argument("--large", action="store_true", help=f"{', '.join(LARGE)} too: minutes")
     parser.add_argument("--responses", action="store_true", help="restricted Nash responses instead of equilibria")
+    parser.add_argument("--limits", action="store_true", help=f"{', '.join(LIMITED)} under a limit of the risk")
     parser.add_argument("--algorithms", nargs="*", default=ALGORITHMS, choices=ALGORITHMS, help="HiGHS's")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     algorithms = (f"HiGHS {name}, ms" for name in arguments.algorithms)
     table = Table("game", "exact, ms", *algorithms, "best / exact", "error", "iterations", "steps", "part")
     console = Console()
-    for game in [*arguments.games, *(LARGE if arguments.large else ())]:
+    games = [*(LIMITED if arguments.limits else arguments.games), *(LARGE if arguments.large else ())]
+    for game in games:
         methods = [Exact(), *(HiGHS(algorithm=name) for name in arguments.algorithms)]
-        runs = 1 if game in LARGE else arguments.runs
+        runs = 1 if game in LARGE or game in LIMITED[1:] else arguments.runs
         times: list[list[float]] = [[] for _ in methods]
         solve(problem_of(game, arguments.responses), Exact())
         for _ in range(runs):
             for number, method in enumerate(methods):
                 problem = problem_of(game, arguments.responses)
                 seconds, found = timed(partial(solve, problem, method, tol=1e-9 * problem.unit))
-                times[number].append(seconds)
+                times[number].append(seconds if found.status is Status.OPTIMAL else float("inf"))
                 if number == 0:
                     error, state = problem.error(found.certificate) / problem.unit, found.state
         exact, *others = (statistics.median(each) * 1e3 for each in times)

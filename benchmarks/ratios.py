@@ -21,7 +21,7 @@ from rich.table import Table
 from test_building import measure
 
 from treeplex import Nash, RestrictedNash, Strategy, load_game, restricted_nash_frontier, solve
-from treeplex.solvers.exact.highs import load
+from treeplex.solvers.exact.highs_models import load
 
 SMALL = ["kuhn", "leduc", "liars_dice", "goofspiel:cards=4", "goofspiel:cards=5"]
 LARGE = "goofspiel:cards=6"

@@ -15,7 +15,7 @@ from ...seqform.limits import seconds_left
 from ..outcome import Options, Outcome, nearest_profile
 from ..solution import RunState
 from ..status import Status
-from .highs import load
+from .highs_models import load
 from .interruptible import run_solver
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats, Integers
-from .highs import objective_factor, silent_solver
+from .highs_models import objective_factor, silent_solver
 from .interruptible import run_solver
 
 Mask = npt.NDArray[np.bool_]

@@ -27,6 +27,7 @@ from ..status import Status
 from . import highs
 from .distances import Mask, NearProgram, StandardProgram
 from .highs import Attempt
+from .highs_models import TOLERANCE
 from .interior import interior_point
 
 if TYPE_CHECKING:
@@ -363,7 +364,7 @@ class _Polish:
         found, game = self._ground.read(columns, multipliers), self._problem.game
         if self._is_whole:  # it says how to play everywhere
             return Attempt.of(self._problem, self._options, found, nearest_profile(game, found.plans))
-        strategies, nothing = [], _NOTHING if self._is_large else highs.TOLERANCE * 1e-2
+        strategies, nothing = [], _NOTHING if self._is_large else TOLERANCE * 1e-2
         for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
             known = np.where(plan > nothing, plan, 0.0)
             reached = np.bincount(treeplex.sequence_infosets[1:], known[1:], minlength=treeplex.num_infosets) > 0.0

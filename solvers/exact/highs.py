@@ -19,19 +19,16 @@ from ...seqform.strategy import Profile
 from ..certification import LIMITS, certified_error, enough
 from ..outcome import Options, Outcome, nearest_profile, starting_profile
 from ..status import Status
+from .highs_models import TOLERANCE, load, objective_factor
+from .interior import refined as refined_interior
 from .interruptible import run_solver
 from .restriction import Restriction
 
 if TYPE_CHECKING:
     from ..methods import HiGHS
 
-#: What HiGHS is asked for in feasibility and optimality.
-TOLERANCE = 1e-9
 #: Rows and columns, together, up to which a program is solved in fractions where floats do not prove the tolerance.
 REFINED = 500
-#: Actions of one infoset above which there is no presolve: its time would grow with their square.
-LONG = 5_000
-
 #: What goes on from strategies.
 INTERIOR = ("ipm", "ipm-crossover")
 #: What sequences may lose to be in the first program, relative to the error of the strategies it starts from.
@@ -113,15 +110,12 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
 
     stopped = Status.INTERRUPTED if interrupted else _stopped(solver)
     told = detail = _said(solver)
-    numbers = _solution(solver, program)
-    found = Attempt.read(problem, options, program, numbers)
-    if found.error > 0.0 and algorithm == "ipm" and numbers is not None and stopped is Status.OPTIMAL:
-        from .interior import refined  # which loads HiGHS by this module
-
+    solved = _solution(solver, program)
+    found = Attempt.read(problem, options, program, solved)
+    if found.error > 0.0 and algorithm == "ipm" and solved is not None and stopped is Status.OPTIMAL:
         try:
-            better = Attempt.read(
-                problem, options, program, refined(program, numbers, options.time_limit - (ended - begun))
-            )
+            left = options.time_limit - (ended - begun)
+            better = Attempt.read(problem, options, program, refined_interior(program, solved, left))
         except KeyboardInterrupt:
             stopped, better = Status.INTERRUPTED, Attempt()
         if better.error < found.error:
@@ -373,40 +367,3 @@ def _start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, 
             f"and {shape[1]}: start from the same problem with other numbers"
         )
     return basis
-
-
-def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
-    """Return a HiGHS instance that holds a linear program, silent and with tight tolerances.
-
-    HiGHS minimises an objective in units of ``program.objective_unit``, since its tolerances are absolute; what it says
-    of duals and objective is to be multiplied by :func:`objective_factor`.
-    """
-    model = program.to_highs()
-    model.sense_ = highspy.ObjSense.kMinimize
-    model.col_cost_ = program.objective / objective_factor(program)
-    solver = silent_solver(tolerance)
-    counts = np.bincount(program.matrix.indices, minlength=program.shape[0])
-    if counts[program.rows.get("plan", slice(0))].max(initial=0) > LONG:
-        solver.setOptionValue("presolve", "off")
-    solver.passModel(model)
-    return solver
-
-
-def silent_solver(tolerance: float = TOLERANCE) -> Any:
-    """Return a HiGHS instance that says nothing, with such tolerances."""
-    solver = highspy.Highs()
-    solver.silent()
-    for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality", "pdlp_optimality"):
-        solver.setOptionValue(f"{kind}_tolerance", tolerance)
-    # What is smaller HiGHS takes for zero: by default 1e-9, which is what a rare outcome of chance makes of payoffs.
-    solver.setOptionValue("small_matrix_value", 1e-12)
-    return solver
-
-
-def objective_factor(program: LinearProgram) -> float:
-    """Return what the program's objective is of the one that HiGHS minimises.
-
-    It is negative to maximise. HiGHS could do that itself, but 1.15 forgets to turn the duals round when it maximises
-    by interior point without crossover.
-    """
-    return -program.objective_unit if program.maximise else program.objective_unit

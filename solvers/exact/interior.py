@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from .distances import Mask, StandardProgram
-from .highs import TOLERANCE, objective_factor, silent_solver
+from .highs_models import TOLERANCE, objective_factor, silent_solver
 from .interruptible import run_solver
 
 #: The unit of distances from the answer that is begun with, and of what columns cost there. HiGHS's tolerances are
@@ -85,9 +85,7 @@ def interior_point(
     return found
 
 
-def refined(
-    program: LinearProgram, numbers: tuple[Floats, Floats], seconds: float
-) -> tuple[Floats, Floats] | None:
+def refined(program: LinearProgram, numbers: tuple[Floats, Floats], seconds: float) -> tuple[Floats, Floats] | None:
     """Return columns and multipliers of rows with more digits than those that are given; ``None`` if none were found.
 
     Parameters

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError, UnsupportedProblemError
-from ..exact.highs import load
+from ..exact.highs_models import load
 
 _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)
 

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from effort import examples, soaked, some
-from hypothesis import given
+from constrained_cases import constrained_games
+from effort import either, examples, soaked, some
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 from scipy.sparse import csc_array
 
 from treeplex import ConstrainedNash, Game, Nash, RestrictedNash, Status, Strategy, load_game, solve
-from treeplex.models.constraints import behaviour_bound
+from treeplex.models.constraints import behaviour_bound, functional_bound
 from treeplex.seqform.errors import UnknownMethodError
 from treeplex.seqform.sequence_form import SequenceForm
 from treeplex.seqform.strategy import Profile
@@ -27,7 +28,7 @@ def agrees(problem, reference, method=EXACT):
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(float(reference.objective), abs=1e-9 * problem.unit)
     posed = solution.problem  # with the value of the game, where it needs that
-    assert posed.error(posed.certify(solution.profile)) <= 1e-9 * problem.unit
+    assert posed.error(posed.certify(solution.profile, solution.multipliers)) <= 1e-9 * problem.unit
     return solution.state.way
 
 
@@ -93,10 +94,57 @@ def test_leaving_much_out_is_made_up_for(monkeypatch):
 def test_what_it_does_not_polish_is_solved_by_highs():
     game = load_game("kuhn")
     bound = behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")
-    solution = solve(ConstrainedNash(game, [bound]), EXACT)
+    solution = solve(ConstrainedNash(game, [bound], penalty=1000), EXACT)
     assert solution.state.way == "highs"
     assert solution.value == pytest.approx(-1 / 9, abs=1e-9)
     assert solve(Nash(game), Exact()).state.way == "highs"  # it is small
+
+
+@examples(30)
+@given(constrained_games())
+def test_random_constraints_of_both_players_are_met(case):
+    problem = ConstrainedNash(*case)
+    reference = solve(problem, "rational")
+    assume(reference.status is Status.OPTIMAL)  # plans meet the constraints in floats, with no room to spare
+    agrees(problem, reference)
+
+
+def test_constraints_are_polished_with_their_prices():
+    game = load_game("leduc")
+    bounds = [
+        behaviour_bound(game, 0, "Js_", "r", at_most=0.01, name="bluff"),
+        behaviour_bound(game, 1, "Qs_r", "r", at_least=0.2, name="raise"),
+    ]
+    problem = ConstrainedNash(game, bounds)
+    reference = solve(problem)
+    for method in (Exact(), Exact(first=0.02)):
+        solution = solve(problem, method)
+        assert (solution.status, solution.state.way) == (Status.OPTIMAL, "polish")
+        assert solution.objective == pytest.approx(reference.objective, abs=1e-9)
+        for name, price in reference.multipliers.items():
+            assert solution.multipliers[name] == pytest.approx(price, abs=1e-5)
+
+
+@pytest.mark.parametrize("width", [2, either(3, 5)])
+def test_flows_under_a_limit_are_solved_by_an_interior_point_method(width):
+    game = load_game(f"transit:width={width}")
+    problem = ConstrainedNash(game, [functional_bound(game.functionals["risk"], at_most=0.1, name="risk")])
+    solution = solve(problem, EXACT)
+    assert (solution.status, solution.state.way, solution.state.rounds) == (Status.OPTIMAL, "polish", 1)
+    assert solution.upper - solution.lower <= 1e-10
+    assert solution.lower <= solve(problem, "highs-simplex").value + 1e-9
+    assert solution.upper >= solve(problem, "highs-simplex").value - 1e-9
+
+
+def test_an_interior_point_is_refined_where_it_proves_too_little(monkeypatch):
+    """HiGHS's interior point method stops where so much is not proven yet."""
+    game = load_game("transit:width=3")
+    problem = ConstrainedNash(game, [functional_bound(game.functionals["risk"], at_most=0.1, name="risk")])
+    solution = solve(problem, "highs-ipm", tol=1e-12)
+    assert solution.status is Status.OPTIMAL
+    assert solution.upper - solution.lower <= 2e-12
+    monkeypatch.setattr(highs, "refined_interior", lambda *arguments: None)
+    assert solve(problem, "highs-ipm", tol=1e-12).status is Status.UNCERTIFIED
 
 
 def test_highs_has_the_last_word_and_a_bracket_says_what_is_proven(monkeypatch):

@@ -14,7 +14,7 @@ from treeplex.models.depth_limited import GADGETS, DecisionStep, SubgameRoots, T
 from treeplex.models.depth_limited.gadgets import search_program, subgame_program
 from treeplex.models.saddle import PlayerView
 from treeplex.solvers import DepthLimitedLP
-from treeplex.solvers.exact.highs import load, objective_factor
+from treeplex.solvers.exact.highs_models import load, objective_factor
 
 COIN, FIGURE_2 = load_game("coin"), load_game("depth_limited_figure_2")
 TRAPS = ["gadget_trap_1", "gadget_trap_2"]
