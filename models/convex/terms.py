@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.optimize import linprog
 from scipy.sparse.linalg import lsqr
 
 from ...seqform.arrays import Floats
@@ -448,6 +447,8 @@ class Polyhedral(PiecewiseLinear):
 
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return the multipliers whose bound is tight; the first alone if none were found."""
+        from scipy.optimize import linprog  # which takes as long to load as half of all else
+
         count = self.size
         bounds = np.column_stack([np.where(self.equal, -np.inf, 0.0), np.full(count, np.inf)])
         bounds[0] = 1.0

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import LinearConstraint as LinearRows
-from scipy.optimize import milp
 
 from ....seqform.arrays import Floats, Indices
 from ....seqform.checks import is_number
@@ -469,6 +467,9 @@ def _can_be_met(spot: "HoldemSpot", node: int, rows: Sequence[_Row], hands: Indi
         [0.0 if row.bound.sense in (sense, "==") else unbounded for row in rows]
         for sense, unbounded in ((">=", -np.inf), ("<=", np.inf))
     )
+    from scipy.optimize import LinearConstraint as LinearRows
+    from scipy.optimize import milp
+
     some = np.ones((1, matrix.shape[1]))
     found = milp(some[0], constraints=[LinearRows(matrix, low, high), LinearRows(some, 1.0, 1.0)])
     return bool(found.success)
