@@ -53,6 +53,8 @@ _UNSETTLED, _DOUBTFUL = 6, 5e-4
 #: The last attempt follows at the last of so many errors, or where so many times the iterations so far do not suffice.
 _ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
 _MOST_ROUNDS = 20
+#: How often a whole program is solved for the distance to its optimum, each time from where the last one ended.
+_REFINEMENTS = 2
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
                 if best.error == 0.0:
                     course = replace(course, way="polish")
                     break
-            if is_last:
+            if is_last or polish.is_whole:
                 break
             goal *= _CLOSER
     except KeyboardInterrupt:
@@ -257,7 +259,9 @@ class _Polish:
     Attributes
     ----------
     is_settled : bool
-        Whether it is clear what is played.
+        Whether it is clear what is played, or need not be.
+    is_whole : bool
+        Whether nothing is left out of the program.
     rounds, pivots : int
     shape : tuple of int
         Rows and columns of the last program.
@@ -284,8 +288,8 @@ class _Polish:
             if not self._is_large:
                 break
         # Where several sequences lead to an infoset, and where multipliers of constraints settle slowly.
-        self._is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and not self.is_settled)
-        if self._is_whole:
+        self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and not self.is_settled)
+        if self.is_whole:
             self.is_settled = self._is_large = True
             self._own, self._other = np.ones_like(self._own), np.ones_like(self._other)
 
@@ -312,7 +316,7 @@ class _Polish:
         """
         best, begun = Attempt(), time.perf_counter()
         patient = is_last or self._is_large
-        for _ in range(_MOST_ROUNDS if patient else _ROUNDS):
+        for _ in range(_REFINEMENTS if self.is_whole else _MOST_ROUNDS if patient else _ROUNDS):
             self.rounds += 1
             left = max(0.0, seconds - (time.perf_counter() - begun))
             solved = self._interior(left) if self._is_large else self._simplex(is_last, left)
@@ -320,7 +324,12 @@ class _Polish:
                 break
             found = self._judged(*solved)
             best = best.or_better(found)
-            if best.error == 0.0 or (found.error > _AWAY * error and not patient) or not self._priced_in(found):
+            if best.error == 0.0 or (found.error > _AWAY * error and not patient):
+                break
+            if self.is_whole:
+                assert found.answer is not None
+                self._place = self._ground.point(found.answer)
+            elif not self._priced_in(found):
                 break
         return best
 
@@ -344,7 +353,7 @@ class _Polish:
         whole.
         """
         ground = self._ground
-        if self._is_whole:
+        if self.is_whole:
             columns, rows = ground.part(self._own, self._other)
             self.shape = self._shape_of(columns, rows)
             return interior_point(ground.standard, columns, rows, self._place, seconds)
@@ -362,7 +371,7 @@ class _Polish:
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:
         """Return the answer, which plays as before where it does not say how to play, and what it proves."""
         found, game = self._ground.read(columns, multipliers), self._problem.game
-        if self._is_whole:  # it says how to play everywhere
+        if self.is_whole:  # it says how to play everywhere
             return Attempt.of(self._problem, self._options, found, nearest_profile(game, found.plans))
         strategies, nothing = [], _NOTHING if self._is_large else TOLERANCE * 1e-2
         for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
