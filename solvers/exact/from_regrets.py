@@ -108,7 +108,8 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
     begun = time.perf_counter()
     ground = _Ground.of(problem) if _takes(problem.canonical) else None
-    if ground is None or sum(ground.program.shape) <= method.direct:
+    small = method.direct if problem.canonical.tilt is None else 2 * method.direct
+    if ground is None or sum(ground.program.shape) <= small:
         return _by_highs(problem, options, Course("highs"))
     driver.warm(np.float64)
     base = CCFR(base=method.base) if problem.constraints else BASES[method.base]()

@@ -77,7 +77,8 @@ class Exact(Method):
         At which error the first attempt is made to go from there to the optimum, relative to the largest payoff; later
         ones follow at thirds.
     direct : int
-        Programs of so many rows and columns together are HiGHS's from the start.
+        Programs of so many rows and columns together are HiGHS's from the start; of twice as many where part of the
+        opponent is known.
 
     Notes
     -----
@@ -102,7 +103,7 @@ class Exact(Method):
 
     base: Base = "dcfr"
     first: Annotated[float, About("error of the first attempt, relative to the largest payoff", above=0)] = 3e-4
-    direct: Annotated[int, About("rows and columns that HiGHS gets at once", minimum=0, large=True, option=False)] = 600
+    direct: Annotated[int, About("rows and columns of what HiGHS gets", minimum=0, large=True, option=False)] = 2_000
 
     name: ClassVar[str] = "exact"
     serves: ClassVar[frozenset[str]] = _LINEAR | {Feature.FLOAT_REPLIES}
