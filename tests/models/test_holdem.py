@@ -178,6 +178,7 @@ def test_sizes_that_are_none_are_refused(how, message):
         ({"ranges": ["AA", "AKs+"]}, "ip: range at character 1"),
         ({"ranges": {"oop": "AA"}}, "expected of oop and ip"),
         ({"ranges": "AA"}, "expected two, out of position and in position"),
+        ({"betting": "50%"}, "betting is '50%', expected a Betting"),
     ],
 )
 def test_spots_that_cannot_be_are_refused(how, message):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.card_payoff import CardPayoff
-from ....seqform.checks import check_choice, is_number, is_whole, read_float
+from ....seqform.checks import check_choice, check_type, is_number, is_whole, read_float
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, shown
 from ....seqform.functional import Functional
 from ....seqform.game import Game
@@ -109,6 +109,7 @@ class HoldemSpot:
             _check_chips(getattr(self, name), name)
         if bets is not None:
             object.__setattr__(self, "betting", Betting.parse(bets))
+        check_type(self.betting, "betting", InvalidGameError, Betting, "a Betting (sizes alone are given as bets=)")
         for line in self.betting.lines:
             self.betting.check_line(line, len(self.cards) - 3, self.pot, self.stack)
         given: Any = [self.locks] if isinstance(self.locks, str | Mapping | Lock) else self.locks
