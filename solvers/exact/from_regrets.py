@@ -88,15 +88,20 @@ class Course(RunState):
         return replace(self, attempts=self.attempts + 1, rounds=rounds, pivots=pivots, shape=polish.shape)
 
     @property
+    def _how(self) -> str:
+        steps = f"in {self.pivots:,} steps" if self.pivots else "by an interior point method"
+        if self.shape == self.whole:
+            return f"{steps}, on all rows and columns"
+        rows, columns = (f"{part:,} of {all_of:,}" for part, all_of in zip(self.shape, self.whole, strict=True))
+        return f"{steps}, on {rows} rows and {columns} columns"
+
+    @property
     def remark(self) -> str:
         """What the message says of it."""
         iterations = f"{self.iterations:,} iterations"
         return {
             "regrets": f"{iterations} proved it",
-            "polish": (
-                f"polished after {iterations} in {self.pivots:,} steps, on {self.shape[0]:,} of {self.whole[0]:,} rows "
-                f"and {self.shape[1]:,} of {self.whole[1]:,} columns"
-            ),
+            "polish": f"polished after {iterations} {self._how}",
             "highs": "the whole program by HiGHS",
             "bracket": f"what is proven after {iterations}",
         }[self.way]
@@ -128,6 +133,8 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             course = replace(course, iterations=loop.iterations)
             if found.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 stopped = found.stopped
+                break
+            if found.stopped is Status.INFEASIBLE:  # HiGHS proves it
                 break
             is_last = number == _ERRORS - 1 or found.stopped is not Status.CONVERGED or goal <= options.tol
             near = Answer(tuple(loop.answer()), loop.multipliers, loop.dual_certificate)

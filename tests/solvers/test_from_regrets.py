@@ -136,6 +136,14 @@ def test_flows_under_a_limit_are_solved_by_an_interior_point_method(width):
     assert solution.upper >= solve(problem, "highs-simplex").value - 1e-9
 
 
+def test_limits_that_nobody_meets_are_named():
+    game = load_game("transit:width=2")
+    problem = ConstrainedNash(game, [functional_bound(game.functionals["risk"], at_most=-1, name="risk")])
+    solution = solve(problem, EXACT)
+    assert solution.status is Status.INFEASIBLE
+    assert solution.infeasibility.conflict == ("risk",)
+
+
 def test_an_interior_point_is_refined_where_it_proves_too_little(monkeypatch):
     """HiGHS's interior point method stops where so much is not proven yet."""
     game = load_game("transit:width=3")
