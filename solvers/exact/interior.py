@@ -110,4 +110,7 @@ def refined(program: LinearProgram, numbers: tuple[Floats, Floats], seconds: flo
     )
     every = np.ones(program.shape[1], dtype=bool), np.ones(program.shape[0], dtype=bool)
     found = interior_point(standard, *every, near, seconds)
-    return None if found is None else (found[0], found[1] * -factor)
+    if found is None:
+        return None
+    with np.errstate(over="ignore"):  # prices beyond the largest float are cut to it
+        return found[0], np.nan_to_num(found[1] * -factor)

@@ -386,7 +386,6 @@ def test_iteration_limits_of_highs(method, limit):
     ("spec", "method", "tolerance"),
     [
         ("leduc", "highs-pdlp", 1e-13),
-        ("goofspiel:cards=5", "highs-ipm", 1e-15),
         ("kuhn", CVXPY(solver="SCS"), 1e-12),
     ],
 )
