@@ -19,7 +19,7 @@ from ...seqform.strategy import Profile
 from ..certification import LIMITS, certified_error, enough
 from ..outcome import Options, Outcome, nearest_profile, starting_profile
 from ..status import Status
-from .highs_models import TOLERANCE, load, objective_factor
+from .highs_models import STALLED, TOLERANCE, load, objective_factor
 from .interior import refined as refined_interior
 from .interruptible import run_solver
 from .restriction import Restriction
@@ -33,8 +33,6 @@ REFINED = 500
 INTERIOR = ("ipm", "ipm-crossover")
 #: What sequences may lose to be in the first program, relative to the error of the strategies it starts from.
 _SLACK = 0.25
-#: Interior point takes tens of iterations, or stays where it is for ever.
-_STALLED = 1_000
 _SOLVERS = {"simplex": "simplex", "ipm": "ipm", "ipm-crossover": "ipm", "pdlp": "pdlp"}
 
 # What HiGHS says of itself is a hint alone: interior point without crossover and PDLP end with an unknown status on
@@ -168,7 +166,7 @@ def _prepared(
     for limit in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
         solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
     if options.max_iterations >= method.default_iterations:
-        solver.setOptionValue("ipm_iteration_limit", _STALLED)
+        solver.setOptionValue("ipm_iteration_limit", STALLED)
     return solver
 
 

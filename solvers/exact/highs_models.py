@@ -9,6 +9,8 @@ from ...models.programs.linear_program import LinearProgram
 
 #: What HiGHS is asked for in feasibility and optimality.
 TOLERANCE = 1e-9
+#: Interior point takes tens of iterations, or stays where it is for ever.
+STALLED = 1_000
 #: Actions of one infoset above which there is no presolve: its time would grow with their square.
 LONG = 5_000
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from .distances import Mask, StandardProgram
-from .highs_models import TOLERANCE, objective_factor, silent_solver
+from .highs_models import STALLED, TOLERANCE, objective_factor, silent_solver
 from .interruptible import run_solver
 
 #: The unit of distances from the answer that is begun with, and of what columns cost there. HiGHS's tolerances are
@@ -70,6 +70,7 @@ def interior_point(
     solver = silent_solver(TOLERANCE)
     solver.setOptionValue("solver", "ipm")
     solver.setOptionValue("run_crossover", "off")
+    solver.setOptionValue("ipm_iteration_limit", STALLED)
     solver.setOptionValue("time_limit", seconds)
     solver.passModel(model)
     if run_solver(solver, interruptible=True):

@@ -451,6 +451,9 @@ def _refuse_together(rows: Sequence[_Row], whom: str) -> None:
 
 def _can_be_met(spot: "HoldemSpot", node: int, rows: Sequence[_Row], hands: Indices) -> bool:
     """Return whether hands that come to a node, however many of each, can keep to bounds there."""
+    from scipy.optimize import LinearConstraint as LinearRows  # which take long to load
+    from scipy.optimize import milp
+
     width = len(spot.public_form.children[node])
     first = {hand: width * place for place, hand in enumerate(hands.tolist())}
     dealt = shares(spot, int(spot.public_form.players[node]), node)
@@ -467,9 +470,6 @@ def _can_be_met(spot: "HoldemSpot", node: int, rows: Sequence[_Row], hands: Indi
         [0.0 if row.bound.sense in (sense, "==") else unbounded for row in rows]
         for sense, unbounded in ((">=", -np.inf), ("<=", np.inf))
     )
-    from scipy.optimize import LinearConstraint as LinearRows
-    from scipy.optimize import milp
-
     some = np.ones((1, matrix.shape[1]))
     found = milp(some[0], constraints=[LinearRows(matrix, low, high), LinearRows(some, 1.0, 1.0)])
     return bool(found.success)
