@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--games", nargs="*", default=GAMES)
     parser.add_argument("--large", action="store_true", help=f"{', '.join(LARGE)} too: minutes")
     parser.add_argument("--responses", action="store_true", help="restricted Nash responses instead of equilibria")
-    parser.add_argument("--limits", action="store_true", help=f"{', '.join(LIMITED)} under a limit of the risk")
+    parser.add_argument("--limits", action="store_true", help=f"instead {', '.join(LIMITED)} under a limit")
     parser.add_argument("--algorithms", nargs="*", default=ALGORITHMS, choices=ALGORITHMS, help="HiGHS's")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()

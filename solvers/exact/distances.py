@@ -66,6 +66,13 @@ class StandardProgram:
         """The dual program."""
         return StandardProgram(self.limits, sp.csc_array(-self.matrix.T), self.costs, self.equal, self.free)
 
+    def within(self, columns: Floats, multipliers: Floats) -> tuple[Floats, Floats]:
+        """Return columns and multipliers of rows with those at 0 that are below it and may not be."""
+        return (
+            np.where(self.free, columns, np.maximum(columns, 0.0)),
+            np.where(self.equal, multipliers, np.maximum(multipliers, 0.0)),
+        )
+
     def slacks(self, columns: Floats) -> Floats:
         """Return b − A v where rows are inequalities, at least 0."""
         return np.where(self.equal, 0.0, np.maximum(self.limits - self.matrix @ columns, 0.0))

@@ -72,6 +72,8 @@ class Course(RunState):
         How often regrets were polished, how many programs that took, and how many steps of the simplex method.
     shape, whole : tuple of int
         Rows and columns of the last program, and of the whole one.
+    interior : bool
+        Whether that was solved by an interior point method.
     """
 
     way: str
@@ -81,15 +83,17 @@ class Course(RunState):
     pivots: int = 0
     shape: tuple[int, int] = (0, 0)
     whole: tuple[int, int] = (0, 0)
+    interior: bool = False
 
     def after(self, polish: "_Polish") -> "Course":
         """Return the course with one more attempt."""
         rounds, pivots = self.rounds + polish.rounds, self.pivots + polish.pivots
-        return replace(self, attempts=self.attempts + 1, rounds=rounds, pivots=pivots, shape=polish.shape)
+        attempts, interior = self.attempts + 1, polish.by_interior_point
+        return replace(self, attempts=attempts, rounds=rounds, pivots=pivots, shape=polish.shape, interior=interior)
 
     @property
     def _how(self) -> str:
-        steps = f"in {self.pivots:,} steps" if self.pivots else "by an interior point method"
+        steps = "by an interior point method" if self.interior else f"in {self.pivots:,} steps"
         if self.shape == self.whole:
             return f"{steps}, on all rows and columns"
         rows, columns = (f"{part:,} of {all_of:,}" for part, all_of in zip(self.shape, self.whole, strict=True))
@@ -270,6 +274,8 @@ class _Polish:
         Whether it is clear what is played, or need not be.
     is_whole : bool
         Whether nothing is left out of the program.
+    by_interior_point : bool
+        Whether programs are solved by an interior point method.
     rounds, pivots : int
     shape : tuple of int
         Rows and columns of the last program.
@@ -287,19 +293,22 @@ class _Polish:
         mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
         doubts = np.minimum(columns, _RATE * losses)[mine], np.minimum(multipliers, _RATE * slacks)[theirs]
         self.is_settled = sum(int((doubt > _DOUBTFUL).sum()) for doubt in doubts) <= _UNSETTLED
+        # Where several sequences lead to an infoset, and where multipliers of constraints settle slowly.
+        self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and not self.is_settled)
+        self.by_interior_point = self.is_whole
+        self._own, self._other = np.ones_like(basic[mine]), np.ones_like(tight[theirs])
+        self.shape = ground.program.shape
+        if self.is_whole:
+            self.is_settled = True
+            return
         for margin in (_MARGIN, _WIDE_MARGIN):
             own, other = (columns * margin > _RATE * losses)[mine], (multipliers * margin > _RATE * slacks)[theirs]
             self._own = _closed(view.own, own, (losses - columns)[mine])
             self._other = _closed(view.other, other, (slacks - multipliers)[theirs])
             self.shape = self._shape_of(*ground.part(self._own, self._other))
-            self._is_large = min(self.shape) > _LARGE
-            if not self._is_large:
+            self.by_interior_point = min(self.shape) > _LARGE
+            if not self.by_interior_point:
                 break
-        # Where several sequences lead to an infoset, and where multipliers of constraints settle slowly.
-        self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and not self.is_settled)
-        if self.is_whole:
-            self.is_settled = self._is_large = True
-            self._own, self._other = np.ones_like(self._own), np.ones_like(self._other)
 
     @staticmethod
     def _shape_of(columns: Mask, rows: Mask) -> tuple[int, int]:
@@ -323,11 +332,11 @@ class _Polish:
             The time limit.
         """
         best, begun = Attempt(), time.perf_counter()
-        patient = is_last or self._is_large
+        patient = is_last or self.by_interior_point
         for _ in range(_REFINEMENTS if self.is_whole else _MOST_ROUNDS if patient else _ROUNDS):
             self.rounds += 1
             left = max(0.0, seconds - (time.perf_counter() - begun))
-            solved = self._interior(left) if self._is_large else self._simplex(is_last, left)
+            solved = self._interior(left) if self.by_interior_point else self._simplex(is_last, left)
             if solved is None:
                 break
             found = self._judged(*solved)
@@ -360,19 +369,15 @@ class _Polish:
         What does not touch the other's sequences is left out, so that play there stays as it was, unless the program is
         whole.
         """
-        ground = self._ground
-        if self.is_whole:
-            columns, rows = ground.part(self._own, self._other)
-            self.shape = self._shape_of(columns, rows)
-            return interior_point(ground.standard, columns, rows, self._place, seconds)
-        view = ground.saddle.view
-        mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
-        payoffs = abs(ground.standard.matrix[theirs, mine])
-        own = (payoffs.T @ self._other > 0.0) | (ground.standard.costs[mine] != 0.0)
-        other = (payoffs @ self._own > 0.0) | (ground.standard.limits[theirs] != 0.0)
-        own |= _constrained(ground.saddle.own_rows)
-        other |= _constrained(ground.saddle.other_rows)
-        columns, rows = ground.part(_felt(view.own, self._own, own), _felt(view.other, self._other, other))
+        ground, own, other = self._ground, self._own, self._other
+        if not self.is_whole:
+            saddle, standard = ground.saddle, ground.standard
+            mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
+            payoffs = abs(standard.matrix[theirs, mine])
+            touching = (payoffs.T @ self._other > 0.0) | (standard.costs[mine] != 0.0) | _constrained(saddle.own_rows)
+            touched = (payoffs @ self._own > 0.0) | (standard.limits[theirs] != 0.0) | _constrained(saddle.other_rows)
+            own, other = _felt(saddle.view.own, own, touching), _felt(saddle.view.other, other, touched)
+        columns, rows = ground.part(own, other)
         self.shape = self._shape_of(columns, rows)
         return interior_point(ground.standard, columns, rows, self._place, seconds)
 
@@ -381,7 +386,7 @@ class _Polish:
         found, game = self._ground.read(columns, multipliers), self._problem.game
         if self.is_whole:  # it says how to play everywhere
             return Attempt.of(self._problem, self._options, found, nearest_profile(game, found.plans))
-        strategies, nothing = [], _NOTHING if self._is_large else TOLERANCE * 1e-2
+        strategies, nothing = [], _NOTHING if self.by_interior_point else TOLERANCE * 1e-2
         for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
             known = np.where(plan > nothing, plan, 0.0)
             reached = np.bincount(treeplex.sequence_infosets[1:], known[1:], minlength=treeplex.num_infosets) > 0.0

@@ -81,9 +81,7 @@ def interior_point(
     found = np.zeros(len(columns)), np.zeros(len(rows))
     found[0][chosen] = place + _UNIT * np.array(solution.col_value)[: len(chosen)]
     found[1][kept] = price - _UNIT * np.array(solution.row_dual)
-    bounded, tight = ~program.free, ~program.equal
-    found[0][bounded], found[1][tight] = np.maximum(found[0][bounded], 0.0), np.maximum(found[1][tight], 0.0)
-    return found
+    return program.within(*found)
 
 
 def refined(program: LinearProgram, numbers: tuple[Floats, Floats], seconds: float) -> tuple[Floats, Floats] | None:
@@ -104,11 +102,7 @@ def refined(program: LinearProgram, numbers: tuple[Floats, Floats], seconds: flo
     standard, factor = StandardProgram.of(program), objective_factor(program)
     if standard is None or seconds <= 0.0:
         return None
-    columns, multipliers = numbers[0], numbers[1] / -factor
-    near = (
-        np.where(standard.free, columns, np.maximum(columns, 0.0)),
-        np.where(standard.equal, multipliers, np.maximum(multipliers, 0.0)),
-    )
+    near = standard.within(numbers[0], numbers[1] / -factor)
     every = np.ones(program.shape[1], dtype=bool), np.ones(program.shape[0], dtype=bool)
     found = interior_point(standard, *every, near, seconds)
     if found is None:
