@@ -32,20 +32,21 @@ BYTES = 8
 def touched(kernel: Kernel, state: KernelState) -> dict[str, int]:
     """Return what one iteration touches, both players together."""
     layout, plan = kernel.layout, state.arrays.plan
-    columns = layout.runs.columns.astype(np.int64)
+    runs, cells, payoffs = layout.game.runs, layout.game.cells, layout.game.payoffs
+    columns = runs.columns.astype(np.int64)
     in_runs = sum(plan[columns + lane] for lane in range(layout.width)) != 0.0
-    runs = int((np.diff(layout.runs.starts.astype(np.int64))[in_runs] // 2).sum())
-    pairs = layout.block_columns.astype(np.int64)
+    num_runs = int((np.diff(runs.starts.astype(np.int64))[in_runs] // 2).sum())
+    pairs = payoffs.block_columns.astype(np.int64)
     in_blocks = plan[pairs[:, 0]] + plan[pairs[:, 1]] != 0.0
-    blocks = int((np.diff(layout.block_starts.astype(np.int64))[in_blocks] // 2).sum())
-    in_cells = plan[layout.cells.columns.astype(np.int64)] != 0.0
-    cells = int(np.diff(layout.cells.starts.astype(np.int64))[in_cells].sum())
+    num_blocks = int((np.diff(payoffs.block_starts.astype(np.int64))[in_blocks] // 2).sum())
+    in_cells = plan[cells.columns.astype(np.int64)] != 0.0
+    num_cells = int(np.diff(cells.starts.astype(np.int64))[in_cells].sum())
     checks = len(columns) + 2 * len(pairs) + len(in_cells)
     return {
-        "pieces": runs + blocks + cells,
+        "pieces": num_runs + num_blocks + num_cells,
         # The rows of each piece (two in a block), the reach of each column, and each infoset's parent, up and down.
-        "indexed_loads": runs + 2 * blocks + cells + checks + 2 * len(layout.parents),
-        "payoff_bytes": 8 * (runs + blocks) + 12 * cells,
+        "indexed_loads": num_runs + 2 * num_blocks + num_cells + checks + 2 * len(layout.parents),
+        "payoff_bytes": 8 * (num_runs + num_blocks) + 12 * num_cells,
         "vector_bytes": VECTOR_PASSES * BYTES * layout.size,
     }
 

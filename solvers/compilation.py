@@ -45,7 +45,8 @@ def compiled(function: Any, cache: bool = False) -> Any:
     # No fast mathematics: neither reassociated sums nor fused multiply-adds, so that the same game gives the same
     # iterates on every machine. It costs a few percent.
     njit: Any = numba.njit
-    options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
+    # Nor references to arrays counted, at every call and each look at one: nothing here makes any.
+    options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True, "_nrt": False}
     if cache:
         try:
             found = njit(cache=True, nogil=True, **options)(function)

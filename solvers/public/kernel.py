@@ -1,6 +1,5 @@
 """The compiled loop on one game in public form: its state, its threads, and calls whose arguments have their types."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,35 +10,23 @@ from typing import Any
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.budget import Budget, available_cores
-from ...seqform.errors import UnknownMethodError, shown
+from ...seqform.budget import Budget
 from ...seqform.public_form import PublicForm
 from ..methods.rules import Rule
+from ..threads import most_threads
 from .arrays import ASCEND, DESCEND, ITERATE, WORK, PlayArrays
 from .layout import PublicLayout
 from .loop import evaluate_public, run_public
 from .terms import PublicTerms
 
-#: This environment variable says how many threads walk at most; by default as many as there are cores to run on.
-THREADS_VARIABLE = "TREEPLEX_THREADS"
 #: Games of fewer numbers are walked by one thread: a walk then takes no longer than telling others to begin.
 _SMALL = 200_000
 
 
 def threads_for(layout: PublicLayout) -> int:
-    """Return how many threads walk a game.
-
-    Raises
-    ------
-    UnknownMethodError
-        If the environment variable is not a whole number of at least 1.
-    """
-    asked = os.environ.get(THREADS_VARIABLE, "").strip()
-    if asked and not (asked.isascii() and asked.isdigit() and int(asked) > 0):
-        raise UnknownMethodError(f"{THREADS_VARIABLE} is {shown(asked, 40)}, expected a whole number of at least 1")
-    if sum(layout.sizes) < _SMALL or len(layout.groups) < 3:
-        return 1
-    return min(int(asked or available_cores()), available_cores())
+    """Return how many threads walk a game; see :func:`~treeplex.solvers.threads.most_threads`."""
+    most = most_threads()
+    return 1 if sum(layout.sizes) < _SMALL or len(layout.groups) < 3 else most
 
 
 class PublicKernel:

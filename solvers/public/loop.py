@@ -558,7 +558,7 @@ def run_public(
     the plans that the other player answers: those of player 0 from the second on, those of player 1 from the first.
     ``terms`` is what a problem adds to the game, if it does.
     """
-    rule = numbers.copy()
+    positive, negative = numbers[0], numbers[1]
     if terms is not None and what in (ITERATE, DESCEND):
         for each in range(TWO):
             _charge(terms, each, state.calls)
@@ -567,8 +567,9 @@ def run_public(
     for t in range(begun + 1, begun + iterations + 1):
         if schedule:
             done = max(np.float64(t - 1), 1.0)
-            rule[0] = (1.0 + numbers[5] / done) / (1.0 + done ** -numbers[0])
-            rule[1] = 1.0 / (1.0 + done ** -numbers[1])
+            positive = (1.0 + numbers[5] / done) / (1.0 + done ** -numbers[0])
+            negative = 1.0 / (1.0 + done ** -numbers[1])
+        rule = positive, negative, numbers[2], numbers[3]
         for turn in range(TWO):
             actor = turn if what == ITERATE else np.uint64(player)
             count = np.float64(t) + np.float64(actor)

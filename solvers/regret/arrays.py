@@ -39,8 +39,13 @@ class PolytopeArrays(NamedTuple):
         there on stand for it.
     buckets : ndarray of uint32, shape (num_buckets, 4)
         First position, number of infosets, number of actions, first infoset. Top-down for each player.
-    bucket_ranges : ndarray of uint32, shape (num_players + 1,)
-        Player ``i`` owns the buckets ``bucket_ranges[i]:bucket_ranges[i + 1]``.
+    bucket_ranges : ndarray of uint32, shape (num_players * num_shares + 1,)
+        Share ``k`` owns the buckets ``bucket_ranges[k]:bucket_ranges[k + 1]``. Each player's shares are its trunk and
+        the same number of branches; see :mod:`~treeplex.solvers.regret.branches`.
+    roots : ndarray of uint32, shape (num_players * num_shares,)
+        Where each share's buckets of infosets that come after the trunk end: they are the first ones of a branch.
+    shares : ndarray of uint32, shape (num_players * num_shares + 1,)
+        The first position of each share, a trunk's being that of the empty sequence; at the end the total length.
     parents : ndarray of uint32, shape (num_infosets of all players,)
         The position of each infoset's parent sequence, bucket after bucket. Empty where a player's polytope is a flow.
     inflow : InflowArrays or None
@@ -50,6 +55,8 @@ class PolytopeArrays(NamedTuple):
     bases: Any
     buckets: Any
     bucket_ranges: Any
+    roots: Any
+    shares: Any
     parents: Any
     inflow: Any
 
@@ -65,8 +72,8 @@ class PayoffArrays(NamedTuple):
         Two players: two actions of an opponent's infoset against two of one's own. The positions of the opponent's two
         actions, and how far one's own second action stands from the first.
     block_ranges, block_starts, blocks : ndarray of uint32
-        As for :class:`Runs`: row ``r`` of one's own first action, and place ``p`` of the four payoffs in ``patterns``,
-        row by row.
+        As for :class:`~treeplex.solvers.regret.pieces.Runs`: row ``r`` of one's own first action, and place ``p`` of
+        the four payoffs in ``patterns``, row by row.
     """
 
     patterns: Any

@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...seqform.sequence_form import SequenceForm
 from ..methods.rules import CFR, DualRule, Rule
+from ..threads import most_threads
 from .arrays import MultiplierArrays, PartArrays, PreferenceArrays, StateArrays
 from .constraints import KernelConstraints
 from .layout import KernelLayout, build_layout
-from .loop import CONSTANT, ON_ONE, POWER, run_loop
+from .loop import CONSTANT, DECAYS, LAST, ON_ONE, POWER, run_loop, steps_of
 from .preferences import biases
+from .team import in_company, team_arrays
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -164,6 +166,9 @@ class Kernel:
     Parameters
     ----------
     layout : KernelLayout
+    threads : int, optional
+        How many do the iterations, which are the same, bit for bit, for any number; by default
+        :func:`~treeplex.solvers.threads.most_threads`, and one where the game has no branches.
 
     Notes
     -----
@@ -172,6 +177,12 @@ class Kernel:
     """
 
     layout: KernelLayout
+    threads: int = 0
+    _compiled: set[tuple[bool, ...]] = field(default_factory=set, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.threads == 0:
+            self.threads = min(most_threads(), max(1, self.layout.num_branches))
 
     def initial_state(
         self,
@@ -393,7 +404,6 @@ class Kernel:
         num_players = self.layout.num_players
         rows = HISTORY_ROWS
         checked, values = np.zeros(rows, dtype=np.int64), np.zeros((rows, 1 + 2 * num_players))
-        tilted = tilt is not None
         unit = self.layout.unit
         # Divided before it is rounded: the unit may be beyond what 32 bits hold.
         tilts = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
@@ -402,19 +412,32 @@ class Kernel:
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
         at_average = dual.tangents == "average" and not last_iterate
         flags = rows_of.soft, at_average
-        dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, *map(float, flags)]
+        dual_array = np.array([dual.step, dual.power, dual.optimism, rows_of.total, *map(float, flags)])
         # What is None is not compiled.
         limits: tuple[Any, Any, Any, Any] = None, None, None, None
         if constraints is not None:
             curves = constraints.curves.arrays if constraints.curves.rows else None
             limits = constraints.arrays, constraints.proven, curves, state.multipliers
-        exploitability, rows = run_loop(
-            self.layout.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
-            bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
-            float(tolerance) / unit, checked, values,
-            *limits,
-            np.array(dual_numbers), state.preferences, part,
-        )  # fmt: skip
+        steps, num_checks = steps_of(num_players, alternating, constraints is not None)
+        job = np.full(DECAYS + num_players, -1.0)
+        job[LAST] = last_iterate
+        branches = self.layout.num_branches
+        team, arrivals = (team_arrays(branches), self.layout.arrivals()) if branches else (None, None)
+        schedule, numbers = POWER if rule.power else CONSTANT, rule.parameters(unit)
+
+        def call(leads: bool, first: int) -> tuple[float, int]:
+            found: tuple[float, int] = run_loop(
+                self.layout.game, state.arrays, int(iterations), schedule, numbers, steps, num_checks,
+                bool(alternating), tilt_array, scale_array, float(min(growth, 1e6)), float(tolerance) / unit, checked,
+                values, *limits, dual_array, state.preferences, part, job, team, arrivals, leads, np.uint64(first),
+            )  # fmt: skip
+            return found
+
+        # Others do not help while it may have to be compiled first.
+        signature = tuple(one is None for one in (*limits, state.preferences, part))
+        threads = self.threads if signature in self._compiled else 1
+        exploitability, rows = call(True, 0) if team is None else in_company(call, team, threads)
+        self._compiled.add(signature)
         rows_of.curves.raise_error()
         converged = bool(exploitability <= tolerance / unit)
         values = values[:rows] * unit

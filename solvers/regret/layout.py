@@ -20,11 +20,13 @@ from numpy.typing import ArrayLike
 from ...seqform.factored import FactoredPayoff
 from ...seqform.sequence_form import SequenceForm
 from .arrays import FactorArrays, GameArrays, InflowArrays, LeafArrays, PayoffArrays, PolytopeArrays
+from .branches import Branches
 from .pieces import (
     Cells,
     Entries,
     FlowPlaces,
     Inflows,
+    Pieces,
     Runs,
     diagonal_pieces,
     distinct,
@@ -43,6 +45,9 @@ from .placement import (
     unsigned,
     width_of,
 )
+
+#: Room of branches begins at multiples of so many numbers: two threads write to no cache line.
+_APART = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +106,17 @@ class KernelLayout:
         """The position of each infoset's parent sequence, bucket after bucket; empty where a polytope is a flow."""
         parents: Unsigned = self.game.polytopes.parents
         return parents
+
+    @property
+    def num_branches(self) -> int:
+        """How many branches iterations take on their own, none in small games."""
+        return len(self.game.polytopes.roots) // self.num_players - 1
+
+    def arrivals(self) -> Any:
+        """Return room for what comes up from each branch at the positions of a player's trunk."""
+        shares = self.game.polytopes.shares.astype(np.int64)
+        trunk = int(np.diff(shares)[:: 1 + self.num_branches].max())
+        return np.zeros(self.num_branches * -(-trunk // _APART) * _APART, dtype=self.number)
 
     @property
     def width(self) -> int:
@@ -294,7 +310,9 @@ def _laid_out(
     """Put a layout together from places and payoffs; matrices that are not given are empty."""
     inflows, number = Inflows.of(treeplexes, places), treeplexes.number
     flows = _ready(InflowArrays(*inflows[:4]), number) if treeplexes.inflows else None
-    polytopes = PolytopeArrays(places.bases, places.buckets, places.bucket_ranges, places.parents, None)
+    polytopes = PolytopeArrays(
+        places.bases, places.buckets, places.bucket_ranges, places.roots, places.shares, places.parents, None
+    )
     parts: dict[str, Any] = {"runs": Runs.none(number), "cells": Cells.none(number), "factored": None, "leaves": None}
     ready = _ready(polytopes, number)._replace(inflow=flows)
     game = GameArrays(ready, _ready(payoffs, number), **(parts | others))
@@ -375,8 +393,13 @@ def _two_player_layout(
     cell, inverse = np.unique(rows * num_columns + columns, return_inverse=True)
     payoffs = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(cell)) for u in payoffs])
     sequences = cell // num_columns, cell % num_columns
-    lanes = isomorphic_lanes(treeplexes, *sequences)
-    places = treeplexes.place(lanes)
+    branches = Branches.of(treeplexes, *sequences)
+    lanes = isomorphic_lanes(treeplexes, *sequences, branches)
+    places = treeplexes.place(lanes, branches)
+    shares = [
+        np.append(share, 0)[owner][of_player]
+        for share, owner, of_player in zip(branches.shares, treeplexes.owners, sequences, strict=True)
+    ]
     positions, strides, actions, owners = (
         [of_player[player][sequences[player]] for player in (0, 1)]
         for of_player in (places.positions, places.strides, treeplexes.actions, treeplexes.owners)
@@ -384,7 +407,7 @@ def _two_player_layout(
     inner = (owners[0] >= 0) & (owners[1] >= 0)
     in_run = inner.copy()
     in_run[inner] = lanes[0].group[owners[0][inner]] >= 0  # a payoff's two infosets are of one part
-    lane = lanes[0].lane[owners[0][in_run]]
+    lane = np.where(in_run, np.append(lanes[0].lane, 0)[owners[0]], 0)
     in_block = inner & ~in_run
     for player in (0, 1):
         in_block[in_block] = treeplexes.counts[player][owners[player][in_block]] == 2
@@ -394,18 +417,23 @@ def _two_player_layout(
     in_block[in_block] = count[inverse.ravel()] > 2  # of four cells
     firsts = [positions[player] - actions[player] * strides[player] for player in (0, 1)]
     seconds = [firsts[player] + strides[player] for player in (0, 1)]
-    runs, blocks, cells = [], [], []
+    runs: list[Pieces] = []
+    blocks: list[Pieces] = []
+    cells: list[Pieces] = []
     width = treeplexes.width
     for own, other in ((0, 1), (1, 0)):
-        payoff = payoffs[own]
-        starts = positions[other][in_run] - lane, positions[own][in_run] - lane
-        runs.append(pieces_of([starts[0]], starts[1], lane, payoff[in_run], width))
-        corner = 2 * actions[own][in_block] + actions[other][in_block]
-        keys = [key[in_block] for key in (firsts[other], seconds[other], strides[own])]
-        blocks.append(pieces_of(keys, firsts[own][in_block], corner, payoff[in_block], width))
+        payoff, share = payoffs[own], shares[own]
+
+        def pieces(chosen: Any, keys: Sequence[Integers], rows: Integers, within: Integers) -> list[Pieces]:
+            keys = [key[chosen] for key in (share, *keys)]  # noqa: B023 - called here
+            found = pieces_of(keys, rows[chosen], within[chosen], payoff[chosen], width)  # noqa: B023
+            return found.by_share(branches.num_shares)
+
+        runs += pieces(in_run, [positions[other] - lane], positions[own] - lane, lane)
+        corner = 2 * actions[own] + actions[other]
+        blocks += pieces(in_block, [firsts[other], seconds[other], strides[own]], firsts[own], corner)
         alone = ~(in_run | in_block) & (payoff != 0.0)
-        first = np.zeros(alone.sum(), dtype=np.int64)
-        cells.append(pieces_of([positions[other][alone]], positions[own][alone], first, payoff[alone], width))
+        cells += pieces(alone, [positions[other]], positions[own], np.zeros(len(alone), dtype=np.int64))
     patterns, pattern = distinct(np.concatenate([pieces.values for pieces in blocks]))
     block_columns, block_ranges, block_starts, block_rows = joined(blocks)
     payoff_arrays = _no_payoffs()._replace(

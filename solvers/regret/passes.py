@@ -16,11 +16,11 @@ FOLD = 64  # iterations whose plans are summed in single precision
 
 
 @compiled
-def add_runs(runs: Any, player: Any, source: Any, scale: Any, target: Any) -> None:
-    """Add ``scale`` times the product of a player's matrix and a vector."""
+def add_runs(runs: Any, share: Any, source: Any, scale: Any, target: Any) -> None:
+    """Add ``scale`` times the product of a share's matrix and a vector."""
     scales = spread(source.dtype.type(scale))
     columns, starts, cells, patterns = runs.columns, runs.starts, runs.cells, runs.patterns
-    for c in range(np.uint64(runs.ranges[player]), np.uint64(runs.ranges[player + ONE])):
+    for c in range(np.uint64(runs.ranges[share]), np.uint64(runs.ranges[share + ONE])):
         amounts = load(source, np.uint64(columns[c])) * scales
         # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
         if any_nonzero(amounts):
@@ -30,11 +30,11 @@ def add_runs(runs: Any, player: Any, source: Any, scale: Any, target: Any) -> No
 
 
 @compiled
-def add_cells(cells: Any, player: Any, source: Any, scale: Any, target: Any) -> None:
+def add_cells(cells: Any, share: Any, source: Any, scale: Any, target: Any) -> None:
     """Do what :func:`add_runs` does, cell by cell."""
     real = source.dtype.type
     columns, starts, rows, values = cells.columns, cells.starts, cells.rows, cells.values
-    for c in range(np.uint64(cells.ranges[player]), np.uint64(cells.ranges[player + ONE])):
+    for c in range(np.uint64(cells.ranges[share]), np.uint64(cells.ranges[share + ONE])):
         amount = source[columns[c]] * real(scale)
         if amount != real(0.0):
             for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE])):
@@ -62,18 +62,18 @@ def add_factored(factored: Any, player: Any, plan: Any, scale: Any, gradient: An
 
 @compiled
 def add_gradient(
-    payoffs: Any, leaves: Any, runs: Any, cells: Any, num_players: Any, player: Any, plan: Any, scale: Any,
+    payoffs: Any, leaves: Any, runs: Any, cells: Any, num_players: Any, player: Any, share: Any, plan: Any, scale: Any,
     gradient: Any,
 ) -> None:  # fmt: skip
-    """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
+    """Add ``scale`` times a player's payoff per sequence of a share, the others playing their part of ``plan``."""
     real = plan.dtype.type
     scale = real(scale)
     if leaves is None:
-        add_runs(runs, player, plan, scale, gradient)
+        add_runs(runs, share, plan, scale, gradient)
         blocks, patterns, columns, starts = (
             payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
         )  # fmt: skip
-        for c in range(np.uint64(payoffs.block_ranges[player]), np.uint64(payoffs.block_ranges[player + ONE])):
+        for c in range(np.uint64(payoffs.block_ranges[share]), np.uint64(payoffs.block_ranges[share + ONE])):
             column, other_column = np.uint64(columns[c, 0]), np.uint64(columns[c, 1])
             reach, other_reach = plan[column] * scale, plan[other_column] * scale
             if reach + other_reach != real(0.0):
@@ -82,7 +82,7 @@ def add_gradient(
                     row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
                     gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
                     gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
-        add_cells(cells, player, plan, scale, gradient)
+        add_cells(cells, share, plan, scale, gradient)
     else:
         for leaf in range(np.uint64(len(leaves.payoffs))):
             reach = scale
@@ -141,10 +141,13 @@ def price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, playe
 
 @compiled
 def bottom_up(
-    polytopes: Any, inflow: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
-    preferences: Any, on_one: Any, part: Any,
+    polytopes: Any, inflow: Any, share: Any, state: Any, arrivals: Any, shift: Any, positive: Any, negative: Any,
+    floor: Any, prediction: Any, preferences: Any, on_one: Any, part: Any,
 ) -> None:  # fmt: skip
-    """Update regrets and behaviour from the gradient, which is left zero."""
+    """Update regrets and behaviour of a share from the gradient, which is left zero.
+
+    What comes up to the trunk is added to ``arrivals``, at the trunk's positions and a shift, if there are any.
+    """
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
     real = regrets.dtype.type
     zeros, ones = spread(real(0.0)), spread(real(1.0))
@@ -156,11 +159,15 @@ def bottom_up(
         bias_places, bias_patterns, vulnerability = preferences.places, preferences.patterns, preferences.costs
     if part is not None:
         settled_at, kept = part.settled, part.kept
-    first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
+    first_bucket, b = np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])
     while b > first_bucket:
         b -= ONE
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
+        above, offset = gradient, ZERO
+        if arrivals is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+            if b < np.uint64(polytopes.roots[share]):
+                above, offset = arrivals, shift
         uniform = spread(real(1.0) / real(arity))
         for i in range(ZERO, size, lanes):
             here = start + i
@@ -228,24 +235,34 @@ def bottom_up(
                     source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
                     store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
             else:
-                add_at(gradient, parents, first + i, values)
-    store(gradient, np.uint64(polytopes.bases[player]), zeros)
+                add_at(above, offset, parents, first + i, values)
 
 
 @compiled
-def top_down(polytopes: Any, inflow: Any, player: Any, state: Any, decay: Any, part: Any) -> None:
-    """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
+def collect(polytopes: Any, share: Any, num_branches: Any, gradient: Any, arrivals: Any, stride: Any) -> None:
+    """Add what has come up from the branches to the gradient of their trunk, branch after branch."""
+    zeros, lanes = spread(gradient.dtype.type(0.0)), width(gradient)
+    base, size = np.uint64(polytopes.shares[share]), np.uint64(polytopes.shares[share + ONE] - polytopes.shares[share])
+    for branch in range(num_branches):
+        for i in range(ZERO, size, lanes):
+            arrived = load(arrivals, branch * stride + i)
+            store(arrivals, branch * stride + i, zeros)
+            store(gradient, base + i, load(gradient, base + i) + arrived)
+
+
+@compiled
+def top_down(polytopes: Any, inflow: Any, share: Any, state: Any, decay: Any, part: Any) -> None:
+    """Add a share's plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
     behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
     real = plan.dtype.type
-    base, decays = np.uint64(polytopes.bases[player]), spread(real(decay))
-    store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))
+    decays = spread(real(decay))
     parents, lanes = polytopes.parents, width(plan)
     if part is not None:
         entering = part.inflow
     more = ZERO
     if inflow is not None:
         more = ONE  # reaches are like one more action that is always taken
-    for b in range(np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])):
+    for b in range(np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])):
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
         for i in range(ZERO, size, lanes):
@@ -289,16 +306,20 @@ def fold(bases: Any, state: Any, preferences: Any) -> None:
 
 
 @compiled
-def best_response(polytopes: Any, inflow: Any, player: Any, gradient: Any) -> Any:
-    """Return the value of a best response to a gradient, which is left zero."""
+def best_response(polytopes: Any, inflow: Any, share: Any, gradient: Any, arrivals: Any, shift: Any) -> None:
+    """Let what a best response to a gradient earns come up, as values do in :func:`bottom_up`."""
     real = gradient.dtype.type
     zeros = spread(real(0.0))
     parents, lanes = polytopes.parents, width(gradient)
-    first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
+    first_bucket, b = np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])
     while b > first_bucket:
         b -= ONE
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
+        above, offset = gradient, ZERO
+        if arrivals is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+            if b < np.uint64(polytopes.roots[share]):
+                above, offset = arrivals, shift
         for i in range(ZERO, size, lanes):
             here = start + i
             values = load(gradient, here)
@@ -316,10 +337,23 @@ def best_response(polytopes: Any, inflow: Any, player: Any, gradient: Any) -> An
                     source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
                     store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
             else:
-                add_at(gradient, parents, first + i, values)
-    # In flows more than one position stands for the empty sequence; in trees what follows it is zero.
-    base, value = np.uint64(polytopes.bases[player]), 0.0
-    for lane in range(lanes):
+                add_at(above, offset, parents, first + i, values)
+
+
+@compiled
+def arrived(base: Any, gradient: Any) -> Any:
+    """Return what has come up to a player's empty sequence, which is left zero."""
+    # In flows more than one position stands for it; in trees what follows it is zero.
+    value = 0.0
+    for lane in range(width(gradient)):
         value += gradient[base + lane]
-    store(gradient, base, zeros)
+    store(gradient, base, spread(gradient.dtype.type(0.0)))
     return value
+
+
+@compiled
+def keep_root(base: Any, state: Any, decay: Any) -> None:
+    """Add the plan at a player's empty sequence to ``decay`` times its sums; it stays one."""
+    plan, plan_sums = state.plan, state.plan_sums
+    decays = spread(plan.dtype.type(decay))
+    store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))

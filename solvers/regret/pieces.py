@@ -37,16 +37,25 @@ class Pieces:
     rows: Integers
     values: Floats
 
+    def by_share(self, num_shares: int) -> list[Pieces]:
+        """Return the pieces of each share of the rows, where what identifies a column begins with that."""
+        ends = np.searchsorted(self.columns[0], np.arange(num_shares + 1))
+        pieces = starts_of(self.counts)[ends]
+        return [
+            Pieces(self.columns[1:, first:last], self.counts[first:last], self.rows[begin:end], self.values[begin:end])
+            for first, last, begin, end in zip(ends[:-1], ends[1:], pieces[:-1], pieces[1:], strict=True)
+        ]
+
 
 class Runs(NamedTuple):
-    """Two matrices, one a player, in diagonal runs as the compiled loop takes them.
+    """Two matrices, one a player, in diagonal runs as the compiled loop takes them, share after share of their rows.
 
     Attributes
     ----------
     columns : ndarray of uint32
         Column ``c`` stands for the columns ``columns[c] + j`` of the matrix, j from 0 to what a register holds less 1.
-    ranges : ndarray of uint32, shape (3,)
-        Player ``i`` has the columns ``ranges[i]:ranges[i + 1]``.
+    ranges : ndarray of uint32, shape (2 * num_shares + 1,)
+        Share ``k`` has the columns ``ranges[k]:ranges[k + 1]``.
     starts : ndarray of uint32
         Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
     cells : ndarray of uint32
@@ -62,10 +71,10 @@ class Runs(NamedTuple):
     patterns: Any
 
     @classmethod
-    def of(cls, players: Sequence[Pieces], number: Any) -> Runs:
-        """Return the runs of both players, each piece being one, with values of a type."""
-        columns, ranges, starts, rows = joined(players)
-        patterns, pattern = distinct(np.concatenate([pieces.values for pieces in players]))
+    def of(cls, shares: Sequence[Pieces], number: Any) -> Runs:
+        """Return the runs of both players' shares, each piece being one, with values of a type."""
+        columns, ranges, starts, rows = joined(shares)
+        patterns, pattern = distinct(np.concatenate([pieces.values for pieces in shares]))
         cells = np.stack([rows, patterns.shape[1] * pattern], axis=1).ravel()
         first, where, begin, each = map(unsigned, (columns[0], ranges, 2 * starts, cells))
         return cls(first, where, begin, each, patterns.ravel().astype(number))
@@ -78,13 +87,13 @@ class Runs(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Two matrices, one a player, cell by cell: what falls into no runs.
+    """Two matrices, one a player, cell by cell and share after share: what falls into no runs.
 
     Attributes
     ----------
     columns : ndarray of uint32
-    ranges : ndarray of uint32, shape (3,)
-        Player ``i`` has the columns ``ranges[i]:ranges[i + 1]``.
+    ranges : ndarray of uint32, shape (2 * num_shares + 1,)
+        Share ``k`` has the columns ``ranges[k]:ranges[k + 1]``.
     starts : ndarray of uint32
         Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
     rows : ndarray of uint32
@@ -98,11 +107,11 @@ class Cells(NamedTuple):
     values: Any
 
     @classmethod
-    def of(cls, players: Sequence[Pieces], number: Any) -> Cells:
-        """Return the cells of both players, each the first of a piece, with values of a type."""
-        columns, ranges, starts, rows = joined(players)
+    def of(cls, shares: Sequence[Pieces], number: Any) -> Cells:
+        """Return the cells of both players' shares, each the first of a piece, with values of a type."""
+        columns, ranges, starts, rows = joined(shares)
         first, where, begin, each = map(unsigned, (columns[0], ranges, starts, rows))
-        values = np.concatenate([pieces.values[:, 0] for pieces in players])
+        values = np.concatenate([pieces.values[:, 0] for pieces in shares])
         return cls(first, where, begin, each, np.ascontiguousarray(values, dtype=number))
 
     @classmethod
@@ -126,13 +135,13 @@ def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, val
     return Pieces(keys[:-1, column_begins], counts, keys[-1], table)
 
 
-def joined(players: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return columns, each player's range of them, where each column's pieces start, and the pieces' rows."""
+def joined(shares: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return columns, each share's range of them, where each column's pieces start, and the pieces' rows."""
     return (
-        np.concatenate([pieces.columns for pieces in players], axis=1),
-        starts_of(np.array([pieces.columns.shape[1] for pieces in players])),
-        starts_of(np.concatenate([pieces.counts for pieces in players])),
-        np.concatenate([pieces.rows for pieces in players]),
+        np.concatenate([pieces.columns for pieces in shares], axis=1),
+        starts_of(np.array([pieces.columns.shape[1] for pieces in shares])),
+        starts_of(np.concatenate([pieces.counts for pieces in shares])),
+        np.concatenate([pieces.rows for pieces in shares]),
     )
 
 

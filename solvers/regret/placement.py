@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
 from ...seqform.polytope import depths_of
+from .branches import Branches, hashed
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -64,12 +65,15 @@ class Treeplexes:
         ]
         self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
 
-    def place(self, lanes: Sequence[Lanes]) -> Places:
+    def place(self, lanes: Sequence[Lanes], branches: Branches | None = None) -> Places:
         """Give every sequence its position."""
         flow = len(self.inflows) > 0
         full = self.width
+        branches = Branches.none(self.counts) if branches is None else branches
         # Runs may begin before the first position that they are about, and end after the last.
         bases, bucket_ranges = [full], [0]
+        roots: list[Integers] = []
+        begins_at: list[Integers] = []
         buckets: list[Integers] = []
         positions: list[Integers] = []
         strides: list[Integers] = []
@@ -80,8 +84,9 @@ class Treeplexes:
         for player in range(self.num_players):
             level, arity = self.kinds[player]
             group, slot, lane = lanes[player].group, lanes[player].slot, lanes[player].lane
-            order = np.lexsort((lane, slot, group, group < 0, arity, level))
-            begins = begins_of(level[order], arity[order])
+            share, below = branches.shares[player], ~branches.roots[player]
+            order = np.lexsort((lane, slot, group, group < 0, arity, level, below, share))
+            begins = begins_of(share[order], below[order], level[order], arity[order])
             bucket = np.cumsum(begins) - 1
             firsts = np.flatnonzero(begins)
             # The lanes of a slot take as many places as a register has, whether all are filled or not; other infosets
@@ -107,16 +112,24 @@ class Treeplexes:
             infoset_places.append(places)
             reaches.append(first_position + self.kinds[player][1] * stride)
             if not flow:
-                # Empty places have a parent position without a sequence: its plan and its gradient stay zero.
-                parent = np.full(size.sum(), bases[-1] + 1)
+                # Empty places have a parent position without a sequence, whose plan and gradient stay zero: one of the
+                # trunk or, so that threads write to none in common, themselves.
+                parent = np.arange(size.sum()) + np.repeat(starts[:-1] - starts_of(size)[:-1], size)
+                after_trunk = (share[order][firsts] == 0) | ~below[order][firsts]
+                parent[np.repeat(after_trunk, size)] = bases[-1] + 1
                 parent[places - num_parents] = position[self.parents[player]]
                 bucket_parents.append(parent)
             positions.append(position)
             strides.append(np.append(0, stride[owner]))
             buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
             num_parents = int(parent_starts[-1])
+            owned = np.bincount(share[order][firsts], minlength=branches.num_shares)
+            last_roots = np.bincount(share[order][firsts][~below[order][firsts]], minlength=branches.num_shares)
+            ends = starts_of(owned)
+            begins_at.append(np.append(bases[-1], starts[ends[1:-1]]))
+            roots.append(bucket_ranges[-1] + ends[:-1] + last_roots)
             bases.append(int(starts[-1]) + full)
-            bucket_ranges.append(bucket_ranges[-1] + len(firsts))
+            bucket_ranges += (bucket_ranges[-1] + ends[1:]).tolist()
         return Places(
             positions,
             strides,
@@ -125,6 +138,8 @@ class Treeplexes:
             bases=unsigned(bases),
             buckets=unsigned(np.concatenate(buckets)),
             bucket_ranges=unsigned(bucket_ranges),
+            roots=unsigned(np.concatenate(roots)),
+            shares=unsigned(np.append(np.concatenate(begins_at), bases[-1])),
             parents=unsigned(np.concatenate([*bucket_parents, np.zeros(0)])),
         )
 
@@ -139,7 +154,7 @@ class Places:
         Position of each sequence, and distance to the position of the same infoset's next action.
     infosets, reaches : list of ndarray of int64, each shape (num_infosets,)
         Place of each infoset, counted over all players' buckets; in flows the position of its reach.
-    bases, buckets, bucket_ranges, parents : ndarray of uint32
+    bases, buckets, bucket_ranges, roots, shares, parents : ndarray of uint32
         As :class:`~treeplex.solvers.regret.arrays.PolytopeArrays` has them.
     """
 
@@ -150,6 +165,8 @@ class Places:
     bases: Unsigned
     buckets: Unsigned
     bucket_ranges: Unsigned
+    roots: Unsigned
+    shares: Unsigned
     parents: Unsigned
 
 
@@ -174,13 +191,15 @@ def no_lanes(num_infosets: int) -> Lanes:
     return Lanes(np.full(num_infosets, -1), np.arange(num_infosets), np.zeros(num_infosets, dtype=np.int64))
 
 
-def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers) -> list[Lanes]:
+def isomorphic_lanes(
+    treeplexes: Treeplexes, rows: Integers, columns: Integers, branches: Branches | None = None
+) -> list[Lanes]:
     """Find parts of a two-player game with the same shape, to put corresponding infosets next to each other.
 
     A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence,
     say). Where as many parts as a register has numbers have the same shape, the payoff's cells fall into diagonal runs,
-    which need one index for all and no gathering. Shapes are compared by hash values, and infosets correspond in the
-    user's order: a wrong or missed match costs speed, nothing else.
+    which need one index for all and no gathering. Parts of different branches stay apart. Shapes are compared by hash
+    values, and infosets correspond in the user's order: a wrong or missed match costs speed, nothing else.
     """
     sizes, width = [len(count) for count in treeplexes.counts], treeplexes.width
     owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
@@ -195,9 +214,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers) 
     slot = np.empty(len(part), dtype=np.int64)
     slot[order] = np.arange(len(part)) - np.repeat(starts_of(part_sizes)[:-1], part_sizes)
     shape = np.zeros(num_parts, dtype=np.uint64)
-    np.add.at(shape, part, _hash(slot, player, kinds[0], kinds[1]))
+    np.add.at(shape, part, hashed(slot, player, kinds[0], kinds[1]))
     cell_actions = treeplexes.actions[0][rows[inner]], treeplexes.actions[1][columns[inner]]
-    np.add.at(shape, part[ends[0]], _hash(slot[ends[0]], cell_actions[0], slot[ends[1]], cell_actions[1]))
+    np.add.at(shape, part[ends[0]], hashed(slot[ends[0]], cell_actions[0], slot[ends[1]], cell_actions[1]))
+    if branches is not None:
+        np.add.at(shape, part, hashed(slot, np.concatenate(branches.shares), np.concatenate(branches.roots)))
     shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoffs of their own
     by_shape = np.argsort(shape, kind="stable")
     _, first, repeats = np.unique(shape[by_shape], return_index=True, return_counts=True)
@@ -215,16 +236,6 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers) 
         mine = part[select]
         lanes.append(Lanes(group[mine], slot[select], lane[mine]))
     return lanes
-
-
-def _hash(*columns: Integers) -> NDArray[np.uint64]:
-    """Mix integers into one of 64 bits (the finaliser of MurmurHash3 between multiplications)."""
-    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-        mixed ^= mixed >> np.uint64(33)
-    return mixed
 
 
 def begins_of(*keys: Integers) -> NDArray[np.bool_]:

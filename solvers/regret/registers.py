@@ -219,9 +219,20 @@ def _any_nonzero(typing_context: Any, register: Any) -> Any:
     return types.boolean(register), generate
 
 
-def _lanes(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, indices: Any, place: Any) -> Any:
-    """Yield the number of each lane, and a pointer to the number of an array that its index means."""
+def _lanes(
+    context: Any,
+    builder: Any,
+    array_type: Any,
+    array: Any,
+    index_type: Any,
+    indices: Any,
+    place: Any,
+    shift: Any = None,
+) -> Any:
+    """Yield the number of each lane, and a pointer to the number of an array that its index, shifted, means."""
     data = context.make_array(array_type)(context, builder, array).data
+    if shift is not None:
+        data = builder.gep(data, [shift])
     index_data = context.make_array(index_type)(context, builder, indices).data
     for lane in range(Register(array_type.dtype).width):
         at = builder.add(place, context.get_constant(types.uint64, lane))
@@ -242,17 +253,18 @@ def _gather(typing_context: Any, array: Any, indices: Any, place: Any) -> Any:
     return Register(array.dtype)(array, indices, place), generate
 
 
-def _add_at(typing_context: Any, array: Any, indices: Any, place: Any, register: Any) -> Any:
-    """Add each number of a register to an array's at one of the indices from a place on, one after the other."""
+def _add_at(typing_context: Any, array: Any, shift: Any, indices: Any, place: Any, register: Any) -> Any:
+    """Add each number of a register to an array's, one after the other: at the indices from a place on, and a shift."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         types_of = signature.args
-        for lane, pointer in _lanes(context, builder, types_of[0], arguments[0], types_of[1], *arguments[1:3]):
-            total = builder.fadd(builder.load(pointer), builder.extract_element(arguments[3], lane))
+        where = types_of[2], *arguments[2:4], arguments[1]
+        for lane, pointer in _lanes(context, builder, types_of[0], arguments[0], *where):
+            total = builder.fadd(builder.load(pointer), builder.extract_element(arguments[4], lane))
             builder.store(total, pointer)
         return context.get_dummy_value()
 
-    return types.void(array, indices, place, register), generate
+    return types.void(array, shift, indices, place, register), generate
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:

@@ -89,7 +89,7 @@ def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) ->
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-_call: Any = intrinsic(_call_address)
+call_address: Any = intrinsic(_call_address)
 
 
 @compiled
@@ -104,7 +104,7 @@ def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
     arguments, slopes = curves.arguments, curves.slopes
     value, offset = 0.0, 0.0
     if kind >= OPAQUE:
-        _call(curves.calls[0], np.int64(j), np.int64(1 if exactly else 0))
+        call_address(curves.calls[0], np.int64(j), np.int64(1 if exactly else 0))
         return curves.offsets[j]
     if kind == NORM_1:
         for i in range(first, last):

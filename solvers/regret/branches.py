@@ -1,0 +1,166 @@
+"""Parts of a two-player game that iterations take on their own, on any thread.
+
+Below its first decisions a game falls apart: what follows one betting sequence has nothing to do with what follows
+another one, but through what leads there. The *trunk* is what is decided first. Without it, infosets that are joined by
+a payoff or as parent and child make up components, and a *branch* is some of these. Each row of the payoff, and so each
+entry of a gradient, is of one branch or of the trunk; sums over what comes up from the branches are formed branch after
+branch. Hence results are the same, bit for bit, for any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+if TYPE_CHECKING:
+    from .placement import Integers, Treeplexes
+
+#: What an iteration takes, in nanoseconds or about that: for a cell of the payoff, and for a sequence.
+CELL, SEQUENCE = 0.25, 2.0
+#: Games of less are taken whole: handing out branches takes a microsecond or two.
+SMALL = 40_000.0
+#: What one branch is to take; and how many of them there are at the least, where the game allows, and at most.
+BRANCH, FEWEST, MOST = 16_000.0, 4, 64
+#: A component of more than this share of the game is split further.
+LARGE = 1.0 / 16.0
+#: The trunk, which one thread takes, is to be less than this share.
+TRUNK = 0.08
+#: Nor is it to have more levels than this.
+DEEPEST = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """Which share of a game each infoset is of.
+
+    Attributes
+    ----------
+    shares : list of ndarray of int64, each shape (num_infosets,)
+        By player: 0 for the trunk, then the branches.
+    roots : list of ndarray of bool, each shape (num_infosets,)
+        Which of the branches' infosets have their parent sequence in the trunk.
+    num_shares : int
+        The number of branches, and the trunk.
+    """
+
+    shares: list[Integers]
+    roots: list[Any]
+    num_shares: int
+
+    @classmethod
+    def none(cls, counts: Sequence[Integers]) -> Branches:
+        """Return a trunk without branches, for as many infosets as players have."""
+        sizes = [len(count) for count in counts]
+        return cls([np.zeros(n, dtype=np.int64) for n in sizes], [np.zeros(n, dtype=bool) for n in sizes], 1)
+
+    @classmethod
+    def of(cls, treeplexes: Treeplexes, rows: Integers, columns: Integers) -> Branches:
+        """Find the branches of a two-player game with such payoff cells.
+
+        There are none if it is small, if it does not fall apart, or if polytopes are flows.
+        """
+        whole, sizes = cls.none(treeplexes.counts), [len(count) for count in treeplexes.counts]
+        ends = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
+        owners = ends[0], np.where(ends[1] >= 0, ends[1] + sizes[0], -1)
+        work = SEQUENCE * np.concatenate(treeplexes.counts)
+        for owner in owners:
+            work = work + 0.5 * CELL * np.bincount(owner[owner >= 0], minlength=sum(sizes))
+        if work.sum() < SMALL or treeplexes.inflows:
+            return whole
+        above = [owner[parent] for owner, parent in zip(treeplexes.owners, treeplexes.parents, strict=True)]
+        parents = np.concatenate([above[0], np.where(above[1] >= 0, above[1] + sizes[0], -1)])
+        inner = (owners[0] >= 0) & (owners[1] >= 0)
+        pairs = np.unique(owners[0][inner] * sum(sizes) + owners[1][inner])
+        children = np.flatnonzero(parents >= 0)
+        graph = _Graph(
+            np.concatenate([pairs // sum(sizes), children]),
+            np.concatenate([pairs % sum(sizes), parents[children]]),
+            parents, work, np.repeat([0, 1], sizes), hashed(*np.concatenate(treeplexes.kinds, axis=1)),
+        )  # fmt: skip
+        in_trunk = graph.trunk()
+        share = graph.grouped(in_trunk, treeplexes.width)
+        if share.max(initial=0) < 2:
+            return whole
+        roots = ~in_trunk & ((parents < 0) | in_trunk[parents])
+        cut = sizes[:1]
+        return cls(np.split(share, cut), np.split(roots, cut), int(share.max()) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Graph:
+    """The infosets of both players, joined by payoffs and as parents and children."""
+
+    ends: Integers
+    other_ends: Integers
+    parents: Integers
+    work: Any
+    players: Integers
+    kinds: Any
+
+    def components(self, in_trunk: Any) -> Integers:
+        """Return the component of each infoset without the trunk, whose infosets are one each."""
+        kept = ~(in_trunk[self.ends] | in_trunk[self.other_ends])
+        ends = self.ends[kept], self.other_ends[kept]
+        size = len(self.parents)
+        graph = sparse.coo_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(size, size))
+        found: Integers = connected_components(graph, directed=False)[1].astype(np.int64)
+        return found
+
+    def trunk(self) -> Any:
+        """Return what is to be the trunk: of large components what comes first, one player at a time."""
+        total = self.work.sum()
+        in_trunk = np.zeros(len(self.parents), dtype=bool)
+        for _ in range(DEEPEST):
+            component = self.components(in_trunk)
+            sizes = np.bincount(component, weights=self.work)
+            sizes[component[in_trunk]] = 0.0
+            first = ~in_trunk & ((self.parents < 0) | in_trunk[self.parents]) & (sizes > LARGE * total)[component]
+            if not first.any():
+                break
+            # Of two players the one whose next infosets are fewer: those of the other come after them.
+            key = 2 * component + self.players
+            costs = np.bincount(key[first], weights=self.work[first], minlength=2 * len(sizes)).reshape(-1, 2)
+            costs[costs == 0.0] = np.inf
+            wider = in_trunk | (first & (costs.argmin(axis=1)[component] == self.players))
+            if self.work[wider].sum() > TRUNK * total:
+                break
+            in_trunk = wider
+        return in_trunk
+
+    def grouped(self, in_trunk: Any, width: int) -> Integers:
+        """Return the share of each infoset: components that look alike stand together, a register's in one branch."""
+        component = self.components(in_trunk)
+        sizes = np.bincount(component, weights=self.work)
+        shapes = np.zeros(len(sizes), dtype=np.uint64)
+        np.add.at(shapes, component, hashed(self.players, self.kinds))
+        used = np.unique(component[~in_trunk])
+        first = np.full(len(sizes), len(component))
+        np.minimum.at(first, component, np.arange(len(component)))
+        used = used[np.lexsort((first[used], shapes[used], -sizes[used]))]
+        different = np.append(True, (np.diff(sizes[used]) != 0.0) | (np.diff(shapes[used]) != 0))
+        number = np.arange(len(used)) - np.maximum.accumulate(np.where(different, np.arange(len(used)), 0))
+        unit = np.cumsum(number % width == 0) - 1
+        amounts = np.bincount(unit, weights=sizes[used])
+        total = amounts.sum()
+        wanted = int(np.clip(total / BRANCH, FEWEST, MOST))
+        middle = np.cumsum(amounts) - 0.5 * amounts
+        _, branch = np.unique((middle / total * wanted).astype(np.int64), return_inverse=True)
+        of_component = np.zeros(len(sizes), dtype=np.int64)
+        of_component[used] = 1 + branch.ravel()[unit]
+        return np.where(in_trunk, 0, of_component[component])
+
+
+def hashed(*columns: Integers) -> NDArray[np.uint64]:
+    """Mix integers into one of 64 bits (the finaliser of MurmurHash3 between multiplications)."""
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> np.uint64(33)
+    return mixed

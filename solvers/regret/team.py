@@ -1,0 +1,187 @@
+"""Threads that take a game's branches one after the other, in compiled code.
+
+The thread that runs the loop says what is to be done with every branch, takes branches itself, and goes on when all are
+done. Others help where they can: it never waits for one that has taken nothing, so that threads without a core to run
+on cost no time. Which thread takes a branch does not matter to what comes out.
+"""
+
+import ctypes
+import functools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+from ...seqform.budget import available_cores
+from ..compilation import compiled
+from .rows import call_address
+
+T = TypeVar("T")
+
+ONE = np.uint64(1)
+OVER = -1  # in place of the phase when the run ends
+#: So often a waiting thread looks before it lets others run on its core, a few microseconds.
+PATIENCE = 2_000
+LINE = 8  # numbers of 64 bits in a cache line, or more than that
+
+
+class TeamArrays(NamedTuple):
+    """What the threads that run a loop share."""
+
+    phase: Any  # int64: how many jobs have been given so far
+    claims: Any  # int64, one a branch: the last phase in which a thread has taken it
+    done: Any  # int64: the branches that are done in this phase
+    sums: Any  # float64: what each branch adds up to
+    address: Any  # int64: of the function that lets other threads run
+
+
+def team_arrays(num_branches: int) -> TeamArrays:
+    """Return arrays for one run of the loop on a game with so many branches."""
+    phase, done = (np.zeros(3 * LINE, dtype=np.int64)[LINE : 2 * LINE] for _ in range(2))
+    claims, sums = np.zeros(num_branches, dtype=np.int64), np.zeros((1 + num_branches) * LINE)
+    address = np.array([_yielding()], dtype=np.int64)
+    return TeamArrays(phase, claims, done, sums, address)
+
+
+@functools.cache
+def _yielding() -> int:
+    """Return the address of the function by which a thread lets others run."""
+    library: Any = ctypes.WinDLL("kernel32") if os.name == "nt" else ctypes.CDLL(None)  # type: ignore[attr-defined]
+    function = library.SwitchToThread if os.name == "nt" else library.sched_yield
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
+    return context.make_array(array_type)(context, builder, array).data
+
+
+def _read(typing_context: Any, array: Any) -> Any:
+    """Return an array's first number, and see all that other threads wrote before they wrote that."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(_data(context, builder, signature.args[0], arguments[0]), "seq_cst", 8)
+
+    return types.int64(array), generate
+
+
+def _write(typing_context: Any, array: Any, number: Any) -> Any:
+    """Write an array's first number; who reads it sees all that this thread wrote before."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store_atomic(arguments[1], _data(context, builder, signature.args[0], arguments[0]), "seq_cst", 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+def _count(typing_context: Any, array: Any) -> Any:
+    """Add 1 to an array's first number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one = ir.Constant(ir.IntType(64), 1)
+        builder.atomic_rmw("add", _data(context, builder, signature.args[0], arguments[0]), one, "seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(array), generate
+
+
+def _claim(typing_context: Any, array: Any, place: Any, number: Any) -> Any:
+    """Let an array's number at a place be this one if it is one less; return whether it was."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.gep(_data(context, builder, signature.args[0], arguments[0]), [arguments[1]])
+        before = builder.sub(arguments[2], ir.Constant(ir.IntType(64), 1))
+        found = builder.cmpxchg(pointer, before, arguments[2], "seq_cst")
+        return builder.extract_value(found, 1)
+
+    return types.boolean(array, types.uint64, types.int64), generate
+
+
+_read_first: Any = intrinsic(_read)
+_write_first: Any = intrinsic(_write)
+_count_one: Any = intrinsic(_count)
+_claim_at: Any = intrinsic(_claim)
+
+
+@compiled
+def begin(team: Any) -> Any:
+    """Let threads take branches; return the phase."""
+    phase = _read_first(team.phase) + 1
+    _write_first(team.done, 0)
+    _write_first(team.phase, phase)
+    return phase
+
+
+@compiled
+def take(team: Any, phase: Any, first: Any, tried: Any) -> Any:
+    """Take a branch that no other thread has taken in a phase.
+
+    A thread tries all of them, from its own first one on and in the same order each time: mostly it takes those that
+    its core has in the cache already. Returned is how many it has tried then; one more than there are if none is left.
+    """
+    num_branches = np.uint64(len(team.claims))
+    while tried < num_branches:
+        branch = (first + tried) % num_branches
+        tried += ONE
+        if team.claims[branch] < phase and _claim_at(team.claims, branch, phase):
+            return tried
+    return num_branches + ONE
+
+
+@compiled
+def finish_one(team: Any) -> None:
+    """Say that a branch is done."""
+    _count_one(team.done)
+
+
+@compiled
+def wait_for_all(team: Any) -> None:
+    """Wait until all branches are done."""
+    looks = 0
+    while _read_first(team.done) < len(team.claims):
+        looks += 1
+        if looks > PATIENCE:
+            call_address(team.address[0], 0, 0)
+
+
+@compiled
+def wait_for_work(team: Any, phase: Any) -> Any:
+    """Wait until a phase is over; return the next one, or below zero if there is none."""
+    looks = 0
+    while True:
+        now = _read_first(team.phase)
+        if now != phase:
+            return now
+        looks += 1
+        if looks > PATIENCE:
+            call_address(team.address[0], 0, 0)
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, available_cores()), thread_name_prefix="treeplex")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # its threads stay behind
+
+
+def in_company(call: Callable[[bool, int], T], team: TeamArrays, threads: int) -> T:
+    """Return what a call that leads returns, while other threads help: they call with ``False``.
+
+    Each is told at which branch it begins.
+    """
+    firsts = [thread * len(team.claims) // threads for thread in range(threads)]
+    helpers = [_pool().submit(call, False, first) for first in firsts[1:]]
+    try:
+        return call(True, 0)
+    finally:
+        team.phase[0] = OVER
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
