@@ -2,7 +2,8 @@
 
     python benchmarks/bound.py [GAME …]
 
-Counted on the state after 1,000 iterations, for both players: the loads at an address that an index gives (columns of
+The first table says in how many pieces the loop keeps the payoffs: diagonal runs, tiles and blocks of several cells,
+which it finds by itself, and single cells. What follows is counted on the state after 1,000 iterations, for both players: the loads at an address that an index gives (columns of
 the payoff without reach are skipped, as the loop skips them), and the bytes of the vectors that the passes over the
 treeplexes read and write. The time for each is measured in the same run, by loops that do nothing else: independent
 indexed loads from a vector as long as the game's, and a pass that reads two such vectors and writes one. The bound
@@ -23,25 +24,31 @@ from rich.table import Table
 from treeplex import load_game
 from treeplex.solvers.methods.rules import CFR_PLUS
 from treeplex.solvers.regret.kernel import Kernel, KernelState, kernel_of
+from treeplex.solvers.regret.layout import KernelLayout
 
 #: What the passes read and write of each position: regrets, behaviour, gradient twice, plan and its sums.
 VECTOR_PASSES = 11
 BYTES = 8
 
+GAMES = "leduc", "leduc:ranks=10", "liars_dice", "liars_dice:sides=6", "goofspiel:cards=5", "goofspiel:cards=6"
+
 
 def touched(kernel: Kernel, state: KernelState) -> dict[str, int]:
     """Return what one iteration touches, both players together."""
     layout, plan = kernel.layout, state.arrays.plan
-    runs, cells, payoffs = layout.game.runs, layout.game.cells, layout.game.payoffs
-    columns = runs.columns.astype(np.int64)
-    in_runs = sum(plan[columns + lane] for lane in range(layout.width)) != 0.0
-    num_runs = int((np.diff(runs.starts.astype(np.int64))[in_runs] // 2).sum())
+    cells, payoffs = layout.game.cells, layout.game.payoffs
+    num_runs, num_columns = 0, 0
+    for runs in (layout.game.runs, layout.game.tiles):
+        columns = runs.columns.astype(np.int64)
+        in_runs = sum(plan[columns + lane] for lane in range(layout.width)) != 0.0
+        num_runs += int((np.diff(runs.starts.astype(np.int64))[in_runs] // 2).sum())
+        num_columns += len(columns)
     pairs = payoffs.block_columns.astype(np.int64)
     in_blocks = plan[pairs[:, 0]] + plan[pairs[:, 1]] != 0.0
     num_blocks = int((np.diff(payoffs.block_starts.astype(np.int64))[in_blocks] // 2).sum())
     in_cells = plan[cells.columns.astype(np.int64)] != 0.0
     num_cells = int(np.diff(cells.starts.astype(np.int64))[in_cells].sum())
-    checks = len(columns) + 2 * len(pairs) + len(in_cells)
+    checks = num_columns + 2 * len(pairs) + len(in_cells)
     return {
         "pieces": num_runs + num_blocks + num_cells,
         # The rows of each piece (two in a block), the reach of each column, and each infoset's parent, up and down.
@@ -105,11 +112,42 @@ def measured(game: str) -> tuple[dict[str, int], float]:
     return touched(kernel, state), _cpu(run, iterations) / iterations * 1e6
 
 
+def pieces(layout: KernelLayout) -> dict[str, int]:
+    """Return how many pieces of each kind one player's payoffs are kept in, and the bytes of all of them."""
+    game = layout.game
+    kinds = {
+        "runs": game.runs.cells[::2],
+        "tiles": game.tiles.cells[::2],
+        "blocks": game.payoffs.blocks[::2],
+        "cells": game.cells.rows,
+    }
+    arrays = [array for part in (game.runs, game.tiles, game.payoffs, game.cells) for array in part]
+    return {name: len(kept) // 2 for name, kept in kinds.items()} | {"bytes": sum(array.nbytes for array in arrays)}
+
+
+def print_pieces(games: list[str]) -> None:
+    table = Table("game", "non-zeros", "runs", "tiles", "blocks", "cells", "non-zeros a piece", "bytes a non-zero")
+    for game in games:
+        form = load_game(game).sequence_form
+        kept = pieces(kernel_of(form).layout)
+        size = kept.pop("bytes")
+        table.add_row(
+            game,
+            f"{form.A.nnz:,}",
+            *(f"{count:,}" for count in kept.values()),
+            f"{form.A.nnz / sum(kept.values()):.1f}",
+            f"{size / form.A.nnz / 2:.1f}",
+        )
+    Console(width=120).print(table)
+
+
 def main() -> None:
+    games = sys.argv[1:] or GAMES
+    print_pieces([*games])
     table = Table(
         "game", "pieces of A", "indexed loads", "bytes of A", "bytes of vectors", "bound, µs", "loop, µs", "×"
     )
-    for game in sys.argv[1:] or ["leduc", "liars_dice", "goofspiel:cards=5", "goofspiel:cards=6"]:
+    for game in games:
         counts, microseconds = measured(game)
         load, byte = unit_costs(kernel_of(load_game(game).sequence_form).layout.size)
         bound = (counts["indexed_loads"] * load + counts["vector_bytes"] * byte) / 1e3

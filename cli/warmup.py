@@ -114,6 +114,7 @@ def _spots(*numbers: str, adding: bool = False) -> None:
 #: What is compiled, by the name of what needs it.
 _LOOPS: dict[str, Callable[[], Any]] = {
     "regret": partial(_once, "cfr+"),
+    "regret-branches": partial(_once, "cfr+", "leduc:ranks=8"),
     "regret-single": partial(_once, "cfr+:precision=single"),
     "regret-players": partial(_once, "cfr+", "kuhn:players=3"),
     "regret-operator": _several,

@@ -123,8 +123,8 @@ class GameArrays(NamedTuple):
     ----------
     polytopes : PolytopeArrays
     payoffs : PayoffArrays
-    runs, cells : Runs, Cells
-        Two players: diagonal runs of the payoff, and its other cells. Rows are one's own positions, columns the
+    runs, tiles, cells : Runs, Runs, Cells
+        Two players: diagonal runs of the payoff, tiles, and its other cells. Rows are one's own positions, columns the
         opponent's.
     factored : FactorArrays or None
         Two players: what of the payoff is in factors.
@@ -135,6 +135,7 @@ class GameArrays(NamedTuple):
     polytopes: PolytopeArrays
     payoffs: PayoffArrays
     runs: Runs
+    tiles: Runs
     cells: Cells
     factored: Any
     leaves: Any

@@ -313,7 +313,13 @@ def _laid_out(
     polytopes = PolytopeArrays(
         places.bases, places.buckets, places.bucket_ranges, places.roots, places.shares, places.parents, None
     )
-    parts: dict[str, Any] = {"runs": Runs.none(number), "cells": Cells.none(number), "factored": None, "leaves": None}
+    parts: dict[str, Any] = {
+        "runs": Runs.none(number),
+        "tiles": Runs.none(number),
+        "cells": Cells.none(number),
+        "factored": None,
+        "leaves": None,
+    }
     ready = _ready(polytopes, number)._replace(inflow=flows)
     game = GameArrays(ready, _ready(payoffs, number), **(parts | others))
     return KernelLayout(tuple(places.positions), game, inflows.matrix, num_factors, unit, number)
@@ -419,21 +425,29 @@ def _two_player_layout(
     seconds = [firsts[player] + strides[player] for player in (0, 1)]
     runs: list[Pieces] = []
     blocks: list[Pieces] = []
+    tiles: list[Pieces] = []
     cells: list[Pieces] = []
     width = treeplexes.width
+
+    def pieces(
+        own: int, chosen: Any, keys: Sequence[Integers], rows: Integers, within: Integers, size: int = width
+    ) -> list[Pieces]:
+        keys = [key[chosen] for key in (shares[own], *keys)]
+        found = pieces_of(keys, rows[chosen], within[chosen], payoffs[own][chosen], size)
+        return found.by_share(branches.num_shares)
+
     for own, other in ((0, 1), (1, 0)):
-        payoff, share = payoffs[own], shares[own]
-
-        def pieces(chosen: Any, keys: Sequence[Integers], rows: Integers, within: Integers) -> list[Pieces]:
-            keys = [key[chosen] for key in (share, *keys)]  # noqa: B023 - called here
-            found = pieces_of(keys, rows[chosen], within[chosen], payoff[chosen], width)  # noqa: B023
-            return found.by_share(branches.num_shares)
-
-        runs += pieces(in_run, [positions[other] - lane], positions[own] - lane, lane)
+        runs += pieces(own, in_run, [positions[other] - lane], positions[own] - lane, lane)
         corner = 2 * actions[own] + actions[other]
-        blocks += pieces(in_block, [firsts[other], seconds[other], strides[own]], firsts[own], corner)
-        alone = ~(in_run | in_block) & (payoff != 0.0)
-        cells += pieces(alone, [positions[other]], positions[own], np.zeros(len(alone), dtype=np.int64))
+        blocks += pieces(own, in_block, [firsts[other], seconds[other], strides[own]], firsts[own], corner)
+        left = ~(in_run | in_block) & (payoffs[own] != 0.0)
+        row, column = positions[own] % width, positions[other] % width
+        corners = positions[own] - row, positions[other] - column
+        # A square of few cells is not worth its room.
+        _, tile = np.unique(corners[0] * int(places.bases[-1]) + corners[1], return_inverse=True)
+        in_tile = left & (np.bincount(tile.ravel(), weights=left) >= width)[tile.ravel()]
+        tiles += pieces(own, in_tile, [corners[1]], corners[0], width * column + row, width**2)
+        cells += pieces(own, left & ~in_tile, [positions[other]], positions[own], np.zeros_like(row))
     patterns, pattern = distinct(np.concatenate([pieces.values for pieces in blocks]))
     block_columns, block_ranges, block_starts, block_rows = joined(blocks)
     payoff_arrays = _no_payoffs()._replace(
@@ -443,8 +457,9 @@ def _two_player_layout(
         block_starts=unsigned(2 * block_starts),
         blocks=unsigned(np.stack([block_rows, width * pattern], axis=1).ravel()),
     )
-    runs_of, cells_of = Runs.of(runs, treeplexes.number), Cells.of(cells, treeplexes.number)
-    return _laid_out(treeplexes, places, unit, payoff_arrays, runs=runs_of, cells=cells_of)
+    runs_of, tiles_of = (Runs.of(one, treeplexes.number) for one in (runs, tiles))
+    cells_of = Cells.of(cells, treeplexes.number)
+    return _laid_out(treeplexes, places, unit, payoff_arrays, runs=runs_of, tiles=tiles_of, cells=cells_of)
 
 
 def _largest(payoffs: Floats) -> float:

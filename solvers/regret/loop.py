@@ -249,7 +249,8 @@ def run_loop(
                     for s in range(first, end_of):
                         gradient[s] += tilt[s]
                 add_gradient(
-                    game.payoffs, game.leaves, game.runs, game.cells, num_players, actor, own, plan, scale, gradient
+                    game.payoffs, game.leaves, game.runs, game.tiles, game.cells, num_players, actor, own, plan, scale,
+                    gradient,
                 )  # fmt: skip
                 if share == ZERO:
                     add_factored(game.factored, actor, plan, scale, gradient, state.factors)

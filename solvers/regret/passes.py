@@ -30,6 +30,23 @@ def add_runs(runs: Any, share: Any, source: Any, scale: Any, target: Any) -> Non
 
 
 @compiled
+def add_tiles(tiles: Any, share: Any, source: Any, scale: Any, target: Any) -> None:
+    """Do what :func:`add_runs` does, for tiles."""
+    scales, lanes = spread(source.dtype.type(scale)), width(source)
+    columns, starts, cells, patterns = tiles.columns, tiles.starts, tiles.cells, tiles.patterns
+    for c in range(np.uint64(tiles.ranges[share]), np.uint64(tiles.ranges[share + ONE])):
+        column = np.uint64(columns[c])
+        if any_nonzero(load(source, column)):
+            for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
+                row, place = np.uint64(cells[k]), np.uint64(cells[k + ONE])
+                total = load(target, row)
+                for lane in range(lanes):
+                    amounts = spread(source[column + lane]) * scales
+                    total = total + load(patterns, place + lane * lanes) * amounts
+                store(target, row, total)
+
+
+@compiled
 def add_cells(cells: Any, share: Any, source: Any, scale: Any, target: Any) -> None:
     """Do what :func:`add_runs` does, cell by cell."""
     real = source.dtype.type
@@ -62,8 +79,8 @@ def add_factored(factored: Any, player: Any, plan: Any, scale: Any, gradient: An
 
 @compiled
 def add_gradient(
-    payoffs: Any, leaves: Any, runs: Any, cells: Any, num_players: Any, player: Any, share: Any, plan: Any, scale: Any,
-    gradient: Any,
+    payoffs: Any, leaves: Any, runs: Any, tiles: Any, cells: Any, num_players: Any, player: Any, share: Any, plan: Any,
+    scale: Any, gradient: Any,
 ) -> None:  # fmt: skip
     """Add ``scale`` times a player's payoff per sequence of a share, the others playing their part of ``plan``."""
     real = plan.dtype.type
@@ -82,6 +99,7 @@ def add_gradient(
                     row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
                     gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
                     gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
+        add_tiles(tiles, share, plan, scale, gradient)
         add_cells(cells, share, plan, scale, gradient)
     else:
         for leaf in range(np.uint64(len(leaves.payoffs))):
@@ -140,6 +158,37 @@ def price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, playe
 
 
 @compiled
+def _choose_of_two(
+    state: Any, start: Any, size: Any, parents: Any, first: Any, above: Any, offset: Any, positive: Any, negative: Any,
+    floor: Any, prediction: Any,
+) -> None:  # fmt: skip
+    """Do what :func:`bottom_up` does for a bucket of infosets with two actions, all of which stays in registers."""
+    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
+    real = regrets.dtype.type
+    zeros, ones, halves = spread(real(0.0)), spread(real(1.0)), spread(real(0.5))
+    positives, negatives = spread(real(positive)), spread(real(negative))
+    floors, predictions = spread(real(floor)), spread(real(prediction))
+    for i in range(ZERO, size, width(gradient)):
+        here, there = start + i, start + size + i
+        gain, other_gain = load(gradient, here), load(gradient, there)
+        values = load(behaviour, here) * gain + load(behaviour, there) * other_gain
+        gain, other_gain = gain - values, other_gain - values
+        regret, other = load(regrets, here), load(regrets, there)
+        regret = larger(regret * where_positive(regret, positives, negatives) + gain, floors)
+        other = larger(other * where_positive(other, positives, negatives) + other_gain, floors)
+        chosen = larger(regret + predictions * gain, zeros)
+        totals = chosen + larger(other + predictions * other_gain, zeros)
+        probability = chosen / where_positive(totals, totals, ones) + where_positive(totals, zeros, halves)
+        store(gradient, here, zeros)
+        store(gradient, there, zeros)
+        store(regrets, here, regret)
+        store(regrets, there, other)
+        store(behaviour, here, probability)
+        store(behaviour, there, ones - probability)
+        add_at(above, offset, parents, first + i, values)
+
+
+@compiled
 def bottom_up(
     polytopes: Any, inflow: Any, share: Any, state: Any, arrivals: Any, shift: Any, positive: Any, negative: Any,
     floor: Any, prediction: Any, preferences: Any, on_one: Any, part: Any,
@@ -168,6 +217,10 @@ def bottom_up(
         if arrivals is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
             if b < np.uint64(polytopes.roots[share]):
                 above, offset = arrivals, shift
+        if preferences is None and part is None and inflow is None:  # noqa: SIM102
+            if arity == TWO:
+                _choose_of_two(state, start, size, parents, first, above, offset, positive, negative, floor, prediction)
+                continue
         uniform = spread(real(1.0) / real(arity))
         for i in range(ZERO, size, lanes):
             here = start + i

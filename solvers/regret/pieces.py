@@ -48,7 +48,9 @@ class Pieces:
 
 
 class Runs(NamedTuple):
-    """Two matrices, one a player, in diagonal runs as the compiled loop takes them, share after share of their rows.
+    """Two matrices, one a player, in runs as the compiled loop takes them, share after share of their rows.
+
+    A run is as many cells as a register holds, on a diagonal; or a *tile*, a square of that many rows and columns.
 
     Attributes
     ----------
@@ -59,7 +61,8 @@ class Runs(NamedTuple):
     starts : ndarray of uint32
         Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
     cells : ndarray of uint32
-        Two numbers a run, row ``r`` and place ``p``: ``patterns[p + j]`` stands in row ``r + j`` and column ``c + j``.
+        Two numbers a run, row ``r`` and place ``p``: ``patterns[p + j]`` stands in row ``r + j`` and column ``c + j``;
+        in a tile ``patterns[p + width * j + i]`` stands in row ``r + i`` and column ``c + j``.
     patterns : ndarray of float
         The distinct values of runs: a game has few, and they stay in the first-level cache.
     """

@@ -229,8 +229,14 @@ def isomorphic_lanes(
     group = np.empty(num_parts, dtype=np.int64)
     lane[by_shape] = number % width
     group[by_shape] = np.where(grouped, by_shape[np.arange(num_parts) - number % width], -1)
-    # Infosets outside groups stand part by part.
-    slot[order] += np.where(group[part[order]] < 0, np.repeat(starts_of(part_sizes)[:-1], part_sizes), 0)
+    # Infosets outside groups stand part by part. Those that meet the same ones of the opponent stand side by side, as
+    # after one betting sequence those with one card each do, so that what the two pay each other falls into tiles.
+    pairs = np.unique(np.stack([ends[0] * sum(sizes) + ends[1], ends[1] * sum(sizes) + ends[0]]))
+    met = np.zeros(len(part), dtype=np.uint64)
+    np.add.at(met, pairs // sum(sizes), hashed(pairs % sum(sizes)))
+    _, first_met, alike = np.unique(met, return_index=True, return_inverse=True)
+    alone = np.lexsort((np.arange(len(part)), first_met[alike.ravel()], part))
+    slot[alone] = np.where(group[part[alone]] < 0, np.arange(len(part)), slot[alone])
     lanes = []
     for select in (player == 0, player == 1):
         mine = part[select]

@@ -426,6 +426,35 @@ def test_to_and_from_user():
     assert kernel_vector.sum() == pytest.approx(sum(vector.sum() for vector in vectors))
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (4, 4), (9, 5), (13, 18), (30, 30)])
+@pytest.mark.parametrize("density", [0.1, 0.4, 1.0])
+def test_dense_parts_become_tiles_and_certificates_stay_right(shape, density):
+    rng = np.random.default_rng(7)
+    payoffs = rng.normal(size=shape) * (rng.random(shape) < density)
+    A = np.zeros((shape[0] + 1, shape[1] + 1))
+    A[1:, 1:] = payoffs
+    layout = layout_from_matrices([[0], [0]], [[1, shape[0] + 1], [1, shape[1] + 1]], A)
+    parents, offsets = [np.zeros(n, dtype=int) for n in shape], [np.arange(n + 1) + 1 for n in shape]
+    beside = layout_from_matrices(parents, offsets, A)  # infosets with one action each
+    # Those of an infoset with many actions stand a register apart: no two are beside each other.
+    assert len(layout.game.tiles.cells) == 0
+    if density == 1.0:
+        assert len(beside.game.tiles.cells) // 2 >= 2 * (shape[0] // beside.width) * (shape[1] // beside.width)
+    for one, plans in ((layout, [rng.dirichlet(np.ones(n)) for n in shape]), (beside, [np.ones(n) for n in shape])):
+        vector = np.zeros(one.size)
+        for player, plan in enumerate(plans):
+            one.from_user(player, np.append(1.0, plan), out=vector)
+        report = Kernel(one).certificate(vector)
+        value = plans[0] @ payoffs @ plans[1]
+        assert report.payoffs[0] == pytest.approx([value, -value], abs=1e-12 * A.size)
+
+
+def test_what_one_history_leads_to_with_any_card_becomes_tiles():
+    layout = build_layout(treeplex.load_game("liars_dice:sides=4").sequence_form)
+    assert (len(layout.game.runs.cells), len(layout.game.cells.rows)) == (0, 0)
+    assert len(layout.game.tiles.cells) // 2 == 2 * 4080 // 16  # players, non-zeros, cells of a tile
+
+
 def test_equal_parts_become_runs():
     A = sparse.csr_array(linalg.block_diag([[0.0]], *[[[1.0, -1.0], [-1.0, 1.0]]] * 8))
     parents, offsets = np.zeros(8, dtype=int), np.arange(1, 18, 2)
