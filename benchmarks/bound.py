@@ -3,11 +3,14 @@
     python benchmarks/bound.py [GAME …]
 
 The first table says in how many pieces the loop keeps the payoffs: diagonal runs, tiles and blocks of several cells,
-which it finds by itself, and single cells. What follows is counted on the state after 1,000 iterations, for both players: the loads at an address that an index gives (columns of
-the payoff without reach are skipped, as the loop skips them), and the bytes of the vectors that the passes over the
-treeplexes read and write. The time for each is measured in the same run, by loops that do nothing else: independent
-indexed loads from a vector as long as the game's, and a pass that reads two such vectors and writes one. The bound
-adds the two; arithmetic, divisions above all, and the payoffs' patterns, which stay in the first-level cache, are free.
+which it finds by itself, and single cells.
+
+What the second table has is counted on the state after 1,000 iterations, for both players: the loads at an address that
+an index gives (columns of the payoff without reach are skipped, as the loop skips them), and the bytes of the vectors
+that the passes over the treeplexes read and write. The time for each is measured in the same run, by loops that do
+nothing else: independent indexed loads from a vector as long as the game's, and a pass that reads two such vectors and
+writes one. The bound adds the two; arithmetic, divisions above all, and the payoffs' patterns, which stay in the
+first-level cache, are free.
 """
 
 import sys

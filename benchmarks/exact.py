@@ -4,23 +4,28 @@ Each time is that of a whole solve: building of the program, presolve and certif
 """
 
 import argparse
+import contextlib
 import statistics
 import time
 from collections.abc import Callable
 from functools import partial
 
+import conftest  # noqa: F401  one core
 from rich.console import Console
 from rich.table import Table
 
-from treeplex import ConstrainedNash, Nash, RestrictedNash, Status, Strategy, load_game, solve
+from treeplex import ConstrainedNash, Nash, RestrictedNash, Status, Strategy, UnsupportedProblemError, load_game, solve
 from treeplex.models.constraints import functional_bound
 from treeplex.models.problems import SaddleProblem
 from treeplex.solvers import Exact, HiGHS, Solution
+from treeplex.validation import find_suite
 
 GAMES = ("leduc", "liars_dice", "liars_dice:sides=5", "leduc:ranks=6", "goofspiel:cards=5")
 LARGE = ("goofspiel:cards=6", "leduc:ranks=10", "liars_dice:sides=6")
 #: Flows under a limit of their risk.
 LIMITED = ("transit:width=4", "transit:width=6", "transit:width=8")
+#: Seconds after which a solve counts as one that never ends.
+LIMIT = 60.0
 #: HiGHS's algorithms, of which the best one counts.
 ALGORITHMS = ("simplex", "ipm")
 
@@ -42,6 +47,18 @@ def problem_of(game: str, response: bool) -> SaddleProblem:
     return RestrictedNash(loaded, Strategy.uniform(loaded, 1), p=0.5, game_value=0.0)
 
 
+def questions(suite: str) -> dict[str, Callable[[], SaddleProblem]]:
+    """Return what a suite asks and `exact` answers, by game and problem."""
+    found: dict[str, Callable[[], SaddleProblem]] = {}
+    for case in find_suite(suite).cases:
+        name = f"{case.game} {'' if case.asked == 'nash' else case.asked}".strip()
+        if name not in found:
+            with contextlib.suppress(UnsupportedProblemError):
+                solve(case.pose(load_game(case.game)), Exact())
+                found[name] = lambda case=case: case.pose(load_game(case.game))  # type: ignore[misc]
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -49,6 +66,7 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help=f"{', '.join(LARGE)} too: minutes")
     parser.add_argument("--responses", action="store_true", help="restricted Nash responses instead of equilibria")
     parser.add_argument("--limits", action="store_true", help=f"instead {', '.join(LIMITED)} under a limit")
+    parser.add_argument("--suite", help="instead all that a suite of `treeplex validate` asks and `exact` answers")
     parser.add_argument("--algorithms", nargs="*", default=ALGORITHMS, choices=ALGORITHMS, help="HiGHS's")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
@@ -56,24 +74,28 @@ def main() -> None:
     table = Table("game", "exact, ms", *algorithms, "best / exact", "error", "iterations", "steps", "part")
     console = Console()
     games = [*(LIMITED if arguments.limits else arguments.games), *(LARGE if arguments.large else ())]
-    for game in games:
+    asked = {game: partial(problem_of, game, arguments.responses) for game in games}
+    if arguments.suite:
+        asked = questions(arguments.suite)
+    for game, posed in asked.items():
         methods = [Exact(), *(HiGHS(algorithm=name) for name in arguments.algorithms)]
-        runs = 1 if game in LARGE or game in LIMITED[1:] else arguments.runs
+        runs = 1 if game.partition(" ")[0] in (*LARGE, *LIMITED[1:]) else arguments.runs
         times: list[list[float]] = [[] for _ in methods]
-        solve(problem_of(game, arguments.responses), Exact())
+        solve(posed(), Exact())
         for _ in range(runs):
             for number, method in enumerate(methods):
-                problem = problem_of(game, arguments.responses)
-                seconds, found = timed(partial(solve, problem, method, tol=1e-9 * problem.unit))
+                problem = posed()
+                seconds, found = timed(partial(solve, problem, method, tol=1e-9 * problem.unit, time_limit=LIMIT))
                 times[number].append(seconds if found.status is Status.OPTIMAL else float("inf"))
                 if number == 0:
                     error, state = problem.error(found.certificate) / problem.unit, found.state
         exact, *others = (statistics.median(each) * 1e3 for each in times)
+        console.print(f"{game}: {min(others) / exact:.2f}")
         table.add_row(
             game,
             f"{exact:.1f}",
             *(f"{other:.1f}" for other in others),
-            f"{min(others) / exact:.1f}",
+            f"{min(others) / exact:.2f}",
             f"{error:.0e}",
             f"{state.iterations:,}",
             f"{state.pivots:,}",

@@ -94,7 +94,10 @@ def run_loop(
 
     The state tells the time itself: Ctrl-C arrives when this returns, before its caller could write anything down.
     """
-    polytopes, bases, gradient = game.polytopes, game.polytopes.bases, state.gradient
+    polytopes, bases = game.polytopes, game.polytopes.bases
+    regrets, behaviour, gradient, plan, plan_sums = (
+        state.regrets, state.behaviour, state.gradient, state.plan, state.plan_sums
+    )  # fmt: skip
     num_players = np.uint64(len(bases)) - ONE
     num_shares = np.uint64(len(polytopes.roots)) // num_players
     shift, tried, shared = ZERO, ZERO, False
@@ -185,7 +188,7 @@ def run_loop(
                         move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 if preferences is not None:
                     preferences.pricing.kept[actor] *= decay
-                keep_root(np.uint64(bases[actor]), state, decay)
+                keep_root(np.uint64(bases[actor]), plan, plan_sums, decay)
             elif step == ANSWER:
                 worth = 0.0
                 if constraints is not None:
@@ -235,29 +238,31 @@ def run_loop(
                 if share == ZERO and step == PLAN and player == actor:
                     late = decay
                 if late >= 0.0:
-                    top_down(polytopes, polytopes.inflow, player * num_shares + share, state, late, part)
+                    top_down(
+                        polytopes, polytopes.inflow, player * num_shares + share, behaviour, plan, plan_sums, late, part
+                    )
                 if step == AVERAGE:
                     k = player * num_shares + share
                     first, end_of = np.uint64(polytopes.shares[k]), np.uint64(polytopes.shares[k + ONE])
                     _average(bases, state, player, first, end_of, last_iterate)
             if step in (PAY, LEARN):
                 first, end_of = np.uint64(polytopes.shares[own]), np.uint64(polytopes.shares[own + ONE])
-                plan, scale = state.plan, job[SCALE]
+                met, scale = plan, job[SCALE]
                 if step == PAY:
-                    plan, scale = state.average, 1.0
+                    met, scale = state.average, 1.0
                 elif len(tilt) > 0:
                     for s in range(first, end_of):
                         gradient[s] += tilt[s]
                 add_gradient(
-                    game.payoffs, game.leaves, game.runs, game.tiles, game.cells, num_players, actor, own, plan, scale,
+                    game.payoffs, game.leaves, game.runs, game.tiles, game.cells, num_players, actor, own, met, scale,
                     gradient,
                 )  # fmt: skip
                 if share == ZERO:
-                    add_factored(game.factored, actor, plan, scale, gradient, state.factors)
+                    add_factored(game.factored, actor, met, scale, gradient, state.factors)
                 if step == PAY:
                     paid = 0.0
                     for s in range(first, end_of):
-                        paid += plan[s] * gradient[s]
+                        paid += met[s] * gradient[s]
                     if share == ZERO:
                         payoff = paid
                     if team is not None:
@@ -275,17 +280,17 @@ def run_loop(
                     # Calls that differ in what is None are compiled each on its own.
                     if bias == IN_PROPORTION:
                         bottom_up(
-                            polytopes, polytopes.inflow, own, state, arrivals, shift, job[POSITIVE],
-                            job[NEGATIVE], job[FLOOR], job[FORECAST], preferences.local, None, part,
+                            polytopes, polytopes.inflow, own, regrets, behaviour, gradient, arrivals, shift,
+                            job[POSITIVE], job[NEGATIVE], job[FLOOR], job[FORECAST], preferences.local, None, part,
                         )  # fmt: skip
                     elif bias == ON_ONE:
                         bottom_up(
-                            polytopes, polytopes.inflow, own, state, arrivals, shift, job[POSITIVE],
-                            job[NEGATIVE], job[FLOOR], job[FORECAST], preferences.local, ONE, part,
+                            polytopes, polytopes.inflow, own, regrets, behaviour, gradient, arrivals, shift,
+                            job[POSITIVE], job[NEGATIVE], job[FLOOR], job[FORECAST], preferences.local, ONE, part,
                         )  # fmt: skip
                 if bias == UNMOVED:
                     bottom_up(
-                        polytopes, polytopes.inflow, own, state, arrivals, shift, job[POSITIVE],
+                        polytopes, polytopes.inflow, own, regrets, behaviour, gradient, arrivals, shift, job[POSITIVE],
                         job[NEGATIVE], job[FLOOR], job[FORECAST], None, None, part,
                     )  # fmt: skip
             if share == ZERO:

@@ -159,11 +159,10 @@ def price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, playe
 
 @compiled
 def _choose_of_two(
-    state: Any, start: Any, size: Any, parents: Any, first: Any, above: Any, offset: Any, positive: Any, negative: Any,
-    floor: Any, prediction: Any,
+    regrets: Any, behaviour: Any, gradient: Any, start: Any, size: Any, parents: Any, first: Any, above: Any,
+    offset: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
 ) -> None:  # fmt: skip
     """Do what :func:`bottom_up` does for a bucket of infosets with two actions, all of which stays in registers."""
-    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
     real = regrets.dtype.type
     zeros, ones, halves = spread(real(0.0)), spread(real(1.0)), spread(real(0.5))
     positives, negatives = spread(real(positive)), spread(real(negative))
@@ -190,14 +189,13 @@ def _choose_of_two(
 
 @compiled
 def bottom_up(
-    polytopes: Any, inflow: Any, share: Any, state: Any, arrivals: Any, shift: Any, positive: Any, negative: Any,
-    floor: Any, prediction: Any, preferences: Any, on_one: Any, part: Any,
+    polytopes: Any, inflow: Any, share: Any, regrets: Any, behaviour: Any, gradient: Any, arrivals: Any, shift: Any,
+    positive: Any, negative: Any, floor: Any, prediction: Any, preferences: Any, on_one: Any, part: Any,
 ) -> None:  # fmt: skip
     """Update regrets and behaviour of a share from the gradient, which is left zero.
 
     What comes up to the trunk is added to ``arrivals``, at the trunk's positions and a shift, if there are any.
     """
-    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
     real = regrets.dtype.type
     zeros, ones = spread(real(0.0)), spread(real(1.0))
     positives, negatives = spread(real(positive)), spread(real(negative))
@@ -219,7 +217,10 @@ def bottom_up(
                 above, offset = arrivals, shift
         if preferences is None and part is None and inflow is None:  # noqa: SIM102
             if arity == TWO:
-                _choose_of_two(state, start, size, parents, first, above, offset, positive, negative, floor, prediction)
+                _choose_of_two(
+                    regrets, behaviour, gradient, start, size, parents, first, above, offset, positive, negative, floor,
+                    prediction,
+                )  # fmt: skip
                 continue
         uniform = spread(real(1.0) / real(arity))
         for i in range(ZERO, size, lanes):
@@ -304,9 +305,10 @@ def collect(polytopes: Any, share: Any, num_branches: Any, gradient: Any, arriva
 
 
 @compiled
-def top_down(polytopes: Any, inflow: Any, share: Any, state: Any, decay: Any, part: Any) -> None:
+def top_down(
+    polytopes: Any, inflow: Any, share: Any, behaviour: Any, plan: Any, plan_sums: Any, decay: Any, part: Any
+) -> None:
     """Add a share's plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
-    behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
     real = plan.dtype.type
     decays = spread(real(decay))
     parents, lanes = polytopes.parents, width(plan)
@@ -405,8 +407,7 @@ def arrived(base: Any, gradient: Any) -> Any:
 
 
 @compiled
-def keep_root(base: Any, state: Any, decay: Any) -> None:
+def keep_root(base: Any, plan: Any, plan_sums: Any, decay: Any) -> None:
     """Add the plan at a player's empty sequence to ``decay`` times its sums; it stays one."""
-    plan, plan_sums = state.plan, state.plan_sums
     decays = spread(plan.dtype.type(decay))
     store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))
