@@ -40,6 +40,9 @@ _MARGIN, _WIDE_MARGIN = 30.0, 1e4
 #: Programs of more rows, and as many columns, are solved by an interior point method, within the wide margin, and what
 #: they play with less probability than that counts as not played.
 _LARGE, _NOTHING = 4_000, 1e-9
+#: Where best responses make a program so many times as large, and so large a share of the whole one, that is next:
+#: what plays was not known well, and several more programs would take longer.
+_GROWN, _MOST = 1.5, 0.5
 #: What loses no more than this is a best response, in units of the mean payoff.
 _BEST = 1e-9
 #: The next attempt follows when regrets have brought the error down to this share of what it was at the last.
@@ -116,9 +119,10 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     if options.start is not None:
         raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
     begun = time.perf_counter()
-    ground = _Ground.of(problem) if _takes(problem.canonical) else None
     small = method.direct if problem.canonical.tilt is None else 2 * method.direct
-    if ground is None or sum(ground.program.shape) <= small:
+    takes = _takes(problem.canonical) and _size(problem.canonical) > small
+    ground = _Ground.of(problem) if takes else None
+    if ground is None:
         return _by_highs(problem, options, Course("highs"))
     driver.warm(np.float64)
     base = CCFR(base=method.base) if problem.constraints else BASES[method.base]()
@@ -200,6 +204,13 @@ def _takes(saddle: Saddle) -> bool:
     plain = bool(saddle.weight) and saddle.floor is None and saddle.view.replies is None
     hard = all(rows.penalty is None for rows in (saddle.own_rows, saddle.other_rows))
     return plain and hard and all(one.function.is_affine for one in saddle.constraints)
+
+
+def _size(saddle: Saddle) -> int:
+    """Return the rows and columns of a program that is taken, constraints' own variables aside."""
+    view = saddle.view
+    plans = sum(treeplex.num_sequences + treeplex.num_infosets + 1 for treeplex in (view.own, view.other))
+    return plans + len(saddle.constraints) + (0 if view.factored is None else 2 * view.factored.num_factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,8 +344,9 @@ class _Polish:
         """
         best, begun = Attempt(), time.perf_counter()
         patient = is_last or self.by_interior_point
-        for _ in range(_REFINEMENTS if self.is_whole else _MOST_ROUNDS if patient else _ROUNDS):
-            self.rounds += 1
+        left_over = _REFINEMENTS if self.is_whole else _MOST_ROUNDS if patient else _ROUNDS
+        while left_over > 0:
+            self.rounds, left_over = self.rounds + 1, left_over - 1
             left = max(0.0, seconds - (time.perf_counter() - begun))
             solved = self._interior(left) if self.by_interior_point else self._simplex(is_last, left)
             if solved is None:
@@ -343,12 +355,22 @@ class _Polish:
             best = best.or_better(found)
             if best.error == 0.0 or (found.error > _AWAY * error and not patient):
                 break
+            assert found.answer is not None
             if self.is_whole:
-                assert found.answer is not None
                 self._place = self._ground.point(found.answer)
-            elif not self._priced_in(found):
+                continue
+            before = self._kept
+            if not self._priced_in(found):
                 break
+            if self.by_interior_point and self._kept > max(_MOST, _GROWN * before):
+                self.is_whole, left_over = True, _REFINEMENTS
+                self._own, self._other = np.ones_like(self._own), np.ones_like(self._other)
         return best
+
+    @property
+    def _kept(self) -> float:
+        """The share of the sequences that the program has."""
+        return float(self._own.sum() + self._other.sum()) / (len(self._own) + len(self._other))
 
     def _simplex(self, is_last: bool, seconds: float) -> tuple[Floats, Floats] | None:
         """Return columns and multipliers near the answer that is polished, each by the simplex method."""
