@@ -4,13 +4,13 @@ import math
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
-from ...models.saddle import Answer, Rows, Saddle, linear_program, read_solution
+from ...models.saddle import Answer, PlayerView, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError
 from ...seqform.evaluate import infoset_values, sequence_values
@@ -56,6 +56,9 @@ _UNSETTLED, _DOUBTFUL = 6, 5e-4
 #: The last attempt follows at the last of so many errors, or where so many times the iterations so far do not suffice.
 _ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
 _MOST_ROUNDS = 20
+#: Programs of flows are solved whole without regrets: all without constraints, and under them those that are so many
+#: times as large as programs of trees are.
+_FLOW = 3
 #: How often a whole program is solved for the distance to its optimum, each time from where the last one ended.
 _REFINEMENTS = 2
 
@@ -119,8 +122,11 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     if options.start is not None:
         raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
     begun = time.perf_counter()
-    small = method.direct if problem.canonical.tilt is None else 2 * method.direct
-    takes = _takes(problem.canonical) and _size(problem.canonical) > small
+    saddle = problem.canonical
+    small = method.direct if saddle.tilt is None else 2 * method.direct
+    takes = _takes(saddle) and _size(saddle) > small
+    if takes and not _is_tree(saddle.view) and (not saddle.constraints or _size(saddle) <= _FLOW * small):
+        return _by_highs(problem, options, Course("highs"), "ipm")
     ground = _Ground.of(problem) if takes else None
     if ground is None:
         return _by_highs(problem, options, Course("highs"))
@@ -194,8 +200,10 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     )
 
 
-def _by_highs(problem: SaddleProblem, options: Options, course: Course) -> Outcome:
-    found = highs.run(HiGHS(), problem, options)
+def _by_highs(
+    problem: SaddleProblem, options: Options, course: Course, algorithm: Literal["auto", "ipm"] = "auto"
+) -> Outcome:
+    found = highs.run(HiGHS(algorithm=algorithm), problem, options)
     return replace(found, state=course, iterations=course.iterations + found.iterations)
 
 
@@ -204,6 +212,10 @@ def _takes(saddle: Saddle) -> bool:
     plain = bool(saddle.weight) and saddle.floor is None and saddle.view.replies is None
     hard = all(rows.penalty is None for rows in (saddle.own_rows, saddle.other_rows))
     return plain and hard and all(one.function.is_affine for one in saddle.constraints)
+
+
+def _is_tree(view: PlayerView) -> bool:
+    return view.own.single_parent and view.other.single_parent and view.factored is None
 
 
 def _size(saddle: Saddle) -> int:
@@ -235,8 +247,7 @@ class _Ground:
     @cached_property
     def is_tree(self) -> bool:
         """Whether both players' plans are those of a tree, and payoffs are a matrix."""
-        view = self.saddle.view
-        return view.own.single_parent and view.other.single_parent and view.factored is None
+        return _is_tree(self.saddle.view)
 
     def point(self, answer: Answer) -> tuple[Floats, Floats]:
         """Return the columns and the multipliers of the rows that an answer and best responses to it are."""
