@@ -34,7 +34,7 @@ from .passes import (
     top_down,
 )
 from .rows import add_multipliers, add_tangents, choose, excess, linearise, move_multipliers, prove
-from .team import LINE, begin, finish_one, take, wait_for_all, wait_for_work
+from .team import LINE, begin, count_one, take, wait_for_all, wait_for_work
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 UNMOVED, IN_PROPORTION, ON_ONE = 0, 1, 2  # what preferences make of δ (R − β)⁺: shares, or all on the largest
@@ -296,7 +296,7 @@ def run_loop(
             if share == ZERO:
                 break
             if team is not None:
-                finish_one(team)
+                count_one(team.done)
         if not leads:
             continue
         # What follows from it.

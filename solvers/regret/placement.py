@@ -191,9 +191,7 @@ def no_lanes(num_infosets: int) -> Lanes:
     return Lanes(np.full(num_infosets, -1), np.arange(num_infosets), np.zeros(num_infosets, dtype=np.int64))
 
 
-def isomorphic_lanes(
-    treeplexes: Treeplexes, rows: Integers, columns: Integers, branches: Branches | None = None
-) -> list[Lanes]:
+def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, branches: Branches) -> list[Lanes]:
     """Find parts of a two-player game with the same shape, to put corresponding infosets next to each other.
 
     A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence,
@@ -217,8 +215,7 @@ def isomorphic_lanes(
     np.add.at(shape, part, hashed(slot, player, kinds[0], kinds[1]))
     cell_actions = treeplexes.actions[0][rows[inner]], treeplexes.actions[1][columns[inner]]
     np.add.at(shape, part[ends[0]], hashed(slot[ends[0]], cell_actions[0], slot[ends[1]], cell_actions[1]))
-    if branches is not None:
-        np.add.at(shape, part, hashed(slot, np.concatenate(branches.shares), np.concatenate(branches.roots)))
+    np.add.at(shape, part, hashed(slot, np.concatenate(branches.shares), np.concatenate(branches.roots)))
     shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoffs of their own
     by_shape = np.argsort(shape, kind="stable")
     _, first, repeats = np.unique(shape[by_shape], return_index=True, return_counts=True)

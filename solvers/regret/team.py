@@ -104,7 +104,7 @@ def _claim(typing_context: Any, array: Any, place: Any, number: Any) -> Any:
 
 _read_first: Any = intrinsic(_read)
 _write_first: Any = intrinsic(_write)
-_count_one: Any = intrinsic(_count)
+count_one: Any = intrinsic(_count)
 _claim_at: Any = intrinsic(_claim)
 
 
@@ -131,12 +131,6 @@ def take(team: Any, phase: Any, first: Any, tried: Any) -> Any:
         if team.claims[branch] < phase and _claim_at(team.claims, branch, phase):
             return tried
     return num_branches + ONE
-
-
-@compiled
-def finish_one(team: Any) -> None:
-    """Say that a branch is done."""
-    _count_one(team.done)
 
 
 @compiled
