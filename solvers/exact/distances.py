@@ -16,8 +16,6 @@ from .interruptible import run_solver
 
 Mask = npt.NDArray[np.bool_]
 
-#: Columns from here on may move freely at first: what is smaller is as good at 0.
-_LARGE = 3e-3
 #: A released column that is so far below its bound has crossed it.
 _CROSSED = 1e-11
 #: After so many runs all columns have their bounds.
@@ -81,7 +79,7 @@ class StandardProgram:
 class NearProgram:
     """A part of a program, solved by the simplex method for the distance of its columns from where they are.
 
-    A column that is far from its bound may move freely, and as the simplex method leaves columns alone that are free
+    A column that is surely off its bound may move freely, and as the simplex method leaves columns alone that are free
     and not basic, it stays where it is unless it has to move: what an approximate answer plays where the objective does
     not feel it is kept, and what it guards against with that too. Columns that cross their bound get it back.
 
@@ -92,6 +90,8 @@ class NearProgram:
         Where the columns are.
     basic : ndarray of bool, shape (columns,)
         Those expected to be off their bounds.
+    released : ndarray of bool, shape (columns,)
+        Those of them that may move freely at first.
     loose : ndarray of bool, shape (rows,)
         Those expected to have slack.
 
@@ -101,10 +101,10 @@ class NearProgram:
         Steps of the simplex method so far.
     """
 
-    def __init__(self, program: StandardProgram, place: Floats, basic: Mask, loose: Mask) -> None:
+    def __init__(self, program: StandardProgram, place: Floats, basic: Mask, released: Mask, loose: Mask) -> None:
         self._program, self._place = program, place.copy()
         self._basic, self._loose = basic | program.free, loose & ~program.equal
-        self._released = basic & (place > _LARGE) & ~program.free
+        self._released = basic & released & ~program.free
         self._columns: Integers = np.zeros(0, dtype=np.int64)
         self._rows: Integers = np.zeros(0, dtype=np.int64)
         self.pivots = 0

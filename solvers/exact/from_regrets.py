@@ -36,26 +36,24 @@ if TYPE_CHECKING:
 #: What a probability is held against: what an action loses, times this, both in units of the program.
 _RATE = 0.3
 #: Columns and rows are left out if they lose, or have slack, by so many times more than that.
-_MARGIN, _WIDE_MARGIN = 30.0, 1e4
-#: Programs of more rows, and as many columns, are solved by an interior point method, within the wide margin, and what
-#: they play with less probability than that counts as not played.
-_LARGE, _NOTHING = 4_000, 1e-9
-#: Where best responses make a program so many times as large, and so large a share of the whole one, that is next:
-#: what plays was not known well, and several more programs would take longer.
-_GROWN, _MOST = 1.5, 0.5
+_MARGIN = 300.0
+#: Those that play more than this times what they lose surely are off their bounds, if they play more than is in doubt.
+_SURE = 30.0
+#: What is played with no more probability than this is not played.
+_NOTHING = TOLERANCE * 1e-2
 #: What loses no more than this is a best response, in units of the mean payoff.
 _BEST = 1e-9
 #: The next attempt follows when regrets have brought the error down to this share of what it was at the last.
 _CLOSER = 0.3
-#: Attempts before the last are given up after so many steps a row, as many rounds, or so many times the
-#: error.
-_STEPS, _ROUNDS = 0.1, 3
-_AWAY = 10.0
+#: An attempt is given up after so many steps a row, rounds, or times the error; the last one later.
+_STEPS, _ROUNDS, _AWAY = 0.08, 4, 100.0
+_LAST_STEPS, _LAST_ROUNDS = 1.0, 20
+#: So many steps are always worth a try, and in the last attempt.
+_FEW, _MANY = 50, 10_000
 #: An attempt is worth its time where so few actions are played so often although they lose so much.
 _UNSETTLED, _DOUBTFUL = 6, 5e-4
 #: The last attempt follows at the last of so many errors, or where so many times the iterations so far do not suffice.
 _ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
-_MOST_ROUNDS = 20
 #: Programs of flows are solved whole without regrets: all without constraints, and under them those that are so many
 #: times as large as programs of trees are.
 _FLOW = 3
@@ -94,7 +92,7 @@ class Course(RunState):
     def after(self, polish: "_Polish") -> "Course":
         """Return the course with one more attempt."""
         rounds, pivots = self.rounds + polish.rounds, self.pivots + polish.pivots
-        attempts, interior = self.attempts + 1, polish.by_interior_point
+        attempts, interior = self.attempts + 1, polish.is_whole
         return replace(self, attempts=attempts, rounds=rounds, pivots=pivots, shape=polish.shape, interior=interior)
 
     @property
@@ -152,10 +150,10 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
                 break
             is_last = number == _ERRORS - 1 or found.stopped is not Status.CONVERGED or goal <= options.tol
             near = Answer(tuple(loop.answer()), loop.multipliers, loop.dual_certificate)
-            polish = _Polish(ground, problem, options, near)
+            polish = _Polish(ground, problem, options, near, is_last)
             if is_last or polish.is_settled:
                 left = options.time_limit - (time.perf_counter() - built)
-                best = best.or_better(polish.run(is_last, goal, left))
+                best = best.or_better(polish.run(goal, left))
                 course = course.after(polish)
                 if best.error == 0.0:
                     course = replace(course, way="polish")
@@ -295,42 +293,37 @@ class _Polish:
     is_settled : bool
         Whether it is clear what is played, or need not be.
     is_whole : bool
-        Whether nothing is left out of the program.
-    by_interior_point : bool
-        Whether programs are solved by an interior point method.
+        Whether nothing is left out of the program, and an interior point method solves it.
     rounds, pivots : int
     shape : tuple of int
         Rows and columns of the last program.
     """
 
-    def __init__(self, ground: _Ground, problem: SaddleProblem, options: Options, near: Answer) -> None:
-        self._ground, self._problem, self._options, self._near = ground, problem, options, near
+    def __init__(self, ground: _Ground, problem: SaddleProblem, options: Options, near: Answer, is_last: bool) -> None:
+        self._ground, self._problem, self._options, self._near, self._is_last = ground, problem, options, near, is_last
         self.rounds = 0
         standard, view = ground.standard, ground.saddle.view
         self._place = columns, multipliers = ground.point(near)
         slacks, losses = standard.slacks(columns), standard.dual.slacks(multipliers)
         basic, tight = columns > _RATE * losses, multipliers > _RATE * slacks
-        self._primal = NearProgram(standard, columns, basic, ~tight)
-        self._dual = NearProgram(standard.dual, multipliers, tight, ~basic)
         mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
         doubts = np.minimum(columns, _RATE * losses)[mine], np.minimum(multipliers, _RATE * slacks)[theirs]
-        self.is_settled = sum(int((doubt > _DOUBTFUL).sum()) for doubt in doubts) <= _UNSETTLED
+        doubt = float(np.sort(np.concatenate([*doubts, np.zeros(_UNSETTLED)]))[-1 - _UNSETTLED])
+        self.is_settled = doubt <= _DOUBTFUL
+        played, tied = columns > np.maximum(doubt, _SURE * losses), multipliers > np.maximum(doubt, _SURE * slacks)
+        self._primal = NearProgram(standard, columns, basic, played, ~tight)
+        self._dual = NearProgram(standard.dual, multipliers, tight, tied, ~basic)
         # Where several sequences lead to an infoset, and where multipliers of constraints settle slowly.
         self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and not self.is_settled)
-        self.by_interior_point = self.is_whole
         self._own, self._other = np.ones_like(basic[mine]), np.ones_like(tight[theirs])
         self.shape = ground.program.shape
         if self.is_whole:
             self.is_settled = True
             return
-        for margin in (_MARGIN, _WIDE_MARGIN):
-            own, other = (columns * margin > _RATE * losses)[mine], (multipliers * margin > _RATE * slacks)[theirs]
-            self._own = _closed(view.own, own, (losses - columns)[mine])
-            self._other = _closed(view.other, other, (slacks - multipliers)[theirs])
-            self.shape = self._shape_of(*ground.part(self._own, self._other))
-            self.by_interior_point = min(self.shape) > _LARGE
-            if not self.by_interior_point:
-                break
+        own, other = (columns * _MARGIN > _RATE * losses)[mine], (multipliers * _MARGIN > _RATE * slacks)[theirs]
+        self._own = _closed(view.own, own, (losses - columns)[mine])
+        self._other = _closed(view.other, other, (slacks - multipliers)[theirs])
+        self.shape = self._shape_of(*ground.part(self._own, self._other))
 
     @staticmethod
     def _shape_of(columns: Mask, rows: Mask) -> tuple[int, int]:
@@ -340,88 +333,60 @@ class _Polish:
     def pivots(self) -> int:
         return self._primal.pivots + self._dual.pivots
 
-    def run(self, is_last: bool, error: float, seconds: float) -> Attempt:
+    def run(self, error: float, seconds: float) -> Attempt:
         """Solve programs until an answer is proven, or nothing more is found that one lacks.
 
         Unless it is the last attempt, it ends early where that takes long or leads away.
 
         Parameters
         ----------
-        is_last : bool
         error : float
             Of the answer that is polished.
         seconds : float
             The time limit.
         """
         best, begun = Attempt(), time.perf_counter()
-        patient = is_last or self.by_interior_point
-        left_over = _REFINEMENTS if self.is_whole else _MOST_ROUNDS if patient else _ROUNDS
-        while left_over > 0:
-            self.rounds, left_over = self.rounds + 1, left_over - 1
+        for _ in range(_REFINEMENTS if self.is_whole else _LAST_ROUNDS if self._is_last else _ROUNDS):
+            self.rounds += 1
             left = max(0.0, seconds - (time.perf_counter() - begun))
-            solved = self._interior(left) if self.by_interior_point else self._simplex(is_last, left)
+            solved = self._interior(left) if self.is_whole else self._simplex(left)
             if solved is None:
                 break
             found = self._judged(*solved)
             best = best.or_better(found)
-            if best.error == 0.0 or (found.error > _AWAY * error and not patient):
+            if best.error == 0.0 or (found.error > _AWAY * error and not self._is_last):
                 break
             assert found.answer is not None
             if self.is_whole:
                 self._place = self._ground.point(found.answer)
-                continue
-            before = self._kept
-            if not self._priced_in(found):
+            elif not self._priced_in(found):
                 break
-            if self.by_interior_point and self._kept > max(_MOST, _GROWN * before):
-                self.is_whole, left_over = True, _REFINEMENTS
-                self._own, self._other = np.ones_like(self._own), np.ones_like(self._other)
         return best
 
-    @property
-    def _kept(self) -> float:
-        """The share of the sequences that the program has."""
-        return float(self._own.sum() + self._other.sum()) / (len(self._own) + len(self._other))
+    def _interior(self, seconds: float) -> tuple[Floats, Floats] | None:
+        return interior_point(self._ground.standard, self._place, seconds)
 
-    def _simplex(self, is_last: bool, seconds: float) -> tuple[Floats, Floats] | None:
+    def _simplex(self, seconds: float) -> tuple[Floats, Floats] | None:
         """Return columns and multipliers near the answer that is polished, each by the simplex method."""
         begun = time.perf_counter()
         columns, rows = self._ground.part(self._own, self._other)
         self.shape = self._shape_of(columns, rows)
-        most = 2**31 - 1 if is_last else max(50, int(_STEPS * min(self.shape)))
+        a_row, least = (_LAST_STEPS, _MANY) if self._is_last else (_STEPS, _FEW)
+        most = max(least, int(a_row * min(self.shape)))
         mine = self._primal.solve(columns, rows, most, seconds)
         if mine is None:
             return None
         theirs = self._dual.solve(rows, columns, most, max(0.0, seconds - (time.perf_counter() - begun)))
         return None if theirs is None else (mine, theirs)
 
-    def _interior(self, seconds: float) -> tuple[Floats, Floats] | None:
-        """Return columns and multipliers by an interior point method.
-
-        It would play something where the program says nothing about play, because the other player does not come there.
-        What does not touch the other's sequences is left out, so that play there stays as it was, unless the program is
-        whole.
-        """
-        ground, own, other = self._ground, self._own, self._other
-        if not self.is_whole:
-            saddle, standard = ground.saddle, ground.standard
-            mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
-            payoffs = abs(standard.matrix[theirs, mine])
-            touching = (payoffs.T @ self._other > 0.0) | (standard.costs[mine] != 0.0) | _constrained(saddle.own_rows)
-            touched = (payoffs @ self._own > 0.0) | (standard.limits[theirs] != 0.0) | _constrained(saddle.other_rows)
-            own, other = _felt(saddle.view.own, own, touching), _felt(saddle.view.other, other, touched)
-        columns, rows = ground.part(own, other)
-        self.shape = self._shape_of(columns, rows)
-        return interior_point(ground.standard, columns, rows, self._place, seconds)
-
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:
         """Return the answer, which plays as before where it does not say how to play, and what it proves."""
         found, game = self._ground.read(columns, multipliers), self._problem.game
         if self.is_whole:  # it says how to play everywhere
             return Attempt.of(self._problem, self._options, found, nearest_profile(game, found.plans))
-        strategies, nothing = [], _NOTHING if self.by_interior_point else TOLERANCE * 1e-2
+        strategies: list[Strategy] = []
         for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
-            known = np.where(plan > nothing, plan, 0.0)
+            known = np.where(plan > _NOTHING, plan, 0.0)
             reached = np.bincount(treeplex.sequence_infosets[1:], known[1:], minlength=treeplex.num_infosets) > 0.0
             told = np.append(True, reached[treeplex.sequence_infosets[1:]])
             behaviour = treeplex.behaviour(np.where(told, known, self._near.plans[player]))
@@ -450,12 +415,6 @@ def _prices(rows: Rows, answer: Answer) -> Floats:
     return prices
 
 
-def _constrained(rows: Rows) -> Mask:
-    """Return the sequences that constraints are about."""
-    touched: Mask = abs(rows.matrix(exact=False).matrix).sum(axis=0) > 0.0
-    return touched
-
-
 def _values(treeplex: Treeplex, payoffs: Floats) -> Floats:
     """Return what a best response is worth, in all and from each infoset on: the multipliers of E x = e."""
     return np.append(sequence_values(treeplex, payoffs)[0], infoset_values(treeplex, payoffs))
@@ -470,16 +429,6 @@ def _touched(treeplex: Treeplex, kept: Mask) -> Mask:
     """Return the rows of E x = e that are about some of the sequences."""
     counts = np.bincount(treeplex.sequence_infosets[1:], kept[1:], minlength=treeplex.num_infosets)
     return np.append(True, counts > 0)
-
-
-def _felt(treeplex: Treeplex, kept: Mask, touching: Mask) -> Mask:
-    """Return those of the sequences at whose infosets some of them touch the other player, or some that follow do."""
-    counts = (kept & touching).astype(np.float64)
-    for level in reversed(treeplex.levels):
-        level.pass_up(np.add.reduceat(counts[level.sequences], level.starts), counts)
-    infosets = np.bincount(treeplex.sequence_infosets[1:], counts[1:], minlength=treeplex.num_infosets) > 0.0
-    felt: Mask = kept & np.append(True, infosets[treeplex.sequence_infosets[1:]])
-    return felt
 
 
 def _closed(treeplex: Treeplex, kept: Mask, order: Floats) -> Mask:

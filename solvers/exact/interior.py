@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
-from .distances import Mask, StandardProgram
+from .distances import StandardProgram
 from .highs_models import STALLED, TOLERANCE, objective_factor, silent_solver
 from .interruptible import run_solver
 
@@ -16,15 +16,13 @@ _UNIT = 0.1
 
 
 def interior_point(
-    program: StandardProgram, columns: Mask, rows: Mask, near: tuple[Floats, Floats], seconds: float
+    program: StandardProgram, near: tuple[Floats, Floats], seconds: float
 ) -> tuple[Floats, Floats] | None:
-    """Return an optimum of a part of a program: columns and multipliers of rows, 0 where these are left out.
+    """Return an optimum of a program: columns and multipliers of rows.
 
     Parameters
     ----------
     program : StandardProgram
-    columns, rows : ndarray of bool
-        The part.
     near : tuple of ndarray of float64
         Columns and multipliers that are nearly optimal. The better they are, the more digits has the optimum.
     seconds : float
@@ -50,19 +48,18 @@ def interior_point(
     and the multipliers of that program, times u, are what is missing to λ̄. A. M. Gleixner, D. E. Steffy and K. Wolter,
     "Iterative refinement for linear programming", INFORMS Journal on Computing 28 (2016).
     """
-    chosen, kept = np.flatnonzero(columns), np.flatnonzero(rows)
-    part = sp.csc_array(program.matrix[:, chosen].tocsr()[kept])
-    place, price = near[0][chosen], near[1][kept]
-    loose = np.flatnonzero(~program.equal[kept])
-    left = program.limits[kept] - part @ place
+    place, price = near
+    loose = np.flatnonzero(~program.equal)
+    left = program.limits - program.matrix @ place
     slack = np.maximum(left[loose], 0.0)
     left[loose] -= slack
     entries = (np.ones(len(loose)), (loose, np.arange(len(loose))))
-    whole = sp.hstack([part, sp.csc_array(entries, shape=(len(kept), len(loose)))], format="csc")
+    slacks = sp.csc_array(entries, shape=(len(left), len(loose)))
+    whole = sp.hstack([program.matrix, slacks], format="csc")
     model = highspy.HighsLp()
     model.num_row_, model.num_col_ = whole.shape
-    model.col_cost_ = np.append(program.costs[chosen] + part.T @ price, price[loose]) / _UNIT
-    model.col_lower_ = np.append(np.where(program.free[chosen], -np.inf, -place), -slack) / _UNIT
+    model.col_cost_ = np.append(program.costs + program.matrix.T @ price, price[loose]) / _UNIT
+    model.col_lower_ = np.append(np.where(program.free, -np.inf, -place), -slack) / _UNIT
     model.col_upper_ = np.full(whole.shape[1], np.inf)
     model.row_lower_ = model.row_upper_ = left / _UNIT
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -78,10 +75,8 @@ def interior_point(
     solution = solver.getSolution()
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal or not solution.dual_valid:
         return None
-    found = np.zeros(len(columns)), np.zeros(len(rows))
-    found[0][chosen] = place + _UNIT * np.array(solution.col_value)[: len(chosen)]
-    found[1][kept] = price - _UNIT * np.array(solution.row_dual)
-    return program.within(*found)
+    columns = place + _UNIT * np.array(solution.col_value)[: len(place)]
+    return program.within(columns, price - _UNIT * np.array(solution.row_dual))
 
 
 def refined(program: LinearProgram, numbers: tuple[Floats, Floats], seconds: float) -> tuple[Floats, Floats] | None:
@@ -103,8 +98,7 @@ def refined(program: LinearProgram, numbers: tuple[Floats, Floats], seconds: flo
     if standard is None or seconds <= 0.0:
         return None
     near = standard.within(numbers[0], numbers[1] / -factor)
-    every = np.ones(program.shape[1], dtype=bool), np.ones(program.shape[0], dtype=bool)
-    found = interior_point(standard, *every, near, seconds)
+    found = interior_point(standard, near, seconds)
     if found is None:
         return None
     with np.errstate(over="ignore"):  # prices beyond the largest float are cut to it
