@@ -67,8 +67,8 @@ def _options() -> list[inspect.Parameter]:
     from ..solvers.methods import METHODS
 
     names = (
-        f"The method: {', '.join(METHODS)}; by default highs, cfr+ with more than two players, and lp for "
-        "depth-limited steps. Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2."
+        f"The method: {', '.join(METHODS)}; by default highs, exact in large games, cfr+ with more than two players, "
+        "and lp for depth-limited steps. Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2."
     )
     return [*problem_options(), choice_of("method", None, names), *method_options()]
 
@@ -143,7 +143,7 @@ def solve(
     """
     files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
     check_files({"GAME": game}, out=out, plot=plot, json=json, html=html, chart=chart, profile=True, **files)
-    chosen_for_it, problem = problem is None, problem or "nash"
+    chosen_for_it, problem, asked_method = problem is None, problem or "nash", method
     record = Record(json, KEYS, game=game, problem=problem, method=method)
     shown = record.shown
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
@@ -152,6 +152,7 @@ def solve(
             from ..models.games.files import names_file
             from ..models.problems import PROBLEMS
             from ..seqform.strategy import Profile
+            from ..solvers import Exact, HiGHS
             from ..solvers import solve as run
             from ..validation.questions import Question, question_parameters
             from . import curves, spots
@@ -231,6 +232,13 @@ def solve(
         with waiting(f"building {loaded.spec}", shown=shown):
             posed = question.pose(loaded)
             chosen = with_value(chosen, value, loaded)
+            if (
+                asked_method is None
+                and chosen == HiGHS()
+                and posed.default_method == "exact"
+                and not (frontier or moved)
+            ):
+                chosen, record["method"] = Exact(), "exact"  # the game is large, as is known now
             if moved is not None:
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:

@@ -257,7 +257,7 @@ def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0
     if isinstance(method, RegretMethod) and tol > 0.0 and problem.game.public_form is not None:
         solution = solve_part(nash, DCFR(precision="auto"), tol=tol * _VALUE_SHARE, needed=needed)
     else:
-        solution = solve_part(nash, method if exact else problem.value_method, needed=needed)
+        solution = solve_part(nash, method if exact else problem.value_method or nash.default_method, needed=needed)
     if solution.exact is not None:
         return problem.with_game_value(solution.value if problem.player == 0 else -solution.value)
     assert solution.lower is not None

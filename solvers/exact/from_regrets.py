@@ -12,7 +12,6 @@ from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, PlayerView, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.errors import UnknownMethodError
 from ...seqform.evaluate import infoset_values, sequence_values
 from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
@@ -118,7 +117,7 @@ class Course(RunState):
 def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     """Iterate, polish what was found, and prove it; see :class:`~treeplex.solvers.Exact`."""
     if options.start is not None:
-        raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
+        return _by_highs(problem, options, Course("highs"))
     begun = time.perf_counter()
     saddle = problem.canonical
     small = method.direct if saddle.tilt is None else 2 * method.direct

@@ -84,13 +84,14 @@ class Exact(Method):
     -----
     Regret minimisation tells which sequences are played and which inequalities are tight long before it tells how
     often. The program of these sequences alone, on both sides, is then solved by the simplex method from the basis that
-    the answer suggests, for the distance from it; so is its dual. Large ones are solved by an interior point method,
-    and those on flow polytopes too, whole. Best responses that were left out come in until the certificate, which knows
-    all sequences, is proven: see :doc:`/theory/from-regrets`.
+    the answer suggests, for the distance from it; so is its dual. Programs on flow polytopes are solved by an interior
+    point method, whole. Best responses that were left out come in until the certificate, which knows all sequences, is
+    proven: see :doc:`/theory/from-regrets`.
 
     That is how equilibria and restricted Nash responses are found, under hard affine constraints or none. Programs with
     other constraints, with a floor, with replies that are images of others, or without a free opponent are solved by
-    HiGHS as they are, and so are those of which no attempt succeeds. The solution's ``state`` says which way was taken.
+    HiGHS as they are, and so are those of which no attempt succeeds, or that are given a start, for which see
+    :class:`HiGHS`. The solution's ``state`` says which way was taken.
 
     Examples
     --------

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 from scipy.sparse import csc_array
 
-from treeplex import ConstrainedNash, Game, Nash, RestrictedNash, Status, Strategy, load_game, solve
+from treeplex import ConstrainedNash, EpsilonSafeStyle, Game, Nash, RestrictedNash, Status, Strategy, load_game, solve
 from treeplex.models.constraints import behaviour_bound, functional_bound
+from treeplex.models.distances import L2Distance
 from treeplex.seqform.errors import UnknownMethodError
 from treeplex.seqform.sequence_form import SequenceForm
 from treeplex.seqform.strategy import Profile
@@ -190,9 +191,21 @@ def test_ctrl_c_and_limits_keep_the_bracket(monkeypatch):
     assert solve(problem, Exact(), time_limit=0).status is Status.TIME_LIMIT
 
 
-def test_it_takes_no_start():
-    with pytest.raises(UnknownMethodError, match="exact takes no start"):
-        solve(Nash(load_game("kuhn")), "exact", start=Profile.uniform(load_game("kuhn")))
+def test_a_start_is_for_highs():
+    problem = Nash(load_game("kuhn"))
+    assert solve(problem, "exact", start=solve(problem, "highs-simplex")).state.way == "highs"
+    with pytest.raises(UnknownMethodError, match="highs starts from a solution by highs-simplex"):
+        solve(problem, "exact", start=Profile.uniform(problem.game))
+
+
+def test_large_games_are_solved_by_it_by_default():
+    game = load_game("leduc:ranks=6")
+    assert Nash(load_game("leduc")).default_method == "highs"
+    solution = solve(RestrictedNash(game, Strategy.uniform(game, 1), p=0.5))
+    assert (solution.method.name, solution.state.way, solution.status) == ("exact", "polish", Status.OPTIMAL)
+    assert solution.problem.game_value == pytest.approx(-0.1045436022, abs=1e-9)
+    far = EpsilonSafeStyle(game, epsilon=0.1, nearest=L2Distance(Strategy.uniform(game, 0)), game_value=0.0)
+    assert far.default_method == "cvxpy"
 
 
 def test_a_dual_of_a_dual_is_the_program():
