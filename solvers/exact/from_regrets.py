@@ -53,6 +53,8 @@ _FEW, _MANY = 50, 10_000
 _UNSETTLED, _DOUBTFUL = 6, 5e-4
 #: The last attempt follows at the last of so many errors, or where so many times the iterations so far do not suffice.
 _ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
+#: Multipliers of constraints may settle slowly: within so many iterations a row and column, or they are not waited for.
+_SLOW = 0.5
 #: Programs of flows are solved whole without regrets: all without constraints, and under them those that are so many
 #: times as large as programs of trees are.
 _FLOW = 3
@@ -120,9 +122,9 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         return _by_highs(problem, options, Course("highs"))
     begun = time.perf_counter()
     saddle = problem.canonical
-    small = method.direct if saddle.tilt is None else 2 * method.direct
+    small = method.direct if saddle.tilt is None and not saddle.constraints else 2 * method.direct
     takes = _takes(saddle) and _size(saddle) > small
-    if takes and not _is_tree(saddle.view) and (not saddle.constraints or _size(saddle) <= _FLOW * small):
+    if takes and not _is_tree(saddle.view) and (not saddle.constraints or _size(saddle) <= _FLOW * method.direct):
         return _by_highs(problem, options, Course("highs"), "ipm")
     ground = _Ground.of(problem) if takes else None
     if ground is None:
@@ -138,7 +140,10 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         for number in range(_ERRORS):
             goal = max(goal, options.tol)
             loop.aim(goal)
-            most = min(max(_LEAST, _PATIENCE * loop.iterations), options.max_iterations - loop.iterations)
+            patience = max(_LEAST, _PATIENCE * loop.iterations)
+            if problem.constraints:
+                patience = max(0, int(_SLOW * _size(saddle)) - loop.iterations)
+            most = min(patience, options.max_iterations - loop.iterations)
             left = options.time_limit - (time.perf_counter() - built)
             found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left))
             course = replace(course, iterations=loop.iterations)
@@ -312,8 +317,8 @@ class _Polish:
         played, tied = columns > np.maximum(doubt, _SURE * losses), multipliers > np.maximum(doubt, _SURE * slacks)
         self._primal = NearProgram(standard, columns, basic, played, ~tight)
         self._dual = NearProgram(standard.dual, multipliers, tight, tied, ~basic)
-        # Where several sequences lead to an infoset, and where multipliers of constraints settle slowly.
-        self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and not self.is_settled)
+        # Where several sequences lead to an infoset, and where multipliers of constraints have not settled.
+        self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and is_last and not self.is_settled)
         self._own, self._other = np.ones_like(basic[mine]), np.ones_like(tight[theirs])
         self.shape = ground.program.shape
         if self.is_whole:

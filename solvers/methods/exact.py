@@ -78,7 +78,7 @@ class Exact(Method):
         ones follow at thirds.
     direct : int
         Programs of so many rows and columns together are HiGHS's from the start; of twice as many where part of the
-        opponent is known.
+        opponent is known, or under constraints.
 
     Notes
     -----

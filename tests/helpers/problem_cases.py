@@ -303,7 +303,7 @@ class Drawing:
     def bound(self, name, number, sense="<="):
         """Return a bound, moved as far as the constraint of that name is to allow more."""
         extra = self.loosen.get(name, 0.0)
-        number = round(float(number), 4)
+        number = round(float(number) + 1e-9, 4)  # up where only round-off says whether it is nearer to the lower one
         return number + extra if sense == "<=" else number - extra
 
     def room(self):

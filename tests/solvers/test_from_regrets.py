@@ -110,7 +110,7 @@ def test_random_constraints_of_both_players_are_met(case):
     agrees(problem, reference)
 
 
-def test_constraints_are_polished_with_their_prices():
+def test_constraints_are_polished_with_their_prices(monkeypatch):
     game = load_game("leduc")
     bounds = [
         behaviour_bound(game, 0, "Js_", "r", at_most=0.01, name="bluff"),
@@ -118,9 +118,11 @@ def test_constraints_are_polished_with_their_prices():
     ]
     problem = ConstrainedNash(game, bounds)
     reference = solve(problem)
-    for method in (Exact(), Exact(first=0.02)):
-        solution = solve(problem, method)
+    for slow in (100.0, 0.1):  # many iterations a row, and too few for the prices to settle
+        monkeypatch.setattr(from_regrets, "_SLOW", slow)
+        solution = solve(problem, EXACT)
         assert (solution.status, solution.state.way) == (Status.OPTIMAL, "polish")
+        assert solution.state.interior == (slow < 1.0)
         assert solution.objective == pytest.approx(reference.objective, abs=1e-9)
         for name, price in reference.multipliers.items():
             assert solution.multipliers[name] == pytest.approx(price, abs=1e-5)

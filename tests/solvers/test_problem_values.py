@@ -1,7 +1,8 @@
 """Ten thousand random problems of every kind: answers, bounds and multipliers are those that are stored.
 
 They were written when every problem had programs and certificates of its own, so that they judge any other way to state
-them. Only numbers are stored that every optimal answer has, see ``write_problem_values.py``.
+them, but for 81 problems with a bound that only round-off rounded up or down. Only numbers are stored that every
+optimal answer has, see ``write_problem_values.py``.
 """
 
 import pytest
