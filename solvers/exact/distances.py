@@ -174,7 +174,9 @@ class NearProgram:
             self._place[columns], self._released[columns], self._basic[columns] = 0.0, False, False
             self._loose[rows] = True
         low = np.where((self._released | program.free)[columns], -np.inf, -self._place[columns])
-        part = sp.csc_array(program.matrix[:, columns].tocsr()[self._rows])
+        part = sp.csc_array((len(self._rows), len(columns)))
+        if not begins:
+            part = sp.csc_array(program.matrix[:, columns].tocsr()[self._rows])
         high = np.full(len(columns), np.inf)
         costs = program.costs[columns]
         solver.addCols(len(columns), costs, low, high, part.nnz, part.indptr[:-1], part.indices, part.data)

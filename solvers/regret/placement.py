@@ -203,7 +203,7 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
     owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
     inner = (owners[0] >= 0) & (owners[1] >= 0)
     ends = owners[0][inner], owners[1][inner] + sizes[0]
-    graph = sparse.coo_array((np.ones(len(ends[0])), ends), shape=(sum(sizes),) * 2)
+    graph = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(sum(sizes),) * 2)
     num_parts, part = connected_components(graph, directed=False)
     player = np.repeat([0, 1], sizes)
     kinds = np.concatenate(treeplexes.kinds, axis=1)
@@ -228,9 +228,9 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
     group[by_shape] = np.where(grouped, by_shape[np.arange(num_parts) - number % width], -1)
     # Infosets outside groups stand part by part. Those that meet the same ones of the opponent stand side by side, as
     # after one betting sequence those with one card each do, so that what the two pay each other falls into tiles.
-    pairs = np.unique(np.stack([ends[0] * sum(sizes) + ends[1], ends[1] * sum(sizes) + ends[0]]))
+    meeting = (graph + graph.T).tocoo()
     met = np.zeros(len(part), dtype=np.uint64)
-    np.add.at(met, pairs // sum(sizes), hashed(pairs % sum(sizes)))
+    np.add.at(met, meeting.coords[0], hashed(meeting.coords[1].astype(np.int64)))
     _, first_met, alike = np.unique(met, return_index=True, return_inverse=True)
     alone = np.lexsort((np.arange(len(part)), first_met[alike.ravel()], part))
     slot[alone] = np.where(group[part[alone]] < 0, np.arange(len(part)), slot[alone])
