@@ -12,7 +12,7 @@ from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, PlayerView, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import infoset_values, sequence_values
+from ...seqform.evaluate import sequence_values
 from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy
@@ -306,9 +306,9 @@ class _Polish:
     def __init__(self, ground: _Ground, problem: SaddleProblem, options: Options, near: Answer, is_last: bool) -> None:
         self._ground, self._problem, self._options, self._near, self._is_last = ground, problem, options, near, is_last
         self.rounds = 0
-        standard, view = ground.standard, ground.saddle.view
+        standard = ground.standard
         self._place = columns, multipliers = ground.point(near)
-        slacks, losses = standard.slacks(columns), standard.dual.slacks(multipliers)
+        self._slacks, self._losses = slacks, losses = standard.slacks(columns), standard.dual.slacks(multipliers)
         basic, tight = columns > _RATE * losses, multipliers > _RATE * slacks
         mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
         doubts = np.minimum(columns, _RATE * losses)[mine], np.minimum(multipliers, _RATE * slacks)[theirs]
@@ -319,19 +319,8 @@ class _Polish:
         self._dual = NearProgram(standard.dual, multipliers, tight, tied, ~basic)
         # Where several sequences lead to an infoset, and where multipliers of constraints have not settled.
         self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and is_last and not self.is_settled)
-        self._own, self._other = np.ones_like(basic[mine]), np.ones_like(tight[theirs])
+        self.is_settled |= self.is_whole
         self.shape = ground.program.shape
-        if self.is_whole:
-            self.is_settled = True
-            return
-        own, other = (columns * _MARGIN > _RATE * losses)[mine], (multipliers * _MARGIN > _RATE * slacks)[theirs]
-        self._own = _closed(view.own, own, (losses - columns)[mine])
-        self._other = _closed(view.other, other, (slacks - multipliers)[theirs])
-        self.shape = self._shape_of(*ground.part(self._own, self._other))
-
-    @staticmethod
-    def _shape_of(columns: Mask, rows: Mask) -> tuple[int, int]:
-        return int(rows.sum()), int(columns.sum())
 
     @property
     def pivots(self) -> int:
@@ -350,6 +339,8 @@ class _Polish:
             The time limit.
         """
         best, begun = Attempt(), time.perf_counter()
+        if not self.is_whole:
+            self._own, self._other = self._kept()
         for _ in range(_REFINEMENTS if self.is_whole else _LAST_ROUNDS if self._is_last else _ROUNDS):
             self.rounds += 1
             left = max(0.0, seconds - (time.perf_counter() - begun))
@@ -367,6 +358,17 @@ class _Polish:
                 break
         return best
 
+    def _kept(self) -> tuple[Mask, Mask]:
+        """Return the sequences of x and of y that the first program has."""
+        ground, view, (columns, multipliers) = self._ground, self._ground.saddle.view, self._place
+        mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
+        own = (columns * _MARGIN > _RATE * self._losses)[mine]
+        other = (multipliers * _MARGIN > _RATE * self._slacks)[theirs]
+        return (
+            _closed(view.own, own, (self._losses - columns)[mine]),
+            _closed(view.other, other, (self._slacks - multipliers)[theirs]),
+        )
+
     def _interior(self, seconds: float) -> tuple[Floats, Floats] | None:
         return interior_point(self._ground.standard, self._place, seconds)
 
@@ -374,7 +376,7 @@ class _Polish:
         """Return columns and multipliers near the answer that is polished, each by the simplex method."""
         begun = time.perf_counter()
         columns, rows = self._ground.part(self._own, self._other)
-        self.shape = self._shape_of(columns, rows)
+        self.shape = int(rows.sum()), int(columns.sum())
         a_row, least = (_LAST_STEPS, _MANY) if self._is_last else (_STEPS, _FEW)
         most = max(least, int(a_row * min(self.shape)))
         mine = self._primal.solve(columns, rows, most, seconds)
@@ -421,7 +423,8 @@ def _prices(rows: Rows, answer: Answer) -> Floats:
 
 def _values(treeplex: Treeplex, payoffs: Floats) -> Floats:
     """Return what a best response is worth, in all and from each infoset on: the multipliers of E x = e."""
-    return np.append(sequence_values(treeplex, payoffs)[0], infoset_values(treeplex, payoffs))
+    values = sequence_values(treeplex, payoffs)
+    return np.append(values[0], np.maximum.reduceat(values, treeplex.offsets[:-1]) if treeplex.num_infosets else [])
 
 
 def _reached(treeplex: Treeplex, kept: Mask) -> Mask:
