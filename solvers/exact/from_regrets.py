@@ -44,7 +44,8 @@ _NOTHING = TOLERANCE * 1e-2
 _BEST = 1e-9
 #: The next attempt follows when regrets have brought the error down to this share of what it was at the last.
 _CLOSER = 0.3
-#: An attempt is given up after so many steps a row, rounds, or times the error; the last one later.
+#: An attempt is given up after so many steps a row, twice as many as the one before, after so many rounds, or so many
+#: times the error; the last one later.
 _STEPS, _ROUNDS, _AWAY = 0.08, 4, 100.0
 _LAST_STEPS, _LAST_ROUNDS = 1.0, 20
 #: So many steps are always worth a try, and in the last attempt.
@@ -157,7 +158,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             polish = _Polish(ground, problem, options, near, is_last)
             if is_last or polish.is_settled:
                 left = options.time_limit - (time.perf_counter() - built)
-                best = best.or_better(polish.run(goal, left))
+                best = best.or_better(polish.run(goal, _STEPS * 2.0**course.attempts, left))
                 course = course.after(polish)
                 if best.error == 0.0:
                     course = replace(course, way="polish")
@@ -326,7 +327,7 @@ class _Polish:
     def pivots(self) -> int:
         return self._primal.pivots + self._dual.pivots
 
-    def run(self, error: float, seconds: float) -> Attempt:
+    def run(self, error: float, steps: float, seconds: float) -> Attempt:
         """Solve programs until an answer is proven, or nothing more is found that one lacks.
 
         Unless it is the last attempt, it ends early where that takes long or leads away.
@@ -335,6 +336,8 @@ class _Polish:
         ----------
         error : float
             Of the answer that is polished.
+        steps : float
+            The most steps of the simplex method a row.
         seconds : float
             The time limit.
         """
@@ -344,7 +347,7 @@ class _Polish:
         for _ in range(_REFINEMENTS if self.is_whole else _LAST_ROUNDS if self._is_last else _ROUNDS):
             self.rounds += 1
             left = max(0.0, seconds - (time.perf_counter() - begun))
-            solved = self._interior(left) if self.is_whole else self._simplex(left)
+            solved = self._interior(left) if self.is_whole else self._simplex(steps, left)
             if solved is None:
                 break
             found = self._judged(*solved)
@@ -372,12 +375,12 @@ class _Polish:
     def _interior(self, seconds: float) -> tuple[Floats, Floats] | None:
         return interior_point(self._ground.standard, self._place, seconds)
 
-    def _simplex(self, seconds: float) -> tuple[Floats, Floats] | None:
+    def _simplex(self, steps: float, seconds: float) -> tuple[Floats, Floats] | None:
         """Return columns and multipliers near the answer that is polished, each by the simplex method."""
         begun = time.perf_counter()
         columns, rows = self._ground.part(self._own, self._other)
         self.shape = int(rows.sum()), int(columns.sum())
-        a_row, least = (_LAST_STEPS, _MANY) if self._is_last else (_STEPS, _FEW)
+        a_row, least = (max(steps, _LAST_STEPS), _MANY) if self._is_last else (steps, _FEW)
         most = max(least, int(a_row * min(self.shape)))
         mine = self._primal.solve(columns, rows, most, seconds)
         if mine is None:
