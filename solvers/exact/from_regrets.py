@@ -56,9 +56,9 @@ _UNSETTLED, _DOUBTFUL = 6, 5e-4
 _ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
 #: Multipliers of constraints may settle slowly: within so many iterations a row and column, or they are not waited for.
 _SLOW = 0.5
-#: Programs of flows are solved whole without regrets: all without constraints, and under them those that are so many
-#: times as large as programs of trees are.
-_FLOW = 3
+#: Programs of flows are solved whole without regrets by HiGHS's interior point method from so many times the size on up
+#: to which programs of trees are HiGHS's: all without constraints, and under them up to so many times that size.
+_FLOW, _LIMITED_FLOW = 0.75, 3
 #: How often a whole program is solved for the distance to its optimum, each time from where the last one ended.
 _REFINEMENTS = 2
 
@@ -123,11 +123,12 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         return _by_highs(problem, options, Course("highs"))
     begun = time.perf_counter()
     saddle = problem.canonical
-    small = method.direct if saddle.tilt is None and not saddle.constraints else 2 * method.direct
-    takes = _takes(saddle) and _size(saddle) > small
-    if takes and not _is_tree(saddle.view) and (not saddle.constraints or _size(saddle) <= _FLOW * method.direct):
+    size = _size(saddle) if _takes(saddle) else 0
+    most = _LIMITED_FLOW * method.direct if saddle.constraints else math.inf
+    if not _is_tree(saddle.view) and _FLOW * method.direct < size <= most:
         return _by_highs(problem, options, Course("highs"), "ipm")
-    ground = _Ground.of(problem) if takes else None
+    small = method.direct if saddle.tilt is None and not saddle.constraints else 2 * method.direct
+    ground = _Ground.of(problem) if size > small else None
     if ground is None:
         return _by_highs(problem, options, Course("highs"))
     driver.warm(np.float64)
@@ -143,7 +144,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             loop.aim(goal)
             patience = max(_LEAST, _PATIENCE * loop.iterations)
             if problem.constraints:
-                patience = max(0, int(_SLOW * _size(saddle)) - loop.iterations)
+                patience = max(0, int(_SLOW * size) - loop.iterations)
             most = min(patience, options.max_iterations - loop.iterations)
             left = options.time_limit - (time.perf_counter() - built)
             found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left))
