@@ -143,7 +143,7 @@ def solve(
     """
     files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
     check_files({"GAME": game}, out=out, plot=plot, json=json, html=html, chart=chart, profile=True, **files)
-    chosen_for_it, problem, asked_method = problem is None, problem or "nash", method
+    chosen_for_it, problem, by_size = problem is None, problem or "nash", False
     record = Record(json, KEYS, game=game, problem=problem, method=method)
     shown = record.shown
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
@@ -152,7 +152,7 @@ def solve(
             from ..models.games.files import names_file
             from ..models.problems import PROBLEMS
             from ..seqform.strategy import Profile
-            from ..solvers import Exact, HiGHS
+            from ..solvers import Exact
             from ..solvers import solve as run
             from ..validation.questions import Question, question_parameters
             from . import curves, spots
@@ -183,6 +183,7 @@ def solve(
                 loaded = loaded or record.load(game, constrained=True)
                 if loaded.num_players > 2:  # posing builds the game
                     method = Question(problem).pose(loaded).default_method
+            by_size = method == "highs" and not exact
             if method == "dcfr":
                 options["precision"] = options.get("precision") or "auto"
         record["method"] = method
@@ -232,13 +233,8 @@ def solve(
         with waiting(f"building {loaded.spec}", shown=shown):
             posed = question.pose(loaded)
             chosen = with_value(chosen, value, loaded)
-            if (
-                asked_method is None
-                and chosen == HiGHS()
-                and posed.default_method == "exact"
-                and not (frontier or moved)
-            ):
-                chosen, record["method"] = Exact(), "exact"  # the game is large, as is known now
+            if by_size and posed.default_method == "exact":  # the game is large
+                chosen, record["method"] = Exact(), "exact"
             if moved is not None:
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:

@@ -117,8 +117,30 @@ def infoset_values(treeplex: Treeplex, gradient: Floats) -> Floats:
     >>> infoset_values(Treeplex([0, 1], [2, 2]), np.array([0.0, 1.0, 2.0, 3.0, 0.0]))
     array([4., 3.])
     """
-    values = sequence_values(treeplex, gradient)[1:]
-    return np.maximum.reduceat(values, treeplex.offsets[:-1] - 1) if treeplex.num_infosets else values
+    return infoset_maxima(treeplex, sequence_values(treeplex, gradient))
+
+
+def infoset_maxima(treeplex: Treeplex, values: Floats) -> Floats:
+    """Return the largest number of each infoset's sequences.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    values : ndarray of float64, shape (num_sequences,)
+
+    Returns
+    -------
+    ndarray of float64, shape (num_infosets,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.seqform.evaluate import infoset_maxima
+    >>> from treeplex.seqform.polytope import Treeplex
+    >>> infoset_maxima(Treeplex([0, 1], [2, 2]), np.array([9.0, 1.0, 2.0, 3.0, 0.0]))
+    array([2., 3.])
+    """
+    return np.maximum.reduceat(values, treeplex.offsets[:-1]) if treeplex.num_infosets else values[1:]
 
 
 @explained

@@ -12,7 +12,7 @@ from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, PlayerView, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import sequence_values
+from ...seqform.evaluate import infoset_maxima, sequence_values
 from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy
@@ -428,7 +428,7 @@ def _prices(rows: Rows, answer: Answer) -> Floats:
 def _values(treeplex: Treeplex, payoffs: Floats) -> Floats:
     """Return what a best response is worth, in all and from each infoset on: the multipliers of E x = e."""
     values = sequence_values(treeplex, payoffs)
-    return np.append(values[0], np.maximum.reduceat(values, treeplex.offsets[:-1]) if treeplex.num_infosets else [])
+    return np.append(values[0], infoset_maxima(treeplex, values))
 
 
 def _reached(treeplex: Treeplex, kept: Mask) -> Mask:

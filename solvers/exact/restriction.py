@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Saddle
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import infoset_values, sequence_values
+from ...seqform.evaluate import infoset_maxima, sequence_values
 from ...seqform.polytope import Treeplex
 
 
@@ -86,5 +86,5 @@ class Restriction:
 
 def _losses(treeplex: Treeplex, gradient: Floats) -> Floats:
     """Return how much less each sequence is worth than the best of its infoset."""
-    best = np.repeat(infoset_values(treeplex, gradient), treeplex.num_actions)
-    return np.append(0.0, best - sequence_values(treeplex, gradient)[1:])
+    values = sequence_values(treeplex, gradient)
+    return np.append(0.0, np.repeat(infoset_maxima(treeplex, values), treeplex.num_actions) - values[1:])
