@@ -1,12 +1,14 @@
-"""How much faster more threads iterate, game by game, and that they do the same.
+"""How much faster more threads iterate and sample, game by game, and that they do the same.
 
     python benchmarks/threads.py [GAME …]
+    python benchmarks/threads.py --batches 64,256,1024 [GAME …]
 
-Times are by the clock, of CFR+ after 500 iterations, the least of seven; thread counts take turns. Where bits differ
-the script says so and fails.
+Times are by the clock, the least of seven; thread counts take turns. The first table is of CFR+ after 500 iterations,
+the second of external sampling: the time of a walk in batches, beside that of walks which are done one by one. Where
+bits differ the script says so and fails.
 """
 
-import sys
+import argparse
 import time
 from typing import Any
 
@@ -16,10 +18,12 @@ from rich.table import Table
 
 from treeplex import load_game
 from treeplex.seqform.budget import available_cores
-from treeplex.solvers.methods.rules import CFR_PLUS
+from treeplex.solvers.methods.rules import CFR_PLUS, SamplingRule
 from treeplex.solvers.regret.kernel import Kernel, kernel_of
+from treeplex.solvers.sampling.sampler import Sampler, SamplerState, tree_for
 
 GAMES = "leduc", "leduc:ranks=8", "leduc:ranks=10", "leduc:ranks=13", "liars_dice:sides=6", "goofspiel:cards=6"
+SAMPLED = "leduc", "leduc:ranks=10", "liars_dice", "liars_dice:sides=6", "goofspiel:cards=5"
 
 
 def started(layout: Any, threads: int) -> tuple[Kernel, Any]:
@@ -48,11 +52,31 @@ def measured(layout: Any, counts: list[int]) -> tuple[list[float], bool]:
     return [min(found) for found in times], len(states) == 1
 
 
-def main() -> int:
-    counts = sorted({1, 2, available_cores()})
+def walked(sampler: Sampler, batch: int, counts: list[int]) -> tuple[list[float], bool]:
+    """Return the microseconds of a walk by number of threads, and whether all do the same."""
+    rule = SamplingRule(batch=batch)
+    states = [sampler.initial_state(rule, 1) for _ in counts]
+
+    def seconds(threads: int, state: SamplerState, iterations: int) -> float:
+        sampler.threads = threads
+        begun = time.perf_counter()
+        sampler.run(state, rule, iterations)
+        return time.perf_counter() - begun
+
+    settled = -(-20_000 // batch)
+    iterations = max(1, int(settled * 0.2 / [seconds(1, state, settled) for state in states][-1]))
+    times = [
+        [seconds(threads, state, iterations) for threads, state in zip(counts, states, strict=True)] for _ in range(7)
+    ]
+    bits = {b"".join(array.tobytes() for array in state.changing.values()) for state in states}
+    return [1e6 * min(found) / (iterations * batch) for found in zip(*times, strict=True)], len(bits) == 1
+
+
+def iterating(games: list[str], counts: list[int]) -> tuple[Table, bool]:
+    """Return the table of iterations, and whether all threads did the same."""
     table = Table("game", "non-zeros", "branches", "trunk", *(f"{n} threads, µs" for n in counts), "times faster")
     all_same = True
-    for game in sys.argv[1:] or GAMES:
+    for game in games:
         form = load_game(game).sequence_form
         layout = kernel_of(form).layout
         times, same = measured(layout, counts)
@@ -66,8 +90,38 @@ def main() -> int:
             *(f"{one:.1f}" for one in times),
             " ".join(f"{times[0] / one:.2f}" for one in times[1:]) + ("" if same else ", other bits!"),
         )
-    Console(width=120).print(table)
-    return 0 if all_same else 1
+    return table, all_same
+
+
+def sampling(games: list[str], counts: list[int], batches: list[int]) -> tuple[Table, bool]:
+    """Return the table of walks, and whether all threads did the same."""
+    columns = [f"batches of {batch}, {n} threads" for batch in batches for n in counts]
+    table, all_same = Table("game", "one by one, µs", *columns, "times faster, batch by batch"), True
+    for game in games:
+        sampler = Sampler(tree_for(load_game(game)))
+        alone = walked(sampler, 1, [1])[0][0]
+        cells, ratios = [], []
+        for batch in batches:
+            times, same = walked(sampler, batch, counts)
+            all_same &= same
+            cells += [f"{one:.2f}" for one in times]
+            ratios.append(" ".join(f"{times[0] / one:.2f}" for one in times[1:]) + ("" if same else ", other bits!"))
+        table.add_row(game, f"{alone:.2f}", *cells, "; ".join(ratios))
+    return table, all_same
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="How much faster more threads iterate, and sample.")
+    parser.add_argument("games", nargs="*", metavar="GAME")
+    parser.add_argument("--batches", help="walks of each player in an iteration of sampling, with commas between")
+    asked = parser.parse_args()
+    counts = sorted({1, 2, available_cores()})
+    if asked.batches:
+        table, same = sampling(asked.games or list(SAMPLED), counts, [int(one) for one in asked.batches.split(",")])
+    else:
+        table, same = iterating(asked.games or list(GAMES), counts)
+    Console(width=160).print(table)
+    return 0 if same else 1
 
 
 if __name__ == "__main__":

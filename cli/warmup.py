@@ -102,6 +102,11 @@ def _several() -> None:
     warm()
 
 
+def _in_batches() -> None:
+    _once("es-mccfr:batch=2")
+    _once("es-pref-cfr:batch=2")
+
+
 def _spots(*numbers: str, adding: bool = False) -> None:
     import numpy as np
 
@@ -126,6 +131,7 @@ _LOOPS: dict[str, Callable[[], Any]] = {
     "depth-limited": _in_parts,
     "sampling": partial(_once, "es-mccfr"),
     "sampling-preferences": partial(_once, "es-pref-cfr"),
+    "sampling-batches": _in_batches,
     "search": _searches,
     "spots": partial(_spots, "float32"),
     "spots-double": partial(_spots, "float64"),

@@ -15,9 +15,11 @@ from typing import Any
 import numba
 import numpy as np
 from filelock import FileLock, Timeout
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import IndexDataCacheFile
+from numba.extending import intrinsic
 
 from .progress import waiting_for
 
@@ -59,6 +61,21 @@ def compiled(function: Any, cache: bool = False) -> Any:
             _announce(found, kept)
         return found
     return njit(no_cpython_wrapper=True, **options)(function)
+
+
+def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) -> Any:
+    """Call the function at an address, which takes two integers and returns nothing."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer = ir.IntType(64)
+        function = ir.FunctionType(ir.VoidType(), [integer, integer])
+        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+call_address: Any = intrinsic(_call_address)
 
 
 def _announce(dispatcher: Any, kept: Any) -> None:

@@ -145,6 +145,8 @@ class SamplingRule:
         In outcome sampling, how far baselines move towards each new value; without it there are none.
     baselines : {"history", "infoset"}
         Whether there is one after every history's action, those of chance too, or after every infoset's.
+    batch : int
+        In external sampling, how many walks each player does before regrets change.
     """
 
     sampling: Literal["external", "outcome"] = "external"
@@ -153,6 +155,7 @@ class SamplingRule:
     exploration: float = 0.6
     rate: float | None = None
     baselines: Literal["history", "infoset"] = "infoset"
+    batch: int = 1
 
 
 @dataclass(frozen=True)

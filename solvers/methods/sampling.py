@@ -65,11 +65,16 @@ class ExternalSamplingMCCFR(MCCFR):
     ----------
     local_rule, averaging
         As :class:`MCCFR`.
+    batch : int
+        How many walks each player does in an iteration, at least 1. All of them follow the policies that stood before
+        the first, so that threads share them; see :ref:`walks-in-batches`. What comes out is the same, bit for bit, for
+        any number of threads.
 
     Notes
     -----
     Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
-    2009, section 3.2. Games need histories, which are held as arrays.
+    2009, section 3.2. Games need histories, which are held as arrays. Up to 32 lanes, one for each 16 walks of a batch,
+    add up regrets on their own, which takes up to 28 bytes a lane and sequence.
 
     Examples
     --------
@@ -80,7 +85,15 @@ class ExternalSamplingMCCFR(MCCFR):
     (<Status.CONVERGED: 'converged'>, True)
     """
 
+    batch: Annotated[
+        int, About("walks of each player in an iteration, shared among threads", minimum=1, option=False)
+    ] = dataclasses.field(default=1, kw_only=True)
+
     name: ClassVar[str] = "es-mccfr"
+
+    def sampling_rule(self, num_players: int) -> SamplingRule:
+        """Return what is sampled in a game of so many players, and how strategies are averaged."""
+        return replace(super().sampling_rule(num_players), batch=self.batch)
 
 
 @dataclass(frozen=True)
@@ -153,8 +166,8 @@ class ESPrefCFR(PreferringMethod, ExternalSamplingMCCFR):
         What the averaged regret R̄ is that β is held against. ``counterfactual``: the sum of the sampled regrets over
         the number of walks. ``conditional``: over the number of the player's own walks that came to the infoset, which
         estimates Σ π₋ᵢ(I) without bias, so that β counts payoff given that the others allow the infoset.
-    averaging
-        As :class:`MCCFR`.
+    averaging, batch
+        As :class:`ExternalSamplingMCCFR`.
     local_rule : {"regret-matching"}
         Regrets that are cut off at zero, as in regret matching+, are no averages, and no vulnerability can be held
         against them.

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...seqform.sequence_form import SequenceForm
 from ..methods.rules import CFR, DualRule, Rule
+from ..team import in_company, team_arrays
 from ..threads import most_threads
 from .arrays import MultiplierArrays, PartArrays, PreferenceArrays, StateArrays
 from .constraints import KernelConstraints
 from .layout import KernelLayout, build_layout
 from .loop import CONSTANT, DECAYS, LAST, ON_ONE, POWER, run_loop, steps_of
 from .preferences import biases
-from .team import in_company, team_arrays
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

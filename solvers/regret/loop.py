@@ -7,7 +7,7 @@ one. Which algorithm it is, is a matter of numbers. The functions here, in :mod:
 check nothing; :class:`~treeplex.solvers.regret.kernel.Kernel` is what the library calls.
 
 Updates and certificates are lists of steps, and each step is done for a game's branches by all threads and then for its
-trunk by one; see :mod:`~treeplex.solvers.regret.branches` and :mod:`~treeplex.solvers.regret.team`. The passes are
+trunk by one; see :mod:`~treeplex.solvers.regret.branches` and :mod:`~treeplex.solvers.team`. The passes are
 called at one place each: what a call copies, and most of what compiling takes, are the descriptions of its arrays.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..compilation import compiled
+from ..team import LINE, begin, count_one, take, wait_for_all, wait_for_work
 from .passes import (
     FOLD,
     ONE,
@@ -34,7 +35,6 @@ from .passes import (
     top_down,
 )
 from .rows import add_multipliers, add_tangents, choose, excess, linearise, move_multipliers, prove
-from .team import LINE, begin, count_one, take, wait_for_all, wait_for_work
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 UNMOVED, IN_PROPORTION, ON_ONE = 0, 1, 2  # what preferences make of δ (R − β)⁺: shares, or all on the largest

@@ -4,12 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
 
 from ...models.convex import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, OPAQUE, SQUARES
-from ..compilation import compiled
+from ..compilation import call_address, compiled
 from .passes import ONE, TWO, ZERO
 
 INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
@@ -75,21 +72,6 @@ def move_multipliers(
             lowered = (whole - total) / np.float64(count)
         for i in range(first, last):
             values[i] = max(values[i] - lowered, 0.0)
-
-
-def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) -> Any:
-    """Call the function at an address, which takes two integers and returns nothing."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        integer = ir.IntType(64)
-        function = ir.FunctionType(ir.VoidType(), [integer, integer])
-        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
-
-
-call_address: Any = intrinsic(_call_address)
 
 
 @compiled

@@ -12,6 +12,7 @@ import numpy as np
 from numba.extending import overload
 
 from ..compilation import compiled
+from ..team import begin, count_one, take, wait_for_all, wait_for_work
 
 EXTERNAL, OUTCOME = 0, 1  # what is sampled
 SIMPLE, SAMPLED, FULL = 0, 1, 2  # how strategies are averaged
@@ -56,6 +57,25 @@ class ScratchArrays(NamedTuple):
     policies: Any
     values: Any
     plan: Any  # over positions
+
+
+class LaneArrays(NamedTuple):
+    """What the walks of a batch add up before it is added to the state.
+
+    Lanes are the shares of a batch: which walks a lane does, and what it draws, does not depend on the thread. Each
+    has as many places as there are positions, and both are in as many sections as there are lanes. Within a section
+    infosets take places in the order in which walks come to them, so that what a batch touches stands close together.
+    """
+
+    regrets: Any  # over places
+    sums: Any
+    visits: Any  # empty without a preference
+    clock: Any  # nothing, histories touched, and the state of the random numbers
+    places: Any  # of each infoset that has been met, one more than its place, at the position of its first sequence
+    met: Any  # that position and the number of actions, at the infoset's place
+    taken: Any  # of each section, how many places are taken
+    starts: Any  # the first place of each section, in all lanes
+    shift: Any  # a position shifted to the right by so many bits is its section
 
 
 @compiled
@@ -161,6 +181,41 @@ def _compile_count(state: Any, place: Any, weight: Any) -> Any:
     return _count_visit if _prefers(state) else _count_nothing
 
 
+def _on_lane(state: Any, lanes: Any, lane: Any) -> Any:
+    """Return a state with the policies of this one whose walks add to a lane."""
+    raise NotImplementedError
+
+
+def _regrets_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
+    return StateArrays(state.regrets, lanes.sums[lane], state.baselines, lanes.clock[lane])
+
+
+def _preferences_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
+    return PreferringStateArrays(
+        state.regrets, lanes.sums[lane], state.baselines, lanes.clock[lane], state.degrees, state.vulnerability,
+        state.divisors, state.counts, lanes.visits[lane], state.greedy,
+    )  # fmt: skip
+
+
+@overload(_on_lane, jit_options=_LIKE_COMPILED)
+def _compile_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
+    return _preferences_on_lane if _prefers(state) else _regrets_on_lane
+
+
+@compiled
+def _place(lanes: Any, lane: Any, position: Any, count: Any) -> Any:
+    """Return an infoset's place in a lane."""
+    place = np.uint64(lanes.places[lane, position])
+    if place != ZERO:
+        return place - ONE
+    section = position >> lanes.shift
+    place = lanes.starts[section] + lanes.taken[lane, section]
+    lanes.taken[lane, section] += count
+    lanes.places[lane, position] = place + ONE
+    lanes.met[lane, place, ZERO], lanes.met[lane, place, ONE] = position, count
+    return place
+
+
 @compiled
 def _choice(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> Any:
     """Return a random action: of a policy, mixed with so much of the uniform one."""
@@ -178,10 +233,13 @@ def _choice(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> 
 
 
 @compiled
-def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: Any, target: Any, scratch: Any) -> None:
+def _traverse_external(
+    tree: Any, player: Any, floor: Any, average: Any, state: Any, target: Any, scratch: Any, lanes: Any, lane: Any
+) -> None:
     """Walk all actions of a player and one of everybody else's, and add the sampled regrets to ``target``.
 
-    With ``average`` a player who follows adds its policy to its sums at the infosets met.
+    With ``average`` a player who follows adds its policy to its sums at the infosets met. Where there are lanes, all is
+    added at infosets' places in one of them.
     """
     nodes, clock = tree.nodes, state.clock
     frames, policies, values = scratch.frames, scratch.policies, scratch.values
@@ -206,8 +264,11 @@ def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: 
                     top += count
                 else:
                     if average and np.uint64(mover) == averaged:
+                        to = place
+                        if lanes is not None:
+                            to = _place(lanes, lane, place, count)
                         for each in range(count):
-                            state.sums[place + each] += policies[top + each]
+                            state.sums[to + each] += policies[top + each]
                     action = _choice(policies, top, count, 0.0, clock)
             node = np.uint64(nodes[node, ONE]) + action
             touched += ONE
@@ -227,9 +288,12 @@ def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: 
             value = 0.0
             for each in range(count):
                 value += policies[first + each] * values[first + each]
+            to = place
+            if lanes is not None:
+                to = _place(lanes, lane, place, count)
             for each in range(count):
-                target[place + each] = max(target[place + each] + (values[first + each] - value), floor)
-            _count(state, place, 1.0)
+                target[to + each] = max(target[to + each] + (values[first + each] - value), floor)
+            _count(state, to, 1.0)
             depth, top = frame, first
         if depth == ZERO:
             break
@@ -315,7 +379,7 @@ def _traverse_outcome(
 
 
 @compiled
-def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any) -> None:
+def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any, lanes: Any, lane: Any) -> None:
     """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
     nodes, clock, policies = tree.nodes, state.clock, scratch.policies
     node, touched = ZERO, np.uint64(1)
@@ -325,8 +389,11 @@ def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any) -> None
             action = _outcome(tree.chance, place, count, clock)
         elif mover == player:
             _policy(state, place, count, policies, ZERO)
+            to = place
+            if lanes is not None:
+                to = _place(lanes, lane, place, count)
             for each in range(count):
-                state.sums[place + each] += policies[each]
+                state.sums[to + each] += policies[each]
             action = _choice(policies, ZERO, count, 0.0, clock)
         else:
             action = min(np.uint64(_random(clock) * np.float64(count)), count - ONE)
@@ -374,12 +441,12 @@ def run_samplers(
             if player >= 0 and actor != player:
                 continue
             if player < 0 and averaging == SAMPLED:
-                _average_on_a_path(tree, actor, state, scratch)
+                _average_on_a_path(tree, actor, state, scratch, None, ZERO)
             elif player < 0 and averaging == FULL:
                 _average_in_full(tree, bases, actor, state, scratch)
             average = player < 0 and averaging == SIMPLE
             if sampling == EXTERNAL:
-                _traverse_external(tree, actor, floor, average, state, target, scratch)
+                _traverse_external(tree, actor, floor, average, state, target, scratch, None, ZERO)
             else:
                 _traverse_outcome(tree, actor, floor, average, exploration, rate, by_history, state, target, scratch)
             _count(state, np.uint64(bases[actor]), 1.0)
@@ -387,3 +454,116 @@ def run_samplers(
 
 
 run_samplers = compiled(run_samplers, cache=True)
+
+
+@compiled
+def _walk(
+    tree: Any, base: Any, state: Any, lanes: Any, lane: Any, scratch: Any, player: Any, walks: Any, averaging: Any
+) -> None:
+    """Do a lane's walks of a player."""
+    own = _on_lane(state, lanes, lane)
+    for _ in range(walks):
+        if averaging == SAMPLED:
+            _average_on_a_path(tree, player, own, scratch, lanes, lane)
+        _traverse_external(
+            tree, player, -np.inf, averaging == SIMPLE, own, lanes.regrets[lane], scratch, lanes, lane
+        )  # fmt: skip
+        _count(own, _place(lanes, lane, base, ONE), 1.0)
+
+
+def _add_visits(state: Any, lanes: Any, lane: Any, position: Any, place: Any) -> None:
+    """Add what a lane has counted at an infoset, if there is a preference that wants to know."""
+    raise NotImplementedError
+
+
+def _add_no_visits(state: Any, lanes: Any, lane: Any, position: Any, place: Any) -> None:
+    pass
+
+
+def _add_own_visits(state: Any, lanes: Any, lane: Any, position: Any, place: Any) -> None:
+    state.visits[position] += lanes.visits[lane, place]
+    lanes.visits[lane, place] = 0.0
+
+
+@overload(_add_visits, jit_options=_LIKE_COMPILED)
+def _compile_add_visits(state: Any, lanes: Any, lane: Any, position: Any, place: Any) -> Any:
+    return _add_own_visits if _prefers(state) else _add_no_visits
+
+
+@compiled
+def _add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
+    """Add what walks have found at the infosets of a section, one lane after the other, and empty it in all of them."""
+    regrets, sums, start = state.regrets, state.sums, lanes.starts[section]
+    num_lanes = np.uint64(len(lanes.clock))
+    for lane in range(num_lanes):
+        place = start
+        while place < start + lanes.taken[lane, section]:
+            position, count = np.uint64(lanes.met[lane, place, ZERO]), np.uint64(lanes.met[lane, place, ONE])
+            for each in range(count):
+                regrets[position + each] += lanes.regrets[lane, place + each]
+                sums[position + each] += lanes.sums[lane, place + each]
+                lanes.regrets[lane, place + each], lanes.sums[lane, place + each] = 0.0, 0.0
+            _add_visits(state, lanes, lane, position, place)
+            lanes.places[lane, position] = 0
+            place += count
+    for lane in range(num_lanes):
+        place, end = start, start + lanes.taken[lane, section]
+        while floor > -np.inf and place < end:
+            position, count = np.uint64(lanes.met[lane, place, ZERO]), np.uint64(lanes.met[lane, place, ONE])
+            for each in range(position, position + count):
+                regrets[each] = max(regrets[each], floor)
+            place += count
+        lanes.taken[lane, section] = ZERO
+
+
+def run_batches(
+    tree: Any, bases: Any, state: Any, lanes: Any, scratch: Any, iterations: Any, until: Any, walks: Any,
+    averaging: Any, floor: Any, job: Any, team: Any, leads: Any, first: Any,
+) -> None:  # fmt: skip
+    """Do up to ``iterations`` more batches, as :func:`run_samplers`; or, where this does not lead, help who does them.
+
+    In an iteration each player does ``walks`` external walks, in turn, all of them by the policies before the first.
+    """
+    clock, num_players, num_lanes = state.clock, len(bases) - 1, np.uint64(len(lanes.clock))
+    last = clock[ZERO] + iterations
+    actor, adds, phase = 0, True, 0
+    while True:
+        if leads:
+            adds = not adds
+            if not adds:
+                if actor == 0 and not (clock[ZERO] < last and clock[ONE] < until):
+                    break
+                if averaging == FULL:
+                    _average_in_full(tree, bases, actor, state, scratch)
+            job[ZERO], job[ONE] = actor, adds
+            phase = begin(team)
+        else:
+            phase = wait_for_work(team, phase)
+            if phase < 0:
+                break
+        tried = ZERO
+        while True:
+            tried = take(team, phase, first, tried)
+            if tried > num_lanes:
+                break
+            # Only who has taken a share knows that the job stays as it is.
+            player, share = job[ZERO], (first + tried - ONE) % num_lanes
+            if job[ONE] == 0:
+                own_walks = walks * (share + ONE) // num_lanes - walks * share // num_lanes
+                _walk(tree, np.uint64(bases[player]), state, lanes, share, scratch, player, own_walks, averaging)
+            else:
+                _add_section(state, lanes, share, floor)
+            count_one(team.done)
+        if leads:
+            wait_for_all(team)
+            if adds:
+                for lane in range(num_lanes):
+                    clock[ONE] += lanes.clock[lane, ONE]
+                    lanes.clock[lane, ONE] = ZERO
+                actor += 1
+                if actor == num_players:
+                    actor = 0
+                    clock[ZERO] += ONE
+
+
+run_batches = compiled(run_batches, cache=True)

@@ -25,13 +25,17 @@ from ..methods.rules import LocalBias, SamplingRule
 from ..outcome import Options, Outcome, checked_seed, starting_profile
 from ..solution import RunState, Solution
 from ..style.preferences import preference_record
+from ..team import in_company, team_arrays
+from ..threads import most_threads
 from . import kernel
-from .kernel import PreferringStateArrays, ScratchArrays, StateArrays
+from .kernel import LaneArrays, PreferringStateArrays, ScratchArrays, StateArrays
 from .splitmix import first_random_state
 from .tree import HistoryTree, history_tree
 
 _SAMPLING = {"external": kernel.EXTERNAL, "outcome": kernel.OUTCOME}
 _AVERAGING = {"simple": kernel.SIMPLE, "sampled": kernel.SAMPLED, "full": kernel.FULL}
+#: So many walks of a batch are a lane, and so many lanes there are at most.
+_LANE, _LANES = 16, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +77,12 @@ class SamplerState:
     ----------
     arrays : StateArrays or PreferringStateArrays
         The latter say what is preferred too, and over how many walks or visits regrets are averaged.
+    lanes : LaneArrays, optional
+        Where walks are done in batches: empty between iterations, but for their random numbers.
     """
 
     arrays: StateArrays | PreferringStateArrays
+    lanes: LaneArrays | None = None
 
     @property
     def iterations(self) -> int:
@@ -91,14 +98,22 @@ class SamplerState:
     def changing(self) -> dict[str, Any]:
         """The arrays that iterations change, by name."""
         changing = {name: getattr(self.arrays, name) for name in StateArrays._fields}
-        return changing | ({"counts": self.arrays.counts} if isinstance(self.arrays, PreferringStateArrays) else {})
+        if isinstance(self.arrays, PreferringStateArrays):
+            changing["counts"] = self.arrays.counts
+        if self.lanes is not None:
+            changing["lanes"] = self.lanes.clock
+        return changing
 
     def copy(self) -> "SamplerState":
         """Return a state that goes on from here on its own."""
         changing = {name: array.copy() for name, array in self.changing.items()}
-        return SamplerState(
-            self.arrays._replace(**changing, **({"visits": changing["counts"]} if "counts" in changing else {}))
-        )
+        lanes = self.lanes
+        if lanes is not None:
+            lanes = LaneArrays(*(np.array(each) for each in lanes))._replace(
+                clock=changing.pop("lanes"), shift=lanes.shift
+            )
+        visits = {"visits": changing["counts"]} if "counts" in changing else {}
+        return SamplerState(self.arrays._replace(**changing, **visits), lanes)
 
 
 class Sampler:
@@ -107,6 +122,9 @@ class Sampler:
     Parameters
     ----------
     tree : HistoryTree
+    threads : int, optional
+        How many share the walks of a batch, which are the same, bit for bit, for any number; by default
+        :func:`~treeplex.solvers.threads.most_threads`.
 
     Examples
     --------
@@ -119,19 +137,47 @@ class Sampler:
     (1000, True)
     """
 
-    def __init__(self, tree: HistoryTree) -> None:
-        self.tree = tree
+    def __init__(self, tree: HistoryTree, threads: int = 0) -> None:
+        self.tree, self.threads = tree, threads or most_threads()
+        self._scratch = self._room()
+        self._inside = np.ones(tree.num_positions, dtype=bool)
+        self._inside[tree.bases[:-1]] = False  # the empty sequences
+        self._starts = np.cumsum(tree.infosets[:, 1]) - tree.infosets[:, 1]  # of infosets, without the empty sequences
+
+    def _room(self) -> ScratchArrays:
+        """Return room for a thread to work in."""
+        tree = self.tree
         # Others' policies are written above those of the player who walks, or all one above the other.
         width = (tree.num_players + 1) * tree.width + 1
-        self._scratch = ScratchArrays(
+        return ScratchArrays(
             frames=np.zeros((tree.length + 1, 3), dtype=np.uint64),
             policies=np.zeros(width),
             values=np.zeros(max(width, tree.length + 1)),
             plan=np.zeros(tree.num_positions),
         )
-        self._inside = np.ones(tree.num_positions, dtype=bool)
-        self._inside[tree.bases[:-1]] = False  # the empty sequences
-        self._starts = np.cumsum(tree.infosets[:, 1]) - tree.infosets[:, 1]  # of infosets, without the empty sequences
+
+    def _lanes(self, batch: int, seed: int, prefers: bool) -> LaneArrays | None:
+        """Return empty lanes for batches of so many walks."""
+        if batch == 1:
+            return None
+        tree = self.tree
+        number, size = min(max(1, batch // _LANE), _LANES), tree.num_positions
+        clock = np.zeros((number, 16), dtype=np.uint64)  # threads write to cache lines of their own
+        clock[:, 2] = [first_random_state(seed, lane) for lane in range(number)]
+        shift = ((size - 1) // number).bit_length()
+        firsts = np.sort(np.concatenate([tree.infosets[:, 0], tree.bases]))
+        sections = np.minimum(np.arange(number) << shift, size)
+        return LaneArrays(
+            regrets=np.zeros((number, size)),
+            sums=np.zeros((number, size)),
+            visits=np.zeros((number, size if prefers else 0)),
+            clock=clock,
+            places=np.zeros((number, size), dtype=np.uint32),
+            met=np.zeros((number, size, 2), dtype=np.uint32),
+            taken=np.zeros((number, max(16, number)), dtype=np.uint64),
+            starts=firsts[np.searchsorted(firsts, sections)].astype(np.uint64),
+            shift=np.uint64(shift),
+        )
 
     def initial_state(
         self, rule: SamplingRule, seed: int = 0, preference: LocalPreference | None = None
@@ -157,7 +203,8 @@ class Sampler:
             baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
             clock=clock,
         )
-        return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree))
+        lanes = self._lanes(rule.batch, seed, preference is not None)
+        return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree), lanes)
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
         """Make a state play behaviours, one a player: regrets stand in their proportions, ``trust`` in all.
@@ -175,7 +222,7 @@ class Sampler:
             regrets[self._inside] *= trust / np.where(totals > 0.0, totals, 1.0)
 
     def run(self, state: SamplerState, rule: SamplingRule, iterations: int, touched: int | None = None) -> None:
-        """Do more iterations, in each of which every player walks once, in turn.
+        """Do more iterations, in each of which every player walks in turn: once, or a whole batch.
 
         Parameters
         ----------
@@ -187,7 +234,37 @@ class Sampler:
         touched : int, optional
             Stop after the iteration that brings the number of histories touched to this.
         """
-        self._run(state, rule, state.arrays.regrets, iterations, touched, -1)
+        if state.lanes is None:
+            self._run(state, rule, state.arrays.regrets, iterations, touched, -1)
+        else:
+            self._run_batches(state, state.lanes, rule, iterations, touched)
+
+    def _run_batches(
+        self, state: SamplerState, lanes: LaneArrays, rule: SamplingRule, iterations: int, touched: int | None
+    ) -> None:
+        number = len(lanes.clock)
+        team, job = team_arrays(number), np.zeros(2, dtype=np.int64)
+        until = np.uint64(2**64 - 1 if touched is None else touched)
+
+        def call(leads: bool, first: int) -> None:
+            kernel.run_batches(
+                self.tree.arrays,
+                self.tree.bases,
+                state.arrays,
+                lanes,
+                self._scratch if leads else self._room(),
+                np.uint64(iterations),
+                until,
+                np.uint64(rule.batch),
+                _AVERAGING[rule.averaging],
+                float(rule.floor),
+                job,
+                team,
+                leads,
+                np.uint64(first),
+            )
+
+        in_company(call, team, min(self.threads, number))
 
     def _run(
         self,
@@ -341,7 +418,7 @@ class SamplingStepper(Stepper):
 
     @property
     def iterations(self) -> int:
-        """Walks of every player."""
+        """Walks of every player, or batches of them."""
         return self.state.iterations
 
     @property
@@ -392,7 +469,7 @@ def stepper(method: MCCFR, problem: Problem, options: Options) -> SamplingSteppe
     seed, game = checked_seed(options.seed), problem.game
     sampler, rule = Sampler(tree_for(game)), method.sampling_rule(game.num_players)
     preference = preference_of(method.bias, game)
-    warm(preference is not None)
+    warm(preference is not None, rule.batch > 1)
     state = _start(method, problem, sampler, rule, preference, options.start, seed)
     return SamplingStepper(problem, options, sampler, rule, state)
 
@@ -441,10 +518,10 @@ def _start(
 
 
 @functools.cache
-def warm(preferring: bool = False) -> None:
+def warm(preferring: bool = False, in_batches: bool = False) -> None:
     """Compile the samplers, or load them from their cache, on a tiny game, so that no solve's seconds hold that."""
     with uncounted():
         game = load_game("kuhn")
-        sampler = Sampler(tree_for(game))
+        sampler, rule = Sampler(tree_for(game)), SamplingRule(batch=2 if in_batches else 1)
         preference = preference_of(LocalBias(), game) if preferring else None
-        sampler.run(sampler.initial_state(SamplingRule(), preference=preference), SamplingRule(), 1)
+        sampler.run(sampler.initial_state(rule, preference=preference), rule, 1)

@@ -28,7 +28,7 @@ from ...seqform.interchange.files import naming, read_archive, refusing_damaged,
 from ...seqform.rules import Rules
 from ..checkpoint import Checkpoint, Saved, digest
 from ..iteration import NEVER, Stepper, iterate
-from ..methods import MCCFR, OutcomeSamplingMCCFR, find_method, sampling_methods
+from ..methods import MCCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR, find_method, sampling_methods
 from ..outcome import Options, Progress, checked_seed
 from ..status import Status
 from .splitmix import SplitMix64, first_random_state
@@ -542,6 +542,10 @@ def _method_of(method: Any) -> MCCFR:
     if chosen.averaging == "full":
         raise UnknownMethodError(
             f"{chosen.name} got averaging='full', expected simple or sampled: full averages take the whole game"
+        )
+    if isinstance(chosen, ExternalSamplingMCCFR) and chosen.batch != 1:
+        raise UnknownMethodError(
+            f"{chosen.name} got batch={chosen.batch}, expected 1: walks over rules are done one by one"
         )
     if isinstance(chosen, OutcomeSamplingMCCFR) and chosen.baselines == "history":
         raise UnknownMethodError(

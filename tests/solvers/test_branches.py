@@ -14,9 +14,9 @@ from random_trees import to_game, trees
 from treeplex import CCFR, CFR, DCFR, CFRPlus, ConstrainedNash, Nash, PrefCFR, UnknownMethodError, load_game, solve
 from treeplex.models.constraints import reach_bound
 from treeplex.seqform.evaluate import best_response_value
+from treeplex.solvers import team
 from treeplex.solvers.methods import rules
 from treeplex.solvers.regret import branches as branches_module
-from treeplex.solvers.regret import team
 from treeplex.solvers.regret.kernel import Kernel, kernel_of
 from treeplex.solvers.regret.layout import build_layout
 

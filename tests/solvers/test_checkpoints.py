@@ -65,6 +65,7 @@ RUNS = {
     "preferences": (Nash(LEDUC), PrefCFR(prefer=PREFER, vulnerability=0.05)),
     "steps": (CDRNR(LEDUC, UNIFORM, p=0.5, lookahead=1), "cfr+"),
     "external sampling": (Nash(LEDUC), "es-mccfr"),
+    "batches": (Nash(LEDUC), "es-mccfr:batch=40"),
     "outcome sampling": (Nash(LEDUC), "os-mccfr"),
     "sampling with preferences": (Nash(LEDUC), ESPrefCFR(prefer=PREFER, vulnerability=0.05)),
 }

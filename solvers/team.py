@@ -1,8 +1,8 @@
-"""Threads that take a game's branches one after the other, in compiled code.
+"""Threads that take the shares of a loop's work one after the other, in compiled code.
 
-The thread that runs the loop says what is to be done with every branch, takes branches itself, and goes on when all are
+The thread that runs the loop says what is to be done with every share, takes shares itself, and goes on when all are
 done. Others help where they can: it never waits for one that has taken nothing, so that threads without a core to run
-on cost no time. Which thread takes a branch does not matter to what comes out.
+on cost no time. Which thread takes a share does not matter to what comes out.
 """
 
 import ctypes
@@ -17,9 +17,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from ...seqform.budget import available_cores
-from ..compilation import compiled
-from .rows import call_address
+from ..seqform.budget import available_cores
+from .compilation import call_address, compiled
 
 T = TypeVar("T")
 
@@ -34,16 +33,16 @@ class TeamArrays(NamedTuple):
     """What the threads that run a loop share."""
 
     phase: Any  # int64: how many jobs have been given so far
-    claims: Any  # int64, one a branch: the last phase in which a thread has taken it
-    done: Any  # int64: the branches that are done in this phase
-    sums: Any  # float64: what each branch adds up to
+    claims: Any  # int64, one a share: the last phase in which a thread has taken it
+    done: Any  # int64: the shares that are done in this phase
+    sums: Any  # float64: what each share adds up to
     address: Any  # int64: of the function that lets other threads run
 
 
-def team_arrays(num_branches: int) -> TeamArrays:
-    """Return arrays for one run of the loop on a game with so many branches."""
+def team_arrays(num_shares: int) -> TeamArrays:
+    """Return arrays for one run of a loop whose work has so many shares."""
     phase, done = (np.zeros(3 * LINE, dtype=np.int64)[LINE : 2 * LINE] for _ in range(2))
-    claims, sums = np.zeros(num_branches, dtype=np.int64), np.zeros((1 + num_branches) * LINE)
+    claims, sums = np.zeros(num_shares, dtype=np.int64), np.zeros((1 + num_shares) * LINE)
     address = np.array([_yielding()], dtype=np.int64)
     return TeamArrays(phase, claims, done, sums, address)
 
@@ -110,7 +109,7 @@ _claim_at: Any = intrinsic(_claim)
 
 @compiled
 def begin(team: Any) -> Any:
-    """Let threads take branches; return the phase."""
+    """Let threads take shares; return the phase."""
     phase = _read_first(team.phase) + 1
     _write_first(team.done, 0)
     _write_first(team.phase, phase)
@@ -119,23 +118,23 @@ def begin(team: Any) -> Any:
 
 @compiled
 def take(team: Any, phase: Any, first: Any, tried: Any) -> Any:
-    """Take a branch that no other thread has taken in a phase.
+    """Take a share that no other thread has taken in a phase.
 
     A thread tries all of them, from its own first one on and in the same order each time: mostly it takes those that
     its core has in the cache already. Returned is how many it has tried then; one more than there are if none is left.
     """
-    num_branches = np.uint64(len(team.claims))
-    while tried < num_branches:
-        branch = (first + tried) % num_branches
+    num_shares = np.uint64(len(team.claims))
+    while tried < num_shares:
+        share = (first + tried) % num_shares
         tried += ONE
-        if team.claims[branch] < phase and _claim_at(team.claims, branch, phase):
+        if team.claims[share] < phase and _claim_at(team.claims, share, phase):
             return tried
-    return num_branches + ONE
+    return num_shares + ONE
 
 
 @compiled
 def wait_for_all(team: Any) -> None:
-    """Wait until all branches are done."""
+    """Wait until all shares are done."""
     looks = 0
     while _read_first(team.done) < len(team.claims):
         looks += 1
@@ -168,7 +167,7 @@ if hasattr(os, "register_at_fork"):
 def in_company(call: Callable[[bool, int], T], team: TeamArrays, threads: int) -> T:
     """Return what a call that leads returns, while other threads help: they call with ``False``.
 
-    Each is told at which branch it begins.
+    Each is told at which share it begins.
     """
     firsts = [thread * len(team.claims) // threads for thread in range(threads)]
     helpers = [_pool().submit(call, False, first) for first in firsts[1:]]
