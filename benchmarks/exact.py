@@ -27,7 +27,7 @@ LIMITED = ("transit:width=4", "transit:width=6", "transit:width=8")
 #: Seconds after which a solve counts as one that never ends.
 LIMIT = 60.0
 #: HiGHS's algorithms, of which the best one counts.
-ALGORITHMS = ("simplex", "ipm")
+ALGORITHMS = ("simplex", "ipm", "ipm-crossover")
 
 
 def timed(call: Callable[[], Solution]) -> tuple[float, Solution]:

@@ -66,9 +66,9 @@ class ExternalSamplingMCCFR(MCCFR):
     local_rule, averaging
         As :class:`MCCFR`.
     batch : int
-        How many walks each player does in an iteration, at least 1. All of them follow the policies that stood before
-        the first, so that threads share them; see :ref:`walks-in-batches`. What comes out is the same, bit for bit, for
-        any number of threads.
+        How many walks each player does in an iteration, from 1 to 10,000. All of them follow the policies that stood
+        before the first, so that threads can share them; see :ref:`walks-in-batches`. What comes out is the same, bit
+        for bit, for any number of threads.
 
     Notes
     -----
@@ -86,7 +86,8 @@ class ExternalSamplingMCCFR(MCCFR):
     """
 
     batch: Annotated[
-        int, About("walks of each player in an iteration, shared among threads", minimum=1, option=False)
+        int,
+        About("walks of each player in an iteration, shared among threads", minimum=1, maximum=10_000, option=False),
     ] = dataclasses.field(default=1, kw_only=True)
 
     name: ClassVar[str] = "es-mccfr"

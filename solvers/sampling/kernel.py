@@ -204,7 +204,9 @@ def _compile_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
 
 @compiled
 def _place(lanes: Any, lane: Any, position: Any, count: Any) -> Any:
-    """Return an infoset's place in a lane."""
+    """Return where walks add what they find at an infoset: its place in a lane; without lanes, its own position."""
+    if lanes is None:
+        return position
     place = np.uint64(lanes.places[lane, position])
     if place != ZERO:
         return place - ONE
@@ -264,9 +266,7 @@ def _traverse_external(
                     top += count
                 else:
                     if average and np.uint64(mover) == averaged:
-                        to = place
-                        if lanes is not None:
-                            to = _place(lanes, lane, place, count)
+                        to = _place(lanes, lane, place, count)
                         for each in range(count):
                             state.sums[to + each] += policies[top + each]
                     action = _choice(policies, top, count, 0.0, clock)
@@ -288,9 +288,7 @@ def _traverse_external(
             value = 0.0
             for each in range(count):
                 value += policies[first + each] * values[first + each]
-            to = place
-            if lanes is not None:
-                to = _place(lanes, lane, place, count)
+            to = _place(lanes, lane, place, count)
             for each in range(count):
                 target[to + each] = max(target[to + each] + (values[first + each] - value), floor)
             _count(state, to, 1.0)
@@ -389,9 +387,7 @@ def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any, lanes: 
             action = _outcome(tree.chance, place, count, clock)
         elif mover == player:
             _policy(state, place, count, policies, ZERO)
-            to = place
-            if lanes is not None:
-                to = _place(lanes, lane, place, count)
+            to = _place(lanes, lane, place, count)
             for each in range(count):
                 state.sums[to + each] += policies[each]
             action = _choice(policies, ZERO, count, 0.0, clock)
@@ -465,9 +461,8 @@ def _walk(
     for _ in range(walks):
         if averaging == SAMPLED:
             _average_on_a_path(tree, player, own, scratch, lanes, lane)
-        _traverse_external(
-            tree, player, -np.inf, averaging == SIMPLE, own, lanes.regrets[lane], scratch, lanes, lane
-        )  # fmt: skip
+        target = lanes.regrets[lane]
+        _traverse_external(tree, player, -np.inf, averaging == SIMPLE, own, target, scratch, lanes, lane)
         _count(own, _place(lanes, lane, base, ONE), 1.0)
 
 
