@@ -3,9 +3,9 @@
     python benchmarks/threads.py [GAME …]
     python benchmarks/threads.py --batches 64,256,1024 [GAME …]
 
-Times are by the clock, the least of seven; thread counts take turns. The first table is of CFR+ after 500 iterations,
-the second of external sampling: the time of a walk in batches, beside that of walks which are done one by one. Where
-bits differ the script says so and fails.
+Times are by the clock, the least of seven; thread counts take turns. The table is of CFR+ after 500 iterations; with
+--batches it is of external sampling, and has the time of one walk of each player, in batches and one by one. Where bits
+differ the script says so and fails.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def measured(layout: Any, counts: list[int]) -> tuple[list[float], bool]:
 
 
 def walked(sampler: Sampler, batch: int, counts: list[int]) -> tuple[list[float], bool]:
-    """Return the microseconds of a walk by number of threads, and whether all do the same."""
+    """Return the microseconds of one walk of each player by number of threads, and whether all do the same."""
     rule = SamplingRule(batch=batch)
     states = [sampler.initial_state(rule, 1) for _ in counts]
 

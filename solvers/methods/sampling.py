@@ -66,7 +66,7 @@ class ExternalSamplingMCCFR(MCCFR):
     local_rule, averaging
         As :class:`MCCFR`.
     batch : int
-        How many walks each player does in an iteration, from 1 to 10,000. All of them follow the policies that stood
+        How many walks each player does in an iteration, from 1 to 1,024. All of them follow the policies that stood
         before the first, so that threads can share them; see :ref:`walks-in-batches`. What comes out is the same, bit
         for bit, for any number of threads.
 
@@ -74,7 +74,7 @@ class ExternalSamplingMCCFR(MCCFR):
     -----
     Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
     2009, section 3.2. Games need histories, which are held as arrays. Up to 32 lanes, one for each 16 walks of a batch,
-    add up regrets on their own, which takes up to 28 bytes a lane and sequence.
+    add up regrets on their own, which takes up to 28 bytes a lane and sequence, and 36 with preferences.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class ExternalSamplingMCCFR(MCCFR):
 
     batch: Annotated[
         int,
-        About("walks of each player in an iteration, shared among threads", minimum=1, maximum=10_000, option=False),
+        About("walks of each player in an iteration, shared among threads", minimum=1, maximum=1024, option=False),
     ] = dataclasses.field(default=1, kw_only=True)
 
     name: ClassVar[str] = "es-mccfr"

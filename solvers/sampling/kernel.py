@@ -466,25 +466,6 @@ def _walk(
         _count(own, _place(lanes, lane, base, ONE), 1.0)
 
 
-def _add_visits(state: Any, lanes: Any, lane: Any, position: Any, place: Any) -> None:
-    """Add what a lane has counted at an infoset, if there is a preference that wants to know."""
-    raise NotImplementedError
-
-
-def _add_no_visits(state: Any, lanes: Any, lane: Any, position: Any, place: Any) -> None:
-    pass
-
-
-def _add_own_visits(state: Any, lanes: Any, lane: Any, position: Any, place: Any) -> None:
-    state.visits[position] += lanes.visits[lane, place]
-    lanes.visits[lane, place] = 0.0
-
-
-@overload(_add_visits, jit_options=_LIKE_COMPILED)
-def _compile_add_visits(state: Any, lanes: Any, lane: Any, position: Any, place: Any) -> Any:
-    return _add_own_visits if _prefers(state) else _add_no_visits
-
-
 @compiled
 def _add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
     """Add what walks have found at the infosets of a section, one lane after the other, and empty it in all of them."""
@@ -498,16 +479,19 @@ def _add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
                 regrets[position + each] += lanes.regrets[lane, place + each]
                 sums[position + each] += lanes.sums[lane, place + each]
                 lanes.regrets[lane, place + each], lanes.sums[lane, place + each] = 0.0, 0.0
-            _add_visits(state, lanes, lane, position, place)
+            if lanes.visits.shape[1] > 0:
+                _count(state, position, lanes.visits[lane, place])
+                lanes.visits[lane, place] = 0.0
             lanes.places[lane, position] = 0
             place += count
     for lane in range(num_lanes):
-        place, end = start, start + lanes.taken[lane, section]
-        while floor > -np.inf and place < end:
-            position, count = np.uint64(lanes.met[lane, place, ZERO]), np.uint64(lanes.met[lane, place, ONE])
-            for each in range(position, position + count):
-                regrets[each] = max(regrets[each], floor)
-            place += count
+        if floor > -np.inf:
+            place = start
+            while place < start + lanes.taken[lane, section]:
+                position, count = np.uint64(lanes.met[lane, place, ZERO]), np.uint64(lanes.met[lane, place, ONE])
+                for each in range(position, position + count):
+                    regrets[each] = max(regrets[each], floor)
+                place += count
         lanes.taken[lane, section] = ZERO
 
 
@@ -521,15 +505,14 @@ def run_batches(
     """
     clock, num_players, num_lanes = state.clock, len(bases) - 1, np.uint64(len(lanes.clock))
     last = clock[ZERO] + iterations
-    actor, adds, phase = 0, True, 0
+    step, phase = 0, 0  # each player's walks, and then their sums
     while True:
         if leads:
-            adds = not adds
-            if not adds:
-                if actor == 0 and not (clock[ZERO] < last and clock[ONE] < until):
-                    break
-                if averaging == FULL:
-                    _average_in_full(tree, bases, actor, state, scratch)
+            actor, adds = step // 2, step % 2
+            if step == 0 and not (clock[ZERO] < last and clock[ONE] < until):
+                break
+            if adds == 0 and averaging == FULL:
+                _average_in_full(tree, bases, actor, state, scratch)
             job[ZERO], job[ONE] = actor, adds
             phase = begin(team)
         else:
@@ -551,14 +534,13 @@ def run_batches(
             count_one(team.done)
         if leads:
             wait_for_all(team)
-            if adds:
+            step += 1
+            if step == 2 * num_players:
+                step = 0
+                clock[ZERO] += ONE
                 for lane in range(num_lanes):
                     clock[ONE] += lanes.clock[lane, ONE]
                     lanes.clock[lane, ONE] = ZERO
-                actor += 1
-                if actor == num_players:
-                    actor = 0
-                    clock[ZERO] += ONE
 
 
 run_batches = compiled(run_batches, cache=True)

@@ -36,6 +36,8 @@ _SAMPLING = {"external": kernel.EXTERNAL, "outcome": kernel.OUTCOME}
 _AVERAGING = {"simple": kernel.SIMPLE, "sampled": kernel.SAMPLED, "full": kernel.FULL}
 #: So many walks of a batch are a lane, and so many lanes there are at most.
 _LANE, _LANES = 16, 32
+#: What of lanes is empty between iterations; what has been met is overwritten.
+_EMPTIED = ("regrets", "sums", "visits", "places", "met", "taken")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +111,8 @@ class SamplerState:
         changing = {name: array.copy() for name, array in self.changing.items()}
         lanes = self.lanes
         if lanes is not None:
-            lanes = LaneArrays(*(np.array(each) for each in lanes))._replace(
-                clock=changing.pop("lanes"), shift=lanes.shift
-            )
+            empty = {name: np.zeros_like(getattr(lanes, name)) for name in _EMPTIED}
+            lanes = lanes._replace(clock=changing.pop("lanes"), **empty)
         visits = {"visits": changing["counts"]} if "counts" in changing else {}
         return SamplerState(self.arrays._replace(**changing, **visits), lanes)
 
@@ -156,14 +157,15 @@ class Sampler:
             plan=np.zeros(tree.num_positions),
         )
 
-    def _lanes(self, batch: int, seed: int, prefers: bool) -> LaneArrays | None:
-        """Return empty lanes for batches of so many walks."""
-        if batch == 1:
+    def _lanes(self, rule: SamplingRule, seed: int, prefers: bool) -> LaneArrays | None:
+        """Return empty lanes for a rule's batches; ``None`` where walks are done one by one."""
+        if rule.batch == 1 or rule.sampling != "external":
             return None
         tree = self.tree
-        number, size = min(max(1, batch // _LANE), _LANES), tree.num_positions
+        number, size = min(max(1, rule.batch // _LANE), _LANES), tree.num_positions
         clock = np.zeros((number, 16), dtype=np.uint64)  # threads write to cache lines of their own
         clock[:, 2] = [first_random_state(seed, lane) for lane in range(number)]
+        # Sections of 2^shift positions; an infoset belongs to the one in which its first sequence is.
         shift = ((size - 1) // number).bit_length()
         firsts = np.sort(np.concatenate([tree.infosets[:, 0], tree.bases]))
         sections = np.minimum(np.arange(number) << shift, size)
@@ -203,7 +205,7 @@ class Sampler:
             baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
             clock=clock,
         )
-        lanes = self._lanes(rule.batch, seed, preference is not None)
+        lanes = self._lanes(rule, seed, preference is not None)
         return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree), lanes)
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
