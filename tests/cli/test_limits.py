@@ -79,7 +79,11 @@ def test_an_answer_is_finished_after_the_deadline(watching):
 
 def test_more_memory_than_the_budget_ends_a_command(watching, monkeypatch):
     grown = iter(range(0, 10**9, 10**6))
-    monkeypatch.setattr("treeplex.seqform.budget.resident_memory", lambda: lambda: next(grown))
+
+    def memory() -> int:  # it grows until that was noticed: once more, and the test would be interrupted again
+        return 0 if watching.reached else next(grown)
+
+    monkeypatch.setattr("treeplex.seqform.budget.resident_memory", lambda: memory)
     monkeypatch.setattr(limits, "LEAST_MEMORY", 0)
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 — it may come at once
         watching.limit_memory(10**7)
