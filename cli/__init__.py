@@ -7,11 +7,13 @@ QUIT and TERM; 141 if whoever reads standard output has gone.
 
 import os
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..seqform.limits import stopwatch
 from .errors import (
     CommandLineError,
     ExitStatus,
@@ -63,7 +65,9 @@ def _kept(argv: Sequence[str] | None) -> int:
     """Run a command within its limits."""
     from .limits import kept
 
-    with kept(may_exit=argv is None) as keeper:
+    with stopwatch("loading") as watch, kept(may_exit=argv is None) as keeper:
+        if argv is None:
+            watch.add("loading", time.process_time())  # before this: Python's own start
         return _ended(list(sys.argv[1:] if argv is None else argv), keeper)
 
 

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..seqform.errors import nearest, one_line, shown
+from ..seqform.limits import stopwatch, timed
 from .doctor import doctor
 from .errors import CommandLineError, ExitStatus
 from .export import export
@@ -230,7 +231,7 @@ def invoke(arguments: list[str]) -> int:
     command = application(arguments[0] if arguments else "")
     try:
         context = command.make_context("treeplex", arguments or ["--help"], obj=Within())
-        with running(arguments), context:
+        with running(arguments), context, timed("building"):
             return int(command.invoke(context) or ExitStatus.SUCCESS)
     except typer.Exit as end:
         return int(end.exit_code)
@@ -442,7 +443,7 @@ def run_command(command: str, **setting: Any) -> "Found":
     with TemporaryDirectory() as folder, recording() as records, unkept():
         file = Path(folder) / f"strategies{suffix}"
         out = [f"--out={file}"] if suffix else []
-        with _context(chosen, [f"--json={STANDARD_OUTPUT}", *out, *words]) as context:
+        with _context(chosen, [f"--json={STANDARD_OUTPUT}", *out, *words]) as context, stopwatch("building"):
             status = chosen.invoke(context)
         if status == ExitStatus.INTERRUPTED:
             raise KeyboardInterrupt

@@ -2,12 +2,13 @@
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..seqform.limits import now
 from .errors import ExitStatus, print_error
-from .files import write_json
+from .files import Record
+from .outputs import Output, Outputs
 from .tables import console
 
 if TYPE_CHECKING:
@@ -54,12 +55,12 @@ def run_check(
         if shown:
             table = _print_row(out, row, table, title(row))
 
-    begun = time.perf_counter()
+    begun = now()
     try:
         with _counting(out, total) if shown else contextlib.nullcontext() as advance:
             found = run(keep, advance)
     except KeyboardInterrupt:
-        found = unfinished(tuple(rows), time.perf_counter() - begun)
+        found = unfinished(tuple(rows), now() - begun)
     return found
 
 
@@ -68,14 +69,15 @@ def print_summary(found: "Findings") -> None:
     console().print(found.summary, style="bold green" if found.passed else "bold red", soft_wrap=True)
 
 
-def write_findings(found: "Findings", json: str | None) -> ExitStatus:
-    """Write what a check found as JSON, and return its exit status."""
+def deliver_findings(found: "Findings", json: str | None, *files: Output) -> int:
+    """Write what a check found as JSON and to files, and return its exit status; its rows have been printed."""
     if found.interrupted:
         print_error("interrupted")
-    write_json(found.to_dict(), json)
-    if found.interrupted:
-        return ExitStatus.INTERRUPTED
-    return ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
+    status = ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
+    record = Record(json, ())
+    record.clear()
+    status = ExitStatus.INTERRUPTED if found.interrupted else status
+    return Outputs(record).deliver(status, None, found.to_dict, *files)
 
 
 def _print_row(out: "Console", row: "Row", table: "TableLines | None", title: "Text | None") -> "TableLines":

@@ -1,18 +1,20 @@
 """What ``treeplex solve`` shows of many solutions at once: the frontier of responses, and what a bound is worth."""
 
 import dataclasses
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.errors import shown
+from ..seqform.limits import now
 from .errors import CommandLineError
-from .files import command_line, write_page
-from .tables import console, named, print_facts, print_pieces, status_facts, ten_decimals
+from .files import command_line
+from .tables import console, named, print_facts, print_pieces, seconds_text, status_facts, ten_decimals
 
 if TYPE_CHECKING:
+    from ..seqform.interchange.page import Page
     from ..solvers import Method, Solution
     from ..solvers.parametric.frontier import Frontier
+    from ..solvers.parametric.sensitivity import ParametricValue
 
 #: By which methods a frontier is found: it is the simplex method that goes on from one response to the next.
 _METHODS = ("highs", "highs-simplex")
@@ -53,53 +55,70 @@ def check_frontier(problem: str, given: Mapping[str, object]) -> None:
             raise CommandLineError(f"--{option.replace('_', '-')} does not go with --frontier; leave it out")
 
 
-def find_frontier(
-    posed: Any, chosen: "Method", tol: float | None, plot: str | None = None, html: str | None = None
-) -> dict[str, Any]:
-    """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``.
+@dataclasses.dataclass(frozen=True)
+class Responses:
+    """The responses for all p, and how they were found."""
 
-    It is drawn to `plot`, and its report is written to `html`. Methods of regret minimisation have a tolerance.
+    problem: Any
+    frontier: "Frontier"
+    method: Any
+    tolerance: float
+    value: float
+    status: Any
+    message: str
+    seconds: float
+
+    def page(self) -> "Page":
+        """Return the page of ``--html``."""
+        from ..solvers.reports import frontier_page
+
+        return frontier_page(self.problem, self.frontier, self.status, self.message, command_line())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as the JSON of ``solve`` has them."""
+        from ..solvers.solution import sizes_of
+
+        return {
+            "method": self.method.name,
+            "options": dataclasses.asdict(self.method),
+            "tolerance": self.tolerance,
+            "player": self.problem.player,
+            "status": str(self.status),
+            "message": self.message,
+            "gap": self.frontier.gap,
+            "game_value": self.value,
+            "iterations": self.frontier.solves,
+            "seconds": self.seconds,
+            "sizes": sizes_of(self.problem.game),
+            "frontier": _pieces(self.frontier),
+        }
+
+
+def find_frontier(posed: Any, chosen: "Method", tol: float | None) -> Responses:
+    """Return the frontier of a restricted Nash response's game and opponent.
+
+    Methods of regret minimisation have a tolerance.
     """
     from ..solvers.methods import RegretMethod, find_method
     from ..solvers.parametric.frontier import restricted_nash_frontier
-    from ..solvers.solution import sizes_of
     from ..solvers.solve import with_game_value
     from ..solvers.status import Status
 
-    begun = time.perf_counter()
+    begun = now()
     learned = isinstance(chosen, RegretMethod)
     method: Any = chosen if learned else find_method("highs-simplex")
     tolerance = tol if learned and tol is not None else method.default_tolerance * posed.game.payoff_scale
     value = float(with_game_value(posed, method, tolerance).game_value)
     how: dict[str, Any] = {"method": method, "tol": tolerance} if learned else {}
     frontier = restricted_nash_frontier(posed.game, posed.opponent, value, **how)
-    seconds = time.perf_counter() - begun
-    if plot is not None:
-        frontier.plot(plot)
+    seconds = now() - begun
     status = Status.OPTIMAL if posed.constraints or frontier.gap <= tolerance else Status.UNCERTIFIED
     status = Status.CONVERGED if learned else status
     count = len(frontier.strategies)
     message = f"{count:,} response{'s' * (count > 1)} for p from 0 to 1, all proven within the gap"
     if learned or posed.constraints:
         message = f"{count:,} response{'s' * (count > 1)} proven, of all that there are; no other beats them by the gap"
-    if html is not None:
-        from ..solvers.reports import frontier_page
-
-        write_page(html, frontier_page(posed, frontier, status, message, command_line()))
-    return {
-        "method": method.name,
-        "options": dataclasses.asdict(method),
-        "tolerance": tolerance,
-        "player": posed.player,
-        "status": str(status),
-        "message": message,
-        "gap": frontier.gap,
-        "game_value": value,
-        "iterations": frontier.solves,
-        "seconds": seconds,
-        "sizes": sizes_of(posed.game),
-        "frontier": _pieces(frontier),
-    }
+    return Responses(posed, frontier, method, tolerance, value, status, message, seconds)
 
 
 def _pieces(frontier: "Frontier") -> list[dict[str, float]]:
@@ -111,7 +130,7 @@ def _pieces(frontier: "Frontier") -> list[dict[str, float]]:
     ]
 
 
-def print_frontier(record: dict[str, Any], files: Mapping[str, str | None]) -> None:
+def print_frontier(record: dict[str, Any]) -> None:
     """Print a frontier: where the response changes, what it gains and what it may lose."""
     from rich.text import Text
 
@@ -123,9 +142,9 @@ def print_frontier(record: dict[str, Any], files: Mapping[str, str | None]) -> N
         "game value": ten_decimals(record["game_value"]),
         "gap": f"{record['gap']:.3g}, for every p at most",
         "linear programs" if record["method"] in _METHODS else "solves": f"{record['iterations']:,}",
-        "seconds": f"{record['seconds']:.3g}",
+        "seconds": seconds_text(),
     }
-    print_facts(facts, files)
+    print_facts(facts)
     print_pieces(record["frontier"])
 
 
@@ -169,27 +188,30 @@ def read_sensitivity(text: str) -> tuple[str, float, float]:
     return name.strip(), lower, upper
 
 
-def find_sensitivity(
-    solution: "Solution", name: str, lower: float, upper: float, plot: str | None = None
-) -> dict[str, Any] | None:
-    """Return what a bound is worth as plain data: pieces with the optimum at their ends, slope and price; draw it.
+def find_sensitivity(solution: "Solution", name: str, lower: float, upper: float) -> "ParametricValue | None":
+    """Return what a bound is worth.
 
     ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
     """
     from ..seqform.errors import InvalidConstraintError
-    from ..seqform.interchange.encoding import json_ready
     from ..solvers.parametric.sensitivity import parametric_value
 
     if str(solution.status) == "interrupted":
         return None
     try:
-        function = parametric_value(solution.problem, name, lower, upper)
+        return parametric_value(solution.problem, name, lower, upper)
     except InvalidConstraintError:
         if solution.infeasibility is None:
             raise
         return None
-    if plot is not None:
-        function.plot(plot)
+
+
+def pieces_of(function: "ParametricValue | None") -> dict[str, Any] | None:
+    """Return what a bound is worth as plain data: pieces with the optimum at their ends, slope and price."""
+    from ..seqform.interchange.encoding import json_ready
+
+    if function is None:
+        return None
     knots, values = function.knots.tolist(), function.values.tolist()
     worth = (function.slopes.tolist(), function.prices.tolist())
     columns = (knots[:-1], knots[1:], values[:-1], values[1:], *worth)

@@ -4,13 +4,13 @@ import importlib.util
 import os
 import platform
 import re
-import time
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
+from ..seqform.limits import now
 from .errors import ExitStatus, deferring_interrupts
 from .files import Record, check_files
 from .options import JsonOption
@@ -119,13 +119,13 @@ _TESTS: dict[str, Callable[[], float]] = {
 
 def _tested(name: str, run: Callable[[], float]) -> dict[str, Any]:
     """Return how a self-test went."""
-    begun = time.monotonic()
+    begun = now()
     try:
         error, message = run(), ""
     except Exception as failure:  # whatever is wrong with an installation is what is asked for
         error, message = None, f"{type(failure).__name__}: {failure}"
     passed = error is not None and error <= _TOLERANCE
-    return {"name": name, "passed": passed, "error": error, "message": message, "seconds": time.monotonic() - begun}
+    return {"name": name, "passed": passed, "error": error, "message": message, "seconds": now() - begun}
 
 
 def _print(record: Record) -> None:

@@ -9,12 +9,11 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..seqform.limits import uncounted
+from ..seqform.limits import loading, now
 
 #: Set to 1, this environment variable lets an unexpected error show its traceback.
 DEBUG_VARIABLE = "TREEPLEX_DEBUG"
@@ -97,9 +96,14 @@ _pending: list[int] = []
 _heeded = [-math.inf]
 
 
+def note_interrupt() -> None:
+    """Note that Ctrl-C has reached the main thread."""
+    _heeded[0] = now()
+
+
 def heed_interrupt(number: int, frame: Any) -> None:
     """Note that Ctrl-C has reached the main thread, and do what it does otherwise."""
-    _heeded[0] = time.monotonic()
+    note_interrupt()
     raise KeyboardInterrupt
 
 
@@ -114,7 +118,7 @@ def forget_interrupts() -> None:
 
 
 #: What Ctrl-C may do without being another's.
-_HANDLERS = (signal.default_int_handler, heed_interrupt)
+HANDLERS = (signal.default_int_handler, heed_interrupt)
 
 
 @contextlib.contextmanager
@@ -142,8 +146,8 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
     """
     # Only the main thread may set handlers; one of the caller's, or none, stays as it is.
     before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before not in _HANDLERS:
-        with uncounted():
+    if threading.current_thread() is not threading.main_thread() or before not in HANDLERS:
+        with loading():
             yield
         return
 
@@ -152,7 +156,7 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
 
     signal.signal(signal.SIGINT, remember)
     try:
-        with uncounted():
+        with loading():
             yield
     finally:
         signal.signal(signal.SIGINT, before)
@@ -205,7 +209,7 @@ def heeding_signals() -> Iterator[list[int]]:
 
     def stop(number: int, frame: Any) -> None:
         nonlocal last
-        before, last = last, time.monotonic()
+        before, last = last, now()
         if last - before < _ECHO:
             return
         came.append(number)

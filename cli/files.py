@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shlex
 import stat
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.errors import TimeLimitError
+from ..seqform.limits import Deadline, stopwatches
 from .errors import CommandLineError, print_note
 from .limits import keeper, time_kept
 
@@ -201,6 +203,8 @@ class Record(dict[str, Any]):
 
         super().__init__(dict.fromkeys(("schema", "version", *keys)) | {"schema": 1, "version": __version__} | known)
         self.path = path
+        #: The time limit of the command, once there is one.
+        self.deadline: Deadline | None = None
 
     @property
     def shown(self) -> bool:
@@ -245,11 +249,18 @@ class Record(dict[str, Any]):
 
         watching = keeper()
         try:
-            with time_kept(time_limit, write):
+            with time_kept(time_limit, write) as deadline:
+                if time_limit is not None:
+                    self.deadline = deadline
                 yield
+            if watching is not None:
+                watching.reached = ""  # what it ended has an answer
         except TimeLimitError as error:
-            write("time_limit", str(error))
-            raise
+            if watching is not None:
+                watching.reached = ""
+            told = re.sub(r"raise it$", "raise --time-limit", str(error))
+            write("time_limit", told)
+            raise TimeLimitError(told) from None
         except KeyboardInterrupt:
             if watching is not None and watching.reached:
                 write("time_limit" if watching.reached == "time" else "interrupted", watching.message)
@@ -258,10 +269,12 @@ class Record(dict[str, Any]):
             raise
 
     def write(self, **found: Any) -> None:
-        """Write the record with what was found, if it is to be written."""
+        """Write the record with what was found, if it is to be written, and where the seconds went."""
         from ..seqform.interchange.encoding import json_ready
 
         self.update(json_ready(self | found))
+        if "time" in self and stopwatches():
+            self["time"] = stopwatches()[-1].seconds
         write_json(self, self.path)
 
 

@@ -12,7 +12,7 @@ import typer
 from ..seqform.errors import nearest, one_of
 from ..seqform.errors import shown as quoted
 from .errors import CommandLineError, deferring_interrupts, exit_status
-from .files import STANDARD_OUTPUT, Record, check_files, html_file, write_page, writing
+from .files import STANDARD_OUTPUT, Record, check_files, html_file
 from .options import (
     GAME_HELP,
     OPPONENT_HELP,
@@ -33,6 +33,7 @@ from .options import (
     seat,
     tolerance,
 )
+from .outputs import Output, Outputs, page
 from .progress import filling, solving, waiting
 from .solution import message_of
 from .spots import learned_to, spot_of
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ..models.observations import LineObservations, Observations
     from ..models.play import BadLines
     from ..seqform.game import Game
+    from ..seqform.interchange.page import Page
     from ..seqform.strategy import Strategy
 
 #: The keys of the JSON.
@@ -214,27 +216,30 @@ def fit(
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
             limits["checkpoint"] = checkpoint_of(checkpoint, resume)
             response = counter_strategy(model, chosen, p=p, penalty=penalty, progress=progress, **limits)
-        with waiting("what it is worth", shown=shown):
-            worth = response.to_dict() | {"message": message_of(response.solution)}
-    if out is not None:
-        with writing(out, "--out"):
-            response.profile.save(out)
-    record.write(
-        games=observations.num_games,
-        lines=found.lines,
-        skipped=[dataclasses.asdict(bad) for bad in found.bad],
-        left_out=found.left_out,
-        mean_result=found.mean_result,
-        **worth,
-    )
-    if html is not None:
+
+    def told() -> dict[str, Any]:
+        return {
+            "games": observations.num_games,
+            "lines": found.lines,
+            "skipped": [dataclasses.asdict(bad) for bad in found.bad],
+            "left_out": found.left_out,
+            "mean_result": found.mean_result,
+            **response.to_dict(),
+            "message": message_of(response.solution),
+        }
+
+    def make_page() -> "Page":
         from .reports import fitted
 
-        with waiting(f"a report on {loaded.spec}", shown=shown):
-            write_page(html, fitted(loaded, record, response))
-    if shown:
-        print_fit(record, {"profile": out, "report": html, "JSON": json})
-    return exit_status(response.solution.status)
+        return fitted(loaded, record, response)
+
+    return Outputs(record).deliver(
+        exit_status(response.solution.status),
+        lambda: print_fit(record),
+        told,
+        Output("profile", "--out", out, response.profile.save, answers=True),
+        page(html, make_page),
+    )
 
 
 def _probe(name: str | None, game: "Game", player: int, shown: bool) -> "Strategy | None":
@@ -361,7 +366,7 @@ def _source(log: str) -> Any:
     return sys.stdin.buffer if log == STANDARD_OUTPUT else log
 
 
-def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:
+def print_fit(record: dict[str, Any]) -> None:
     """Print what was read, what the strategy is worth, and the observations that are worth most."""
     player = record["seat"]
     # Wilson's intervals hold on average, and the probability of an event is off where the probe is.
@@ -401,8 +406,8 @@ def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:
     rows["game value"] = ten_decimals(record["game_value"])
     rows["exploitability"] = f"{ten_decimals(record['exploitability'])} of the value of the game may be lost"
     rows["iterations"] = f"{record['iterations']:,}"
-    rows["seconds"] = seconds_text(record)
-    print_facts(rows, files)
+    rows["seconds"] = seconds_text()
+    print_facts(rows)
     _print_evidence(record["informative"])
 
 

@@ -1,10 +1,10 @@
 """``treeplex info``: what a game is made of."""
 
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.limits import now
 from .errors import CommandLineError
 from .files import STANDARD_OUTPUT, check_files, write_json
 from .options import GameArgument, JsonOption
@@ -39,7 +39,7 @@ def info(
     from ..models.games import load_game
     from ..seqform.game import sequence_form_of
 
-    begun = time.perf_counter()
+    begun = now()
     loaded = load_game(game)
     spot = spot_of(loaded)
     if spot is not None:
@@ -51,7 +51,7 @@ def info(
         return describe(spot, json)
     with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT):
         form = sequence_form_of(loaded)
-    seconds = time.perf_counter() - begun
+    seconds = now() - begun
     with waiting(f"counting public states of {loaded.spec}", shown=json != STANDARD_OUTPUT):
         record = game_record(loaded, seconds, _public_sizes(loaded, public))
     records: Infosets | None = None

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..seqform.limits import GRACE, Deadline, time_limited
+from ..seqform.limits import GRACE, Deadline, now, passed, time_limited
 from .errors import ExitStatus, heed_interrupt, last_interrupt, print_error
 
 #: Seconds after which what has been interrupted, and has not noticed, is ended.
@@ -56,6 +56,7 @@ class Keeper:
         self.deadline: Deadline | None = None
         self.last_words: Callable[[str, str], None] | None = None
         self.reached = ""
+        self._message = ""  # of the time limit
         self.lost = False  # whether Python dropped an interrupt
         self._over = threading.Lock()
         self._memory: Callable[[], int] | None = None
@@ -80,7 +81,7 @@ class Keeper:
         """Which limit was passed, as a message says it."""
         if self.reached == "memory":
             return "the memory budget is used up: raise --memory or TREEPLEX_MEMORY, or choose a smaller game"
-        return "the time limit came before the command was done: raise --time-limit"
+        return self._message
 
     @property
     def status(self) -> ExitStatus:
@@ -125,17 +126,17 @@ class Keeper:
 
     def _keep(self) -> None:
         while True:
-            began = time.monotonic()
+            began = now()
             heard = self._hear(max(0.0, self._next() - began))
             if 0xFF in heard:
                 return
             signals = [number for number in heard if number and not self._ignores(number)]
-            now = time.monotonic()
+            at = now()
             if signals and self._asked is None:
-                self._asked = (began, now + _PATIENCE, signals[0])
+                self._asked = (began, at + _PATIENCE, signals[0])
             if self._asked is not None and last_interrupt() >= self._asked[0]:
                 self._asked = None
-            if self._asked is not None and now >= self._asked[1]:
+            if self._asked is not None and at >= self._asked[1]:
                 self._end(self._asked[2])
                 self._asked = None
             if self.lost:
@@ -145,8 +146,8 @@ class Keeper:
                         self.lost = False
                         _thread.interrupt_main()
             deadline = self.deadline
-            if deadline is not None and now > deadline.at + GRACE and not deadline.finishing:
-                self.reached, self.deadline = "time", None
+            if deadline is not None and at > deadline.at + GRACE and not deadline.finishing:
+                self.reached, self.deadline, self._message = "time", None, passed(deadline, raised="--time-limit")
                 _thread.interrupt_main()
             elif self._memory is not None and self._memory() > self._most:
                 if self.reached == "memory":  # interrupting it was not enough
@@ -160,9 +161,9 @@ class Keeper:
         times = [math.inf if self._asked is None else self._asked[1]]
         if self.deadline is not None:
             late = self.deadline.at + GRACE
-            times.append(time.monotonic() + 0.05 if late < time.monotonic() else late)
+            times.append(now() + 0.05 if late < now() else late)
         if self._memory is not None:
-            times.append(time.monotonic() + _INTERVAL)
+            times.append(now() + _INTERVAL)
         return min(times)
 
     def _hear(self, seconds: float) -> bytes:
@@ -245,7 +246,7 @@ def kept(may_exit: bool) -> Iterator[Keeper | None]:
 
 
 @contextlib.contextmanager
-def time_kept(seconds: float | None, last_words: Callable[[str, str], None]) -> Iterator[None]:
+def time_kept(seconds: float | None, last_words: Callable[[str, str], None]) -> Iterator[Deadline]:
     """Let the block end after so many seconds, whatever it does.
 
     Parameters
@@ -255,6 +256,10 @@ def time_kept(seconds: float | None, last_words: Callable[[str, str], None]) -> 
     last_words : callable
         Writes what is known if the process is ended meanwhile.
 
+    Yields
+    ------
+    Deadline
+
     Raises
     ------
     KeyboardInterrupt, TimeLimitError
@@ -262,12 +267,12 @@ def time_kept(seconds: float | None, last_words: Callable[[str, str], None]) -> 
     watching = keeper()
     with time_limited(math.inf if seconds is None else seconds) as deadline:
         if watching is None:
-            yield
+            yield deadline
             return
         watching.deadline, watching.last_words = deadline, last_words
         watching.look_again()
         try:
-            yield
+            yield deadline
         finally:
             watching.forget()
             watching.deadline = watching.last_words = None

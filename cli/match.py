@@ -10,6 +10,7 @@ from ..seqform.parameters import as_typed
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
 from .files import STANDARD_OUTPUT, Record, check_files, writing
 from .options import JsonOption, reader, whole
+from .outputs import Outputs
 from .progress import filling, waiting
 from .tables import print_facts
 
@@ -138,10 +139,11 @@ def match(
         )  # fmt: skip
     if found.interrupted:
         print_error("interrupted")
-    record.write(**_found(found, bots))
-    if record.shown:
-        _print(record, found)
-    return ExitStatus.INTERRUPTED if found.interrupted else ExitStatus.SUCCESS
+    return Outputs(record).deliver(
+        ExitStatus.INTERRUPTED if found.interrupted else ExitStatus.SUCCESS,
+        lambda: _print(record, found),
+        lambda: _found(found, bots),
+    )
 
 
 def _names(bots: list[str]) -> list[str]:

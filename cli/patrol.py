@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest, one_of, shown
+from ..seqform.limits import answering, now
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, exit_status, print_note
-from .files import STANDARD_OUTPUT, Record, check_files, command_line, html_file, write_page, writing
+from .files import STANDARD_OUTPUT, Record, check_files, command_line, html_file
 from .options import HtmlOption, IterationsOption, JsonOption, TimeOption, TolOption, reader, whole
+from .outputs import Output, Outputs, page
 from .progress import solving, waiting
 from .solution import message_of, print_solution
 from .tables import print_columns, print_facts
 
 if TYPE_CHECKING:
     from ..models.games.patrol import Attacker, Patrol
+    from ..seqform.interchange.page import Page
     from ..solvers import Solution
     from ..solvers.patrols import WhatIf
 
@@ -161,34 +164,38 @@ def patrol(
         limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
         with solving(f"patrols on {map}", time_limit, shown=record.shown) as progress:
             solution = solve_patrol(game, record["method"], progress=progress, **limits)
-        answer = None
-        if what_if and solution.infeasibility is None:
-            record.update(solution.to_dict())  # what stops the rest need not hide it
-            with waiting("what if", shown=record.shown):
-                answer = changed(solution, what_if, time_limit=time_limit)
+    outputs, answer = Outputs(record), None
     feasible = solution.infeasibility is None
-    if out is not None and feasible:
+    if what_if and feasible:
+        with waiting("what if", shown=record.shown), answering("what_if"):
+            left = None if record.deadline is None else max(0.0, record.deadline.at - now())
+            answer = outputs.ask("what if", lambda: changed(solution, what_if, time_limit=left), None)
+
+    def save(path: str) -> None:
         from ..models.games.patrol.plan_file import PatrolPlan
 
         told = {"method": solution.method.name, "status": str(solution.status)}
-        with writing(out, "--out"):
-            PatrolPlan(game, solution.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(out)
-    if plot is not None and feasible:
+        PatrolPlan(game, solution.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(path)
+
+    def draw(path: str) -> None:
         from ..models.games.patrol.map_pictures import write_map
 
-        with waiting("a picture", shown=record.shown):
-            write_map(game, solution.profile, plot, prices=solution.multipliers)
-    if html is not None:
+        write_map(game, solution.profile, path, prices=solution.multipliers)
+
+    def make_page() -> "Page":
         from ..solvers.reports import solution_page
 
-        with waiting("a report", shown=record.shown):
-            more = () if answer is None else answer.blocks
-            told_again = dataclasses.replace(solution, message=message_of(solution))
-            write_page(html, solution_page(told_again, command_line(), more=more))
-    record.write(**_found(solution, answer) | {"notes": list(said.map.notes)})
-    if record.shown:
-        _print(solution, answer, {"plan": out, "picture": plot, "report": html, "JSON": json}, feasible)
-    return exit_status(solution.status)
+        told = dataclasses.replace(solution, message=message_of(solution))
+        return solution_page(told, command_line(), more=() if answer is None else answer.blocks)
+
+    return outputs.deliver(
+        exit_status(solution.status),
+        lambda: _print(solution, answer),
+        lambda: _found(solution, answer) | {"notes": list(said.map.notes)},
+        Output("plan", "--out", out if feasible else None, save, answers=True),
+        page(html, make_page),
+        Output("picture", "--plot", plot if feasible else None, draw),
+    )
 
 
 def _keys() -> tuple[str, ...]:
@@ -338,8 +345,8 @@ def _found(solution: "Solution", answer: "WhatIf | None") -> dict[str, Any]:
     return found | {"what_if": None if answer is None else [vars(row) for row in answer]}
 
 
-def _print(solution: "Solution", answer: "WhatIf | None", files: dict[str, str | None], feasible: bool) -> None:
-    print_solution(solution, "patrol", {name: path for name, path in files.items() if feasible or name == "JSON"})
+def _print(solution: "Solution", answer: "WhatIf | None") -> None:
+    print_solution(solution, "patrol")
     if answer is not None:
         rows = [
             [
@@ -409,34 +416,36 @@ def patrol_schedule(
         drawn = schedule(loaded.game, loaded.profile, days=days, seed=chosen, day=day)
         whole_month = drawn if day is None else schedule(loaded.game, loaded.profile, days=days, seed=chosen)
         checks = whole_month.check(loaded.game.constraints)
-    if out is not None:
-        how = {"first": first, "minutes": minutes} if Path(out).suffix.lower() == ".ics" else {}
-        with writing(out, "--out"):
-            drawn.save(out, **how)
     agrees = all(check.agrees for check in checks)
     told = [vars(one) | {"met": one.met, "agrees": one.agrees, "verdict": one.verdict} for one in checks]
     units = [unit.name for unit in loaded.patrol.units]
-    record.write(days=days, seed=chosen, day=day, units=units, limits=told, agrees=agrees)
-    if record.shown:
+    how: dict[str, Any] = {}
+    if out is not None and Path(out).suffix.lower() == ".ics":
+        how = {"first": first, "minutes": minutes}
+
+    def report() -> None:
         shown_days = f"{days:,}" if day is None else f"day {day} of {days:,}"
-        print_facts(
-            {"plan": plan, "units": ", ".join(units), "days": shown_days, "seed": str(chosen)},
-            {"schedule": out, "JSON": json},
-        )
-        if checks:
-            rows = [
-                [
-                    check.name,
-                    f"{check.expected:.4f}",
-                    f"{check.mean:.4f}",
-                    f"{check.lower:.4f} to {check.upper:.4f}",
-                    check.verdict,
-                ]
-                for check in checks
+        print_facts({"plan": plan, "units": ", ".join(units), "days": shown_days, "seed": str(chosen)})
+        rows = [
+            [
+                check.name,
+                f"{check.expected:.4f}",
+                f"{check.mean:.4f}",
+                f"{check.lower:.4f} to {check.upper:.4f}",
+                check.verdict,
             ]
+            for check in checks
+        ]
+        if rows:
             headings = ["limit", "planned on average", "in these days", "within the error", ""]
             print_columns(headings, rows, names=True)
-    return ExitStatus.SUCCESS if agrees else ExitStatus.FAILURE
+
+    return Outputs(record).deliver(
+        ExitStatus.SUCCESS if agrees else ExitStatus.FAILURE,
+        report,
+        lambda: {"days": days, "seed": chosen, "day": day, "units": units, "limits": told, "agrees": agrees},
+        Output("schedule", "--out", out, lambda path: drawn.save(path, **how), answers=True),
+    )
 
 
 def _moment(text: str | None) -> dt.datetime:

@@ -2,14 +2,15 @@
 
 import contextlib
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.limits import now
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
+from .outputs import Outputs
 from .progress import filling, waiting
 from .tables import print_facts
 
@@ -79,7 +80,7 @@ def play(
         with waiting(f"strategies of {seat0} and {seat1}"):
             profile = Profile([opponent_strategy(name, loaded, player) for player, name in enumerate((seat0, seat1))])
     results = Results(form.leaves)
-    begun = time.perf_counter()
+    begun = now()
     record["interrupted"] = False
     try:
         with contextlib.ExitStack() as stack:
@@ -94,19 +95,20 @@ def play(
     except KeyboardInterrupt:
         record["interrupted"] = True
         print_error("interrupted")
-    seconds = time.perf_counter() - begun
+    seconds = now() - begun
     means = [results.of_player(player, _CONFIDENCE) for player in range(loaded.num_players)]
-    record.write(
-        games=results.num_games,
-        mean=[None if each is None else each.mean for each in means],
-        interval=[None if each is None else [each.lower, each.upper] for each in means],
-        expected=expected_payoffs(loaded, profile).tolist(),
-        seconds=seconds,
-        games_per_second=results.num_games / seconds if seconds > 0.0 else None,
+    return Outputs(record).deliver(
+        ExitStatus.INTERRUPTED if record["interrupted"] else ExitStatus.SUCCESS,
+        (lambda: _print(record)) if shown else None,
+        lambda: {
+            "games": results.num_games,
+            "mean": [None if each is None else each.mean for each in means],
+            "interval": [None if each is None else [each.lower, each.upper] for each in means],
+            "expected": expected_payoffs(loaded, profile).tolist(),
+            "seconds": seconds,
+            "games_per_second": results.num_games / seconds if seconds > 0.0 else None,
+        },
     )
-    if shown:
-        _print(record)
-    return ExitStatus.INTERRUPTED if record["interrupted"] else ExitStatus.SUCCESS
 
 
 def _play(

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest, shown
-from .checking import print_summary, run_check, write_findings
+from .checking import deliver_findings, print_summary, run_check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
 from .options import CheckpointOption, JsonOption, ResumeOption, checkpoint_of, checkpoint_path
-from .tables import console, print_facts, show
+from .outputs import Output
+from .tables import console, show
 
 if TYPE_CHECKING:
     from ..solvers.checkpoint import Checkpoint
@@ -65,12 +66,7 @@ def reproduce(
     kind = EXPERIMENTS[name]
     kept = checkpoint_of(checkpoint, resume)
     found = _run(kind.full() if full else kind.quick(), kept, shown=json != STANDARD_OUTPUT)
-    status = write_findings(found, json)
-    if out is not None:
-        written = found.write(out)
-        if json != STANDARD_OUTPUT:
-            print_facts({"written": ", ".join(map(str, written))})
-    return status
+    return deliver_findings(found, json, Output("results", "--out", out, found.write, answers=True))
 
 
 def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:

@@ -2,12 +2,14 @@
 
 import inspect
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.limits import answering
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
-from .files import STANDARD_OUTPUT, Record, check_files, html_file, write_page
+from .files import STANDARD_OUTPUT, Record, check_files, html_file
 from .options import (
     CheckpointOption,
     GameArgument,
@@ -24,12 +26,14 @@ from .options import (
     seconds,
     whole,
 )
+from .outputs import Output, Outputs, page
 from .progress import filling, waiting
-from .tables import listed, print_facts
+from .tables import listed, print_facts, seconds_text
 
 if TYPE_CHECKING:
     from ..models.play import MeanResult
     from ..seqform.game import Game
+    from ..seqform.interchange.page import Page
     from ..solvers.checkpoint import Checkpoint
     from ..solvers.methods import MCCFR
     from ..solvers.sampling.streamed import StreamedMCCFR, StreamedRun
@@ -106,40 +110,52 @@ def sample(
         loaded = record.load(game)
         sampler = StreamedMCCFR(loaded, chosen, seed=seed)
         run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpoint_of(checkpoint, resume))
-        interrupted = run.stopped == "interrupted"
-        profile = sampler.profile
-        if out is not None:
-            profile.save(out, loaded.spec)
-        if not interrupted and games:
-            with waiting(f"playing {games:,} games", shown=shown):
-                record["payoffs"] = [_interval(each) for each in streamed_payoffs(loaded, profile, max(games, 2))]
-        if not interrupted and respond is not None:
-            record["gains"] = []
-            for player in range(sampler.num_players):
-                with waiting(f"a response of player {player}", shown=shown):
-                    gain = streamed_gain(
-                        loaded, profile, player, seconds=respond, games=max(games or 10_000, 2), seed=1,
-                        sampling=chosen.sampling_rule(loaded.num_players).sampling,
-                    ).gain  # fmt: skip
-                    record["gains"].append(_interval(gain))
-    record.write(
-        stopped=run.stopped,
-        message=run.message,
-        iterations=run.iterations,
-        touched=run.touched,
-        infosets=list(sampler.infosets),
-        memory=sampler.memory,
-        seconds=run.seconds,
-        regret_estimates=list(sampler.regret_estimates()),
-        unmatched=[str(preference) for preference in sampler.unmatched],
-    )
-    if html is not None:
+    interrupted, profile = run.stopped == "interrupted", sampler.profile
+    outputs = Outputs(record)
+    if not interrupted and games:
+        with waiting(f"playing {games:,} games", shown=shown), answering("payoffs"):
+            record["payoffs"] = outputs.ask(
+                "what the strategies earn",
+                lambda: [_interval(each) for each in streamed_payoffs(loaded, profile, max(games, 2))],
+                None,
+            )
+    for player in range(sampler.num_players) if not interrupted and respond is not None else ():
+        with waiting(f"a response of player {player}", shown=shown), answering("responses"):
+            gain = outputs.ask(
+                f"a response of player {player}",
+                partial(
+                    streamed_gain, loaded, profile, player, seconds=respond, games=max(games or 10_000, 2), seed=1,
+                    sampling=chosen.sampling_rule(loaded.num_players).sampling,
+                ),
+            )  # fmt: skip
+            if gain is not None:
+                record["gains"] = [*(record["gains"] or ()), _interval(gain.gain)]
+
+    def found() -> dict[str, Any]:
+        return {
+            "stopped": run.stopped,
+            "message": run.message,
+            "iterations": run.iterations,
+            "touched": run.touched,
+            "infosets": list(sampler.infosets),
+            "memory": sampler.memory,
+            "seconds": run.seconds,
+            "regret_estimates": list(sampler.regret_estimates()),
+            "unmatched": [str(preference) for preference in sampler.unmatched],
+        }
+
+    def make_page() -> "Page":
         from .reports import sampled
 
-        write_page(html, sampled(loaded, record))
-    if shown:
-        _print(record, {"strategies": out, "report": html, "JSON": json})
-    return ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS
+        return sampled(loaded, record)
+
+    return outputs.deliver(
+        ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS,
+        lambda: _print(record),
+        found,
+        Output("strategies", "--out", out, lambda path: profile.save(path, loaded.spec), answers=True),
+        page(html, make_page),
+    )
 
 
 def _method(text: str, options: dict[str, Any]) -> "MCCFR":
@@ -178,7 +194,7 @@ def _interval(result: "MeanResult") -> dict[str, float]:
     return {"mean": result.mean, "lower": result.lower, "upper": result.upper}
 
 
-def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
+def _print(record: dict[str, Any]) -> None:
     from ..seqform.budget import in_words
 
     rows = {
@@ -188,7 +204,7 @@ def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
         "iterations": f"{record['iterations']:,}",
         "touched": f"{record['touched']:,} histories",
         "infosets": f"{listed(record['infosets'])}, about {in_words(record['memory'])}",
-        "seconds": f"{record['seconds']:.3g}",
+        "seconds": seconds_text(),
     }
     for preference in record["unmatched"]:
         rows[f"preference {preference}"] = "matches no infoset that walks have met"
@@ -198,4 +214,4 @@ def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
     if record["payoffs"] or record["gains"]:
         rows["confidence"] = f"about {record['confidence']:g} for each interval, if games are many"
     rows["regret, estimated"] = ", ".join(f"{each:.3g}" for each in record["regret_estimates"])
-    print_facts(rows, files)
+    print_facts(rows)

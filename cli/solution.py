@@ -40,9 +40,11 @@ def message_of(solution: "Solution") -> str:
     return re.sub(r"\b(tol|max_iterations|time_limit)\b", lambda found: _OPTIONS[found[0]], solution.message)
 
 
-def print_solution(solution: "Solution", asked: str, files: dict[str, str | None]) -> None:
-    """Print a solution to what was asked, and the names of files that hold it."""
+def print_solution(solution: "Solution", asked: str) -> None:
+    """Print a solution to what was asked."""
     from rich.text import Text
+
+    from ..solvers.solution import sizes_of
 
     # Constraints have a table of their own.
     question = solution.problem.name if getattr(solution.problem, "constraints", ()) else asked
@@ -62,9 +64,9 @@ def print_solution(solution: "Solution", asked: str, files: dict[str, str | None
         rows["conflict"] = ", ".join(found.conflict)
     rows |= _preferences(solution)
     rows["iterations"] = f"{solution.iterations:,}"
-    rows["seconds"] = seconds_text(vars(solution))
-    rows["sequences"] = listed(treeplex.num_sequences for treeplex in solution.problem.game.sequence_form.treeplexes)
-    print_facts(rows, files)
+    rows["seconds"] = seconds_text()
+    rows["sequences"] = listed(sizes_of(solution.problem.game)["sequences"])
+    print_facts(rows)
     if getattr(solution.problem, "constraints", ()):
         _print_constraints(solution)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.limits import answering
 from .errors import CommandLineError, deferring_interrupts, exit_status, print_note
-from .files import Record, check_files, command_line, html_file, write_json, write_page, writing
+from .files import Record, check_files, command_line, html_file
 from .options import (
     AtOption,
     ChartOption,
@@ -30,11 +31,13 @@ from .options import (
     problem_options,
     with_preferences,
 )
+from .outputs import Output, Outputs, page
 from .progress import solving, waiting
 from .solution import message_of, print_solution
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
+    from ..seqform.interchange.page import Page
     from ..solvers.methods import Method
 
 #: How every zip archive begins, and so every .npz file.
@@ -59,7 +62,7 @@ KEYS = (
         "conflict",
     ),
     *("multipliers", "multiplier_bound", "preference", "steps", "step_levels", "step_gaps", "value_errors"),
-    *("safety_bound", "history", "iterations", "seconds", "build_seconds", "sizes"),
+    *("safety_bound", "history", "iterations", "seconds", "build_seconds", "time", "sizes"),
 )
 
 
@@ -239,56 +242,67 @@ def solve(
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:
             with waiting(f"responses for all p on {loaded.spec}", shown=shown):
-                found = curves.find_frontier(posed, chosen, limits["tol"], plot, html)
-            record.write(**found)
-            if shown:
-                curves.print_frontier(record, {"report": html, "JSON": json})
-            return exit_status(record["status"])
-        first = None if start is None else loaded.own_profile(start) or Profile.load(start, loaded)
-        with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
-            kept = checkpoint_of(checkpoint, resume)
-            solution = run(posed, chosen, start=first, progress=progress, checkpoint=kept, **limits)
-        worth: dict[str, Any] = {}
-        if moved is not None:
-            record.update(solution.to_dict())  # what stops the rest need not hide it
-            with waiting(f"bounds of {moved[0]} on {loaded.spec}", shown=shown):
-                worth = {"sensitivity": curves.find_sensitivity(solution, *moved, plot)}
+                responses = curves.find_frontier(posed, chosen, limits["tol"])
+        else:
+            first = None if start is None else loaded.own_profile(start) or Profile.load(start, loaded)
+            with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
+                kept = checkpoint_of(checkpoint, resume)
+                solution = run(posed, chosen, start=first, progress=progress, checkpoint=kept, **limits)
+    outputs = Outputs(record)
+    if frontier:
+        return outputs.deliver(
+            exit_status(responses.status),
+            lambda: curves.print_frontier(record),
+            responses.to_dict,
+            page(html, responses.page),
+            Output("picture", "--plot", plot, responses.frontier.plot),
+        )
+    worth: dict[str, Any] = {}
+    bounds = None
+    if moved is not None:
+        what = f"bounds of {moved[0]} on {loaded.spec}"
+        with waiting(what, shown=shown), answering("sensitivity"):
+            bounds = outputs.ask(what, lambda: curves.find_sensitivity(solution, *moved), None)
+        worth = {"sensitivity": curves.pieces_of(bounds)}
     solved = None if spot is None else spots.read(solution, spot)
-    if out is not None:
-        with writing(out, "--out"):
-            (solved or solution.profile).save(out)
-    if plot is not None and moved is None:
-        solution.plot(plot)
-    if html is not None:
-        from ..solvers.reports import solution_page
-
-        with waiting(f"a report on {loaded.spec}", shown=shown):
-            told = dataclasses.replace(solution, message=message_of(solution))
-            write_page(html, solution_page(told, command_line(), moved=moved))
     if solved is not None:
-        spots.draw_chart(solved, at, chart)
         with waiting(f"what is earned on {loaded.spec}", shown=shown):
-            worth |= spots.answer(solution, solved, asked_hands) | spots.node_of(solved, at)
-            worth |= spots.locked(solution, solved.spot)
-    write_json(solution.to_dict() | {"question": asked, "message": message_of(solution)} | worth, json)
-    files = {
-        "profile" if solved is None else "solution": out,
-        "picture": plot,
-        "chart": chart,
-        "report": html,
-        "JSON": json,
-    }
-    if shown and solved is not None and solution.infeasibility is None:
-        spots.print_answer(solution, solved.spot, worth, asked, files)
-        spots.print_node(solved, at, hands)
-    elif shown:
-        print_solution(solution, asked, files)
-    if shown:
+            worth |= outputs.ask("what is earned", lambda: spots.answer(solution, solved, asked_hands), {})
+            worth |= outputs.ask("--at", lambda: spots.node_of(solved, at), {})
+            worth |= outputs.ask("what locks are worth", lambda: spots.locked(solution, solved.spot), {})
+
+    def report() -> None:
+        if solved is not None and solution.infeasibility is None and "ev" in worth:
+            spots.print_answer(solution, solved.spot, worth, asked)
+            spots.print_node(solved, at, hands)
+        else:
+            print_solution(solution, asked)
         if worth.get("sensitivity"):
             curves.print_sensitivity(worth["sensitivity"], solution.player or 0)
         elif moved is not None and solution.infeasibility is not None:
             curves.print_no_sensitivity(*moved)
-    return exit_status(solution.status)
+
+    def make_page() -> "Page":
+        from ..solvers.reports import solution_page
+
+        told = dataclasses.replace(solution, message=message_of(solution))
+        return solution_page(told, command_line(), moved=moved)
+
+    return outputs.deliver(
+        exit_status(solution.status),
+        report,
+        lambda: solution.to_dict() | {"question": asked, "message": message_of(solution)} | worth,
+        Output(
+            "profile" if solved is None else "solution",
+            "--out",
+            out,
+            solution.profile.save if solved is None else solved.save,
+            answers=True,
+        ),
+        page(html, make_page),
+        Output("picture", "--plot", plot, solution.plot if bounds is None else bounds.plot),
+        Output("chart", "--chart", chart, lambda path: spots.draw_chart(solved, at, path)),
+    )
 
 
 def usual_method(problem: str) -> str:

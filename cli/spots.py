@@ -3,13 +3,13 @@
 import dataclasses
 import math
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .errors import CommandLineError
-from .files import STANDARD_OUTPUT, Record, command_line, write_json, write_page
-from .progress import waiting
+from ..seqform.limits import answering, now
+from .errors import CommandLineError, ExitStatus
+from .files import STANDARD_OUTPUT, Record, command_line, write_json
+from .outputs import Output, Outputs, page
 from .solution import message_of
 from .tables import listed, named, print_columns, print_facts, seconds_text, status_facts
 
@@ -99,7 +99,7 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
     from ..models.games.holdem.size import betting_tree, tree_lines
     from ..seqform.budget import in_words
 
-    begun = time.perf_counter()
+    begun = now()
     size, tree = spot.size, betting_tree(spot)
     if spot.locks and size.total_bytes < _BUILT:
         _ = spot.constraints  # says now what is wrong with them
@@ -123,7 +123,7 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
         "total_bytes": size.total_bytes,
         "locks": [str(lock) for lock in spot.locks],
         "tree": tree,
-        "build_seconds": time.perf_counter() - begun,
+        "build_seconds": now() - begun,
     }
     write_json(record, json)
     if json == STANDARD_OUTPUT:
@@ -285,9 +285,9 @@ def node_of(solved: "SolvedSpot", line: str | None) -> dict[str, Any]:
     return {"at": solved.at(line).to_dict()}
 
 
-def draw_chart(solved: "SolvedSpot", line: str | None, path: str | None) -> None:
-    """Draw the chart of a node, of the root by default; nothing without a path."""
-    if path is not None:
+def draw_chart(solved: "SolvedSpot | None", line: str | None, path: str) -> None:
+    """Draw the chart of a node, of the root by default."""
+    if solved is not None:
         solved.at(line or "").plot(path)
 
 
@@ -319,34 +319,40 @@ def show_file(
     check_line(at, chart, solved.spot)
     named_hands = [] if hands is None else hands_of(hands, solved.spot)
     record = Record(json, ("file", "certificate", "ev", "exploitability", "exploitability_percent"), file=file)
-    draw_chart(solved, at, chart)
-    if html is not None:
-        with waiting("a report", shown=record.shown):
-            write_page(html, spot_page(solved, command_line()))
     lost, pot, root = solved.profile.exploitability, solved.spot.pot, solved.at()
-    record.write(
-        board=solved.spot.board,
-        pot=pot,
-        stack=solved.spot.stack,
-        certificate=solved.certificate,
-        ev=[root.averages["oop ev"], root.averages["ip ev"]],
-        exploitability=lost,
-        exploitability_percent=100.0 * lost / pot,
-        root={action: root.averages[action] for action in root.actions},
-        **({"by_hand": solved.at(at or "").by_hand(named_hands)} if named_hands and not _by_card(at or "") else {}),
-        **node_of(solved, at),
-    )
-    if record.shown:
+
+    def report() -> None:
         print_facts(
             {
                 "solved spot": file,
                 "pot": f"{pot:,}, {solved.spot.stack:,} behind, board {solved.spot.board}",
                 "exploitability": f"{lost:.4g} chips, {100 * lost / pot:.3g}% of the pot, computed again",
-            },
-            {"chart": chart, "report": html, "JSON": json},
+            }
         )
         print_node(solved, at or "", hands)
-    return 0
+
+    def found() -> dict[str, Any]:
+        by_hand = named_hands and not _by_card(at or "")
+        return {
+            "board": solved.spot.board,
+            "pot": pot,
+            "stack": solved.spot.stack,
+            "certificate": solved.certificate,
+            "ev": [root.averages["oop ev"], root.averages["ip ev"]],
+            "exploitability": lost,
+            "exploitability_percent": 100.0 * lost / pot,
+            "root": {action: root.averages[action] for action in root.actions},
+            **({"by_hand": solved.at(at or "").by_hand(named_hands)} if by_hand else {}),
+            **node_of(solved, at),
+        }
+
+    return Outputs(record).deliver(
+        ExitStatus.SUCCESS,
+        report,
+        found,
+        page(html, lambda: spot_page(solved, command_line())),
+        Output("chart", "--chart", chart, lambda path: draw_chart(solved, at, path)),
+    )
 
 
 def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
@@ -367,10 +373,11 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
         return dict.fromkeys(_LOCKS)
     if solution.problem.name == "constrained":
         needed, tol = f"the value of {spot.spec or spot.board} without locks", _VALUE_SHARE * solution.tolerance
-        if isinstance(solution.method, RegretMethod):
-            free = solve_part(Nash(spot.game), DCFR(precision="auto"), tol=tol, needed=needed)
-        else:
-            free = solve_part(Nash(spot.game), needed=needed)
+        with answering("unlocked_value"):
+            if isinstance(solution.method, RegretMethod):
+                free = solve_part(Nash(spot.game), DCFR(precision="auto"), tol=tol, needed=needed)
+            else:
+                free = solve_part(Nash(spot.game), needed=needed)
         value = float(free.value)
         sides = [solution.lower - value, value - solution.upper]
         worst = [
@@ -418,7 +425,7 @@ def _print_regrets(solution: "Solution", pot: int) -> dict[str, str]:
     }
 
 
-def print_answer(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any], asked: str, files: Any) -> None:
+def print_answer(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any], asked: str) -> None:
     """Print a solved spot: what both earn, how close to an equilibrium that is, and what is done at first."""
     pot, seats = spot.pot, ("oop", "ip")
     met = "at most the tolerance" if solution.exploitability <= solution.tolerance else "above the tolerance"
@@ -445,10 +452,9 @@ def print_answer(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, A
                 else {}
             ),
             "iterations": f"{solution.iterations:,}",
-            "seconds": seconds_text(vars(solution)),
+            "seconds": seconds_text(),
             "decision nodes": f"{found['nodes']:,}, {listed(found['hands'])} hands",
-        },
-        files,
+        }
     )
     rows = [
         [seat, f"{ev:.4f}", f"{share:.4f}"] for seat, ev, share in zip(seats, found["ev"], found["equity"], strict=True)

@@ -1,6 +1,5 @@
 """``treeplex show``, ``evaluate`` and ``compare``: what strategies are, how good they are, and how two differ."""
 
-import time
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -9,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest
+from ..seqform.limits import now
 from .errors import CommandLineError, ExitStatus
-from .files import STANDARD_OUTPUT, Record, check_files, html_file, write_page, writing
+from .files import STANDARD_OUTPUT, Record, check_files, html_file
 from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance
+from .outputs import Output, Outputs, page
 from .progress import waiting
 from .tables import print_columns, print_facts, ten_decimals
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
+    from ..seqform.interchange.page import Page
     from ..seqform.strategy import Strategy
 
 StrategyFile = Annotated[
@@ -108,29 +110,36 @@ def show(
             f"--infoset {infoset}: no infoset of {loaded.spec} matches{nearest(infoset, known)}; * stands for any "
             f"text: --infoset '{infoset.strip('*')}*' shows those that begin so"
         )
-    if out is not None:
+
+    def save(path: str) -> None:
         from ..seqform.strategy_files import write_strategies
 
         vectors = {number: strategy.behaviour for number, strategy in found.items()}
-        with writing(out, "--out"):
-            write_strategies(out, loaded.spec, loaded.sequence_form, vectors)
-    if plot is not None:
+        write_strategies(path, loaded.spec, loaded.sequence_form, vectors)
+
+    def draw(path: str) -> None:
         from ..seqform.interchange.pictures import write_picture
         from ..seqform.strategy import strategies_figure
 
         labels = [label for each in found.values() for label in each.treeplex.infoset_labels]
         matching = [label for label in labels if infoset is None or fnmatchcase(str(label), infoset)]
         names = (file, against or "")
-        write_picture(lambda: strategies_figure(tuple(found.values()), matching, beside, names=names), plot)
-    record.write(infosets=rows)
-    if record.shown:
-        facts = {"strategies": f"{file}, for {loaded.spec}"} | _left_out(left_out)
-        print_facts(facts, {"strategies": out, "picture": plot, "JSON": json})
+        write_picture(lambda: strategies_figure(tuple(found.values()), matching, beside, names=names), path)
+
+    def report() -> None:
+        print_facts({"strategies": f"{file}, for {loaded.spec}"} | _left_out(left_out))
         for number in found:
             own = [row for row in rows if row["player"] == number]
             if own:
                 _print_strategy(number, own, long or against is not None, against)
-    return 0
+
+    return Outputs(record).deliver(
+        ExitStatus.SUCCESS,
+        report,
+        lambda: {"infosets": rows},
+        Output("strategies", "--out", out, save, answers=True),
+        Output("picture", "--plot", plot, draw),
+    )
 
 
 def _is_solved_spot(file: str) -> bool:
@@ -223,7 +232,7 @@ def evaluate(
     keys = ("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability")
     more = ("nash_conv", "lower", "upper", "game_value", "violations", "left_out", "tolerance", "passed", "seconds")
     record = Record(json, keys + more, strategies=strategy, tolerance=tol)
-    begun = time.perf_counter()
+    begun = now()
     loaded = record.load(game)
     found: dict[int, Strategy] = {}
     left_out: dict[int, int] = {}
@@ -242,20 +251,25 @@ def evaluate(
         judged = _judged(loaded, dict(sorted(found.items())))
     violations = _violations(loaded, constrain or [], found)
     within = tol is None or max([judged["exploitability"], *violations.values()]) <= tol
-    record.write(
+    record.update(
         **judged,
         violations=violations,
         left_out=[left_out.get(each, 0) for each in sorted(found)],
         passed=within,
-        seconds=time.perf_counter() - begun,
+        seconds=now() - begun,
     )
-    if html is not None:
+
+    def make_page() -> "Page":
         from .reports import evaluation
 
-        write_page(html, evaluation(loaded, record, dict(sorted(found.items()))))
-    if record.shown:
-        _print_judged(record, left_out, html)
-    return ExitStatus.SUCCESS if within else ExitStatus.FAILURE
+        return evaluation(loaded, record, dict(sorted(found.items())))
+
+    return Outputs(record).deliver(
+        ExitStatus.SUCCESS if within else ExitStatus.FAILURE,
+        lambda: _print_judged(record, left_out),
+        dict,
+        page(html, make_page),
+    )
 
 
 def _judged(game: "Game", found: dict[int, "Strategy"]) -> dict[str, Any]:
@@ -307,7 +321,7 @@ def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"])
     return violations
 
 
-def _print_judged(record: Record, left_out: Mapping[int, int], html: str | None) -> None:
+def _print_judged(record: Record, left_out: Mapping[int, int]) -> None:
     """Print what strategies are worth."""
     facts = {"game": record["game"], "strategies": ", ".join(record["strategies"])} | _left_out(left_out)
     if record["payoffs"] is not None:
@@ -327,7 +341,7 @@ def _print_judged(record: Record, left_out: Mapping[int, int], html: str | None)
         facts[f"violation of {name}"] = ten_decimals(violation)
     if record["tolerance"] is not None:
         facts["tolerance"] = f"{record['tolerance']:g}: {'within' if record['passed'] else 'exceeded'}"
-    print_facts(facts, {"report": html, "JSON": record.path})
+    print_facts(facts)
 
 
 # compare
@@ -355,15 +369,17 @@ def compare(
     found: dict[str, Any] = {"players": rows}
     if len(shared) == loaded.num_players == 2:
         found |= _matches(loaded, one, other)
-    record.write(**found)
-    if html is not None:
+
+    def report() -> None:
+        print_facts({"game": loaded.spec, "A": first, "B": second})
+        _print_compared(record)
+
+    def make_page() -> "Page":
         from .reports import comparison
 
-        write_page(html, comparison(loaded, record, one, other))
-    if record.shown:
-        print_facts({"game": loaded.spec, "A": first, "B": second}, {"report": html, "JSON": json})
-        _print_compared(record)
-    return 0
+        return comparison(loaded, record, one, other)
+
+    return Outputs(record).deliver(ExitStatus.SUCCESS, report, lambda: found, page(html, make_page))
 
 
 def _difference(one: "Strategy", other: "Strategy") -> dict[str, Any]:

@@ -3,14 +3,14 @@
 import inspect
 import re
 import shlex
-import time
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.limits import answering, now
 from .errors import CommandLineError, deferring_interrupts, exit_status, print_note
-from .files import Record, check_files, html_file, write_page, writing
+from .files import Record, check_files, html_file
 from .options import (
     OPPONENT_HELP,
     CheckpointOption,
@@ -28,12 +28,23 @@ from .options import (
     seat,
     whole,
 )
+from .outputs import Output, Outputs, page
 from .progress import waiting
 from .spots import is_large, learned_to
-from .tables import named, price_text, print_columns, print_facts, print_pieces, status_facts, ten_decimals
+from .tables import (
+    named,
+    price_text,
+    print_columns,
+    print_facts,
+    print_pieces,
+    seconds_text,
+    status_facts,
+    ten_decimals,
+)
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
+    from ..seqform.interchange.page import Page
     from ..seqform.strategy import Strategy
     from ..solvers.parametric.trade_off import TradeOff
     from ..solvers.style.answer import StyleAnswer
@@ -172,7 +183,7 @@ def style(
             constrained = shlex.join(["treeplex", "solve", game, "--problem", "constrained", "--constrain", target[0]])
             print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} goes without")
         others = _reference(reference, loaded, player)
-        begun = time.perf_counter()
+        begun = now()
         found: TradeOff | None = None
         answer: StyleAnswer | Calibration
         with waiting(f"targets on {loaded.spec}", shown=record.shown):
@@ -183,25 +194,30 @@ def style(
                 answer = calibrate_style(loaded, target, max_loss, player=player, others=others, **how)
             else:
                 answer = reach_style(loaded, target, max_loss, player=player, others=others, method=chosen)
-        record["seconds"] = time.perf_counter() - begun
-        if whole_curve:
-            with waiting(f"trade-off on {loaded.spec}", shown=record.shown):
-                found = answer.trade_off()  # type: ignore[union-attr]
-                record["trade_off"] = found.to_dict()
-    if plot is not None:
-        answer.plot(plot, found)  # type: ignore[union-attr]
-    if out is not None:
-        with writing(out, "--out"):
-            answer.profile.save(out)
-    record.write(**answer.to_dict(), sizes=sizes_of(loaded))
-    if html is not None:
+        record["seconds"] = now() - begun
+    outputs = Outputs(record)
+    if whole_curve:
+        what = f"the trade-off on {loaded.spec}"
+        with waiting(what, shown=record.shown), answering("trade_off"):
+            found = outputs.ask(what, answer.trade_off, None)  # type: ignore[union-attr]
+
+    def told() -> dict[str, Any]:
+        curve_found = {} if found is None else {"trade_off": found.to_dict()}
+        return {**answer.to_dict(), "sizes": sizes_of(loaded), **curve_found}
+
+    def make_page() -> "Page":
         from .reports import styled
 
-        with waiting(f"a report on {loaded.spec}", shown=record.shown):
-            write_page(html, styled(loaded, record, answer, found))
-    if record.shown:
-        print_style(record, {"profile": out, "picture": plot, "report": html, "JSON": json}, curve=curve)
-    return exit_status(answer.status)
+        return styled(loaded, record, answer, found)
+
+    return outputs.deliver(
+        exit_status(answer.status),
+        lambda: print_style(record, curve=curve and found is not None),
+        told,
+        Output("profile", "--out", out, answer.profile.save, answers=True),
+        page(html, make_page),
+        Output("picture", "--plot", plot, lambda path: answer.plot(path, found)),  # type: ignore[union-attr]
+    )
 
 
 def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
@@ -214,7 +230,7 @@ def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
         return opponent_strategy(name, game, 1 - player)
 
 
-def print_style(record: dict[str, Any], files: dict[str, str | None], *, curve: bool) -> None:
+def print_style(record: dict[str, Any], *, curve: bool) -> None:
     """Print whether the targets can be met, what that costs, and what the strategy does."""
     rows: dict[str, Any] = {
         "game": named(record["game"]),
@@ -236,8 +252,8 @@ def print_style(record: dict[str, Any], files: dict[str, str | None], *, curve: 
     what = "this strategy" if met else "the nearest strategy"
     rows["loss"] = f"{ten_decimals(record['exploitability'])}{most} of {record['max_loss']:g} allowed, of {what}"
     rows["game value"] = f"{ten_decimals(record['game_value'])} to player {record['player']}"
-    rows["seconds"] = f"{record['seconds']:.3g}"
-    print_facts(rows, files)
+    rows["seconds"] = seconds_text()
+    print_facts(rows)
     _print_targets(record)
     if curve:
         found = record["trade_off"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest, shown
-from .checking import print_summary, run_check, write_findings
+from .checking import deliver_findings, print_summary, run_check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import (
     STANDARD_OUTPUT,
@@ -17,9 +17,9 @@ from .files import (
     make_folder,
     write_file,
     write_json,
-    write_page,
 )
 from .options import HtmlOption, JsonOption, reader
+from .outputs import Output, page
 from .tables import print_columns, print_facts
 
 if TYPE_CHECKING:
@@ -112,16 +112,23 @@ def sweep(
 
             require_matplotlib()
     found = _run(context.obj.run, settings, out, (backend, address, jobs, retry), shown=json != STANDARD_OUTPUT)
-    csv = Path(out) / "results.csv"
-    write_file(str(csv), found.to_csv(), "--out")
-    status = write_findings(found, json)
-    if plot is not None:
-        found.plot(plot, x, y)
-    if html is not None:
-        write_page(html, found.report(x, y, command_line()))
-    if json != STANDARD_OUTPUT:
-        print_facts({}, {"results": out, "picture": plot, "report": html, "JSON": json})
-    return status
+
+    def save(folder: str) -> None:
+        write_file(str(Path(folder) / "results.csv"), found.to_csv(), "--out")
+
+    return deliver_findings(
+        found,
+        json,
+        Output(
+            "results",
+            "--out",
+            out,
+            save,
+            answers=True,
+        ),
+        page(html, lambda: found.report(x, y, command_line())),
+        Output("picture", "--plot", plot, lambda path: found.plot(path, x, y)),
+    )
 
 
 def _check(within: Any, file: str, setting: dict[str, Any], label: str) -> None:

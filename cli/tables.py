@@ -5,12 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..seqform.limits import seconds_in_words, stopwatches
 from ..validation.table import decimals
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+#: How wide the first column of the last facts was.
+_width = [0]
 #: How a status is coloured, where it is one of these; others are yellow.
 _COLOURS = {"optimal": "green", "converged": "green", "uncertified": "red", "infeasible": "red", "unbounded": "red"}
 
@@ -57,7 +60,9 @@ def print_facts(facts: "Mapping[str, str | Text]", files: Mapping[str, str | Non
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
+    # What follows, such as the names of files that were written since, stands in the same columns.
+    width = _width[0] = max([len(name) for name in facts] or _width)
+    table.add_column(style="bold", no_wrap=True, min_width=width)
     table.add_column(overflow="fold")
     for name, text in facts.items():
         table.add_row(name, text)
@@ -186,6 +191,7 @@ def shown_exactly(number: float, exact: Fraction | None) -> str:
     return shown if exact is None else f"{fraction_text(exact, SHOWN_DIGITS)} = {shown}"
 
 
-def seconds_text(record: Mapping[str, Any]) -> str:
-    """Return the seconds of a solve and of what came before it."""
-    return f"{record['seconds']:.3g} solving, {record['build_seconds']:.3g} building"
+def seconds_text() -> str:
+    """Return where the seconds of the command went so far, but for those that are too few to matter."""
+    watches = stopwatches()
+    return seconds_in_words(watches[-1].seconds) if watches else ""

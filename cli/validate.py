@@ -4,15 +4,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .checking import print_summary, run_check, write_findings
+from .checking import deliver_findings, print_summary, run_check
 from .errors import deferring_interrupts
-from .files import STANDARD_OUTPUT, check_files, command_line, html_file, write_page
+from .files import STANDARD_OUTPUT, check_files, command_line, html_file
 from .options import CheckpointOption, HtmlOption, JsonOption, ResumeOption, checkpoint_of, checkpoint_path
+from .outputs import page
 from .tables import console
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from ..seqform.interchange.page import Page
     from ..solvers.checkpoint import Checkpoint
     from ..validation import Report, Row, Suite
 
@@ -37,12 +39,13 @@ def validate(
 
     chosen = find_suite(suite)
     report = _run(chosen, checkpoint_of(checkpoint, resume), shown=json != STANDARD_OUTPUT)
-    status = write_findings(report, json)
-    if html is not None:
+
+    def make_page() -> "Page":
         from ..validation.html_page import html_page
 
-        write_page(html, html_page(report, command_line()))
-    return status
+        return html_page(report, command_line())
+
+    return deliver_findings(report, json, page(html, make_page))
 
 
 def _run(suite: "Suite", checkpoint: "Checkpoint | None", *, shown: bool) -> "Report":

@@ -1,6 +1,5 @@
 """``treeplex warmup``: compile the loops ahead of time, as when an image of a container is made."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest, shown
+from ..seqform.limits import now
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import Record, check_files
 from .options import JsonOption
@@ -41,10 +41,10 @@ def warmup(
             from ..solvers.progress import showing
         for name in dict.fromkeys(loops or _LOOPS):
             waited: list[str] = []
-            begun = time.monotonic()
+            begun = now()
             with waiting(name, shown=record.shown), showing(waited.append):
                 _LOOPS[name]()
-            done.append({"name": name, "compiled": bool(waited), "seconds": time.monotonic() - begun})
+            done.append({"name": name, "compiled": bool(waited), "seconds": now() - begun})
             record.update(loops=done)
         record.write()
     if record.shown:

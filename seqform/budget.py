@@ -8,7 +8,6 @@ available, unless ``TREEPLEX_MEMORY`` or the argument ``memory`` sets another.
 import itertools
 import os
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
@@ -16,7 +15,7 @@ from typing import Any, NoReturn
 
 from .checks import is_whole
 from .errors import GameTooLargeError, InvalidMemoryError, one_line, shown
-from .limits import check_time
+from .limits import check_time, now
 from .rules import GameSize, size_of
 
 #: The environment variable that sets the memory for building a game.
@@ -397,7 +396,7 @@ class Watch:
         self._seen = 0  # histories met by the last measurement, those that wait to be visited included
         self._interval = _SECOND // 16
         self._planned = _FIRST  # how many histories to meet before the next measurement
-        self._glanced = time.monotonic()
+        self._glanced = now()
         self._due = self._glanced + _SECONDS  # when to measure however few histories have been met
         self._stride = 1
         self._leaves = 0
@@ -428,10 +427,10 @@ class Watch:
         elif histories - self._at_leaf > _LONGEST:  # without a leaf on the way, a depth-first walk only goes down
             self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every one must end")
         check_time(f"the game was built, after {histories:,} histories")
-        seen, now = histories + waiting, time.monotonic()
-        quick, self._glanced = now - self._glanced < _SECONDS / 5, now
+        seen, at = histories + waiting, now()
+        quick, self._glanced = at - self._glanced < _SECONDS / 5, at
         self._stride = min(_LARGEST_STRIDE, 2 * self._stride) if quick else max(1, self._stride // 2)
-        if seen >= self._planned or now >= self._due:
+        if seen >= self._planned or at >= self._due:
             if max(leaves, *sequences, 0) > _LARGEST:
                 self._stop(
                     histories,
@@ -484,7 +483,7 @@ class Watch:
         self._interval = max(1, min(16 * self._interval, _INTERVAL, int(left / rate / 4)))
         self._seen, self._used = seen, used
         self._planned = seen + self._interval
-        self._due = time.monotonic() + _SECONDS
+        self._due = now() + _SECONDS
 
     def _refuse_width(self, number: int, histories: int) -> NoReturn:
         self._stop(

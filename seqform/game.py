@@ -16,6 +16,7 @@ from .hints import Named, hinting
 from .histories import walk
 from .interchange.drawing import Drawable, refuse_to_draw
 from .interchange.page import Content, code, emphasis, facts, prose
+from .limits import counted_now, doing, timed
 from .public_form import PublicForm
 from .public_from_tree import public_tree_from_infosets
 from .public_tree import PublicTree, public_tree_from_rules
@@ -135,6 +136,8 @@ class Game(Drawable):
         self.reference_value = reference_value
         self.reference_source = reference_source
         self.citation = citation
+        #: What building its forms has taken so far, in seconds.
+        self.build_seconds = 0.0
         self._plans: dict[int, Any] = {}
         self._make_form = sequence_form if callable(sequence_form) else None
         self._make_public_form = public_form
@@ -346,10 +349,14 @@ class Game(Drawable):
     @contextmanager
     def _naming(self) -> Iterator[None]:
         """Put the game's name before the message of one that is too large; rules do not know their name."""
+        begun, before = counted_now(), self.build_seconds
         try:
-            yield
+            with timed("building"), doing(f"{self.spec} was built"):
+                yield
         except GameTooLargeError as error:
             raise GameTooLargeError(f"{self.spec}: {error}") from None
+        finally:
+            self.build_seconds = before + counted_now() - begun
 
     def _walkable(self) -> Rules:
         if self.rules is None:

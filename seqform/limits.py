@@ -1,8 +1,8 @@
-"""How long work may take: a deadline that everything done within a block keeps, however deep it is called."""
+"""How long work may take, and where its time went: deadlines and stopwatches that hold for all that a block calls."""
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -10,6 +10,38 @@ from .errors import TimeLimitError
 
 #: Seconds after the deadline in which what has an answer may finish it; what has none by then is given up.
 GRACE = 0.3
+#: The parts of the time of a solve; second questions, such as the value of the game, are parts of their own.
+PARTS = ("loading", "compiling", "building", "solving", "certifying", "writing")
+
+#: Reads the clock, in seconds. Limits and measurements read it nowhere else, so that tests can set the time.
+_read: Callable[[], float] = time.perf_counter
+
+
+def now() -> float:
+    """Return the time on a clock that nobody sets back, in seconds."""
+    return _read()
+
+
+#: Seconds that blocks of :func:`uncounted` have taken so far.
+_uncounted: ContextVar[float] = ContextVar("uncounted", default=0.0)
+
+
+def counted_now() -> float:
+    """Return the time on a clock that stands still in blocks of :func:`uncounted`, in seconds.
+
+    Methods measure themselves by it, so that their seconds hold no compiling.
+
+    Examples
+    --------
+    >>> import time
+    >>> from treeplex.seqform.limits import counted_now, uncounted
+    >>> begun = counted_now()
+    >>> with uncounted():
+    ...     time.sleep(0.1)
+    >>> counted_now() - begun < 0.1
+    True
+    """
+    return now() - _uncounted.get()
 
 
 class Deadline:
@@ -18,19 +50,29 @@ class Deadline:
     Parameters
     ----------
     at : float
-        On the clock of ``time.monotonic``, which nobody sets back.
+        On the clock of :func:`now`.
+    outer : Deadline, optional
+    seconds : float
+        How long the work may take in all.
 
     Attributes
     ----------
     finishing : int
         Positive while an answer that has been found is finished, such as by its certificate.
+    doing : list of str
+        What is being done, and within it what; see :func:`doing`.
+    broken_off : str
+        What was being done when something was raised last.
     outer : Deadline or None
         That of what this is a part of.
     """
 
-    def __init__(self, at: float = math.inf, outer: "Deadline | None" = None) -> None:
+    def __init__(self, at: float = math.inf, outer: "Deadline | None" = None, seconds: float = math.inf) -> None:
         self.at = at
+        self.seconds = seconds
         self.finishing = 0
+        self.doing: list[str] = []
+        self.broken_off = ""
         self.outer = outer
 
     def all(self) -> "Iterator[Deadline]":
@@ -55,20 +97,23 @@ def seconds_left(most: float = math.inf) -> float:
     ...     seconds_left()
     0.0
     """
-    return max(0.0, min(most, _deadline.get(_NEVER).at - time.monotonic()))
+    return max(0.0, min(most, _deadline.get(_NEVER).at - now()))
 
 
 def seconds_late() -> float:
     """Return for how many seconds the deadline has passed: negative before it."""
-    return time.monotonic() - _deadline.get(_NEVER).at
+    return now() - _deadline.get(_NEVER).at
 
 
 @contextmanager
 def time_limited(seconds: float) -> Iterator[Deadline]:
     """Let all that is done in the block, in this thread, end after so many seconds; an earlier deadline stays."""
     outer = _deadline.get(None)
-    at = time.monotonic() + seconds
-    deadline = Deadline(at if outer is None else min(outer.at, at), outer)
+    at = now() + seconds
+    if outer is not None and outer.at < at:
+        deadline = Deadline(outer.at, outer, outer.seconds)
+    else:
+        deadline = Deadline(at, outer, seconds)
     token = _deadline.set(deadline)
     try:
         yield deadline
@@ -103,14 +148,61 @@ def uncounted() -> Iterator[None]:
     ...     seconds_left() > 9.9
     True
     """
-    deadlines, begun = list(_deadline.get(_NEVER).all()), time.monotonic()
+    deadlines, begun, before = list(_deadline.get(_NEVER).all()), now(), _uncounted.get()
     with finishing():
         try:
             yield
         finally:
-            took = time.monotonic() - begun
+            took = now() - begun - (_uncounted.get() - before)  # blocks within this one have been left out already
+            _uncounted.set(_uncounted.get() + took)
             for deadline in deadlines:
                 deadline.at += took
+
+
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Say what is done in the block, for the message if the time limit comes meanwhile.
+
+    Parameters
+    ----------
+    what : str
+        Such as ``the sequence form of kuhn was built``.
+    """
+    limited = _deadline.get(None)
+    told = [] if limited is None else list(limited.all())
+    for deadline in told:
+        deadline.doing.append(what)
+        deadline.broken_off = ""
+    try:
+        yield
+    except BaseException:
+        for deadline in told:
+            deadline.broken_off = deadline.broken_off or what
+        raise
+    finally:
+        for deadline in told:
+            deadline.doing.pop()
+
+
+def passed(deadline: Deadline, what: str = "", raised: str = "it") -> str:
+    """Return the message that a time limit came, and what it came in the middle of.
+
+    Parameters
+    ----------
+    deadline : Deadline
+    what : str
+        By default what :func:`doing` said last.
+    raised : str
+        What the limit is called.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.limits import Deadline, passed
+    >>> passed(Deadline(seconds=20.0), "the tree, 3.1 million nodes, was built")
+    'the time limit came: 20 s passed while the tree, 3.1 million nodes, was built; raise it'
+    """
+    what = what or (deadline.doing[-1] if deadline.doing else deadline.broken_off or "the command was at work")
+    return f"the time limit came: {max(deadline.seconds, 0.0):,.6g} s passed while {what}; raise {raised}"
 
 
 def check_time(doing: str) -> None:
@@ -126,4 +218,161 @@ def check_time(doing: str) -> None:
     TimeLimitError
     """
     if seconds_late() > GRACE:
-        raise TimeLimitError(f"the time limit came while {doing}; raise it")
+        raise too_late(doing)
+
+
+def too_late(what: str = "") -> TimeLimitError:
+    """Return the error of what has no answer when the time is over."""
+    return TimeLimitError(passed(_deadline.get(_NEVER), what))
+
+
+# Where time went
+
+
+class Stopwatch:
+    """How long a block takes, by what is done in it; each second counts once.
+
+    Parameters
+    ----------
+    part : str
+        What time counts to unless a block of :func:`timed` says otherwise.
+
+    Attributes
+    ----------
+    part : str
+        What is being done.
+    """
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self._taken: dict[str, float] = {}
+        self._since = now()
+        self._question = ""
+
+    def add(self, part: str, seconds: float) -> None:
+        """Count seconds that passed before the stopwatch began."""
+        self._taken[part] = self._taken.get(part, 0.0) + seconds
+
+    def turn(self, part: str) -> str:
+        """Count what follows to another part; return the part that it was until now."""
+        if self._question and part in ("solving", "certifying"):
+            part = self._question
+        at, before = now(), self.part
+        self.add(before, at - self._since)
+        self._since, self.part = at, part
+        return before
+
+    def answer(self, question: str) -> str:
+        """Count solving and certifying to a question from now on; return what they counted to until now."""
+        before, self._question = self._question, question
+        return before
+
+    def move(self, seconds: float, part: str) -> None:
+        """Count some of the seconds of solving to another part after all."""
+        source = self._question or "solving"
+        self.turn(self.part)
+        seconds = min(seconds, self._taken.get(source, 0.0))
+        self.add(source, -seconds)
+        self.add(part, seconds)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The seconds so far: those of :data:`PARTS`, and then those of second questions, by name."""
+        self.turn(self.part)
+        return {**dict.fromkeys(PARTS, 0.0), **self._taken}
+
+
+_watches: ContextVar[tuple[Stopwatch, ...]] = ContextVar("watches", default=())
+
+
+@contextmanager
+def stopwatch(part: str = "solving") -> Iterator[Stopwatch]:
+    """Count the time of the block, by what is done in it.
+
+    Examples
+    --------
+    >>> import time
+    >>> from treeplex.seqform.limits import stopwatch, timed
+    >>> with stopwatch() as watch:
+    ...     with timed("building"):
+    ...         time.sleep(0.02)
+    >>> watch.seconds["building"] >= 0.02, watch.seconds["solving"] < 0.02
+    (True, True)
+    """
+    watch = Stopwatch(part)
+    token = _watches.set((*_watches.get(), watch))
+    try:
+        yield watch
+    finally:
+        watch.turn(watch.part)
+        _watches.reset(token)
+
+
+@contextmanager
+def timed(part: str) -> Iterator[None]:
+    """Count the time of the block to a part, and to no other; a block within it may count to another one.
+
+    Parameters
+    ----------
+    part : str
+        One of :data:`PARTS`.
+    """
+    before = [(watch, watch.turn(part)) for watch in _watches.get()]
+    try:
+        yield
+    finally:
+        for watch, other in before:
+            watch.turn(other)
+
+
+def stopwatches() -> tuple[Stopwatch, ...]:
+    """Return the stopwatches that run, the innermost last."""
+    return _watches.get()
+
+
+@contextmanager
+def answering(question: str) -> Iterator[None]:
+    """Count solving and certifying in the block to a second question, such as ``game_value``; building stays building.
+
+    Parameters
+    ----------
+    question : str
+        Its name in JSON; blanks stand for the underscores in reports.
+    """
+    before = [(watch, watch.answer(question), watch.turn("solving")) for watch in _watches.get()]
+    try:
+        yield
+    finally:
+        for watch, asked, part in before:
+            watch.answer(asked)
+            watch.turn(part)
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Count the block to nobody's time limit, and as the loading of modules."""
+    with uncounted(), timed("loading"):
+        yield
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Count the block to nobody's time limit, and as compiling."""
+    with uncounted(), timed("compiling"):
+        yield
+
+
+def seconds_in_words(seconds: Mapping[str, float]) -> str:
+    """Return where time went, in the order of work; parts below a hundredth of the whole are left out.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.limits import seconds_in_words
+    >>> seconds_in_words({"loading": 0.2, "building": 0.001, "solving": 1.5, "game_value": 0.3})
+    '0.2 loading, 1.5 solving, 0.3 game value'
+    """
+    least = 0.01 * sum(seconds.values())
+    told = [
+        f"{took:.3g} {part.replace('_', ' ')}" for part, took in seconds.items() if took >= least or part == "solving"
+    ]
+    return ", ".join(told)

@@ -21,6 +21,7 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import IndexDataCacheFile
 from numba.extending import intrinsic
 
+from ..seqform.limits import compiling
 from .progress import waiting_for
 
 
@@ -84,11 +85,12 @@ def _announce(dispatcher: Any, kept: Any) -> None:
 
     def compile_once(signature: Any) -> Any:
         with contextlib.ExitStack() as stack:
+            stack.enter_context(compiling())
             if kept is None:
                 stack.enter_context(waiting_for("compiling; NUMBA_CACHE_DIR would keep it"))
             else:
                 key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
-                stack.enter_context(kept.compiling(key))
+                stack.enter_context(kept.alone(key))
             return compile_now(signature)
 
     dispatcher.compile = compile_once
@@ -156,7 +158,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
         return data if stamp == self._stamp else None
 
     @contextlib.contextmanager
-    def compiling(self, key: Any) -> Iterator[None]:
+    def alone(self, key: Any) -> Iterator[None]:
         """Wait until no other process compiles a signature; then, if it is not there, keep others from doing so."""
         with contextlib.ExitStack() as stack:
             if not self.has(key):

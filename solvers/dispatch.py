@@ -6,8 +6,8 @@ from typing import Any
 
 from ..models.problems import Feature, Problem
 from ..seqform.checks import check_number
-from ..seqform.errors import TimeLimitError, UnknownMethodError, UnsupportedProblemError, shown
-from ..seqform.limits import seconds_left, uncounted
+from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
+from ..seqform.limits import loading, seconds_left, stopwatches, timed, too_late
 from .certification import certified
 from .methods import Method, check_served, find_method
 from .methods.base import check_method
@@ -24,11 +24,19 @@ _CLOCKS = 0.01
 
 def run_method(method: Method, problem: Problem, options: Options) -> Outcome:
     """Let a method's backend work on a problem that it serves."""
+    built = [watch.seconds["building"] for watch in stopwatches()]
+    outcome = _outcome(method, problem, options)
+    for watch, before in zip(stopwatches(), built, strict=True):  # what the method built, besides the game
+        watch.move(max(0.0, outcome.build_seconds - (watch.seconds["building"] - before)), "building")
+    return outcome
+
+
+def _outcome(method: Method, problem: Problem, options: Options) -> Outcome:
     if callable(method.backend):
         found: Outcome = method.backend(problem, options)
         return found
     in_steps = method.backend_of_steps if Feature.STEPS in problem.needs else None
-    with uncounted():
+    with loading():
         module = import_module(in_steps or method.backend)
     outcome: Outcome = module.run(method, problem, options)
     return outcome
@@ -99,7 +107,9 @@ def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
     """
     chosen = chosen_method(method, problem)
     options = options_of(chosen, problem, **limits)
-    return certified(problem, chosen, options, run_method(chosen, problem, options))
+    outcome = run_method(chosen, problem, options)
+    with timed("certifying"):
+        return certified(problem, chosen, options, outcome)
 
 
 def refuse_unfinished(solution: Solution, needed: str = "") -> None:
@@ -113,7 +123,7 @@ def refuse_unfinished(solution: Solution, needed: str = "") -> None:
         raise KeyboardInterrupt
     if solution.status is Status.TIME_LIMIT and seconds_left() < _CLOCKS:
         sought = needed or f"{solution.problem.name} was solved on {solution.problem.game.spec}"
-        raise TimeLimitError(f"the time limit came while {sought}; raise it")
+        raise too_late(sought)
 
 
 def _checked_count(number: Any) -> int:

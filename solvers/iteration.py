@@ -3,7 +3,6 @@
 A :class:`Stepper` knows an algorithm and nothing of this; :func:`iterate` knows nothing of algorithms.
 """
 
-import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..seqform.arrays import Floats
 from ..seqform.errors import CheckpointError, one_line
-from ..seqform.limits import finishing, seconds_left
+from ..seqform.limits import counted_now, finishing, seconds_left
 from .checkpoint import Saved, Slot
 from .outcome import Options, reported
 from .solution import History
@@ -163,7 +162,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
     >>> str(run.stopped), run.iterations >= 10
     ('converged', True)
     """
-    resumed = time.perf_counter()
+    resumed = counted_now()
     limit = seconds_left(options.time_limit)
     first, chunk, stopped = stepper.iterations, stepper.first_step, Status.ITERATION_LIMIT
     checked: list[tuple[int, float, float, int]] = []  # after how many iterations, when, the error, and the clock
@@ -181,7 +180,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
 
     def check() -> float:
         error = stepper.check()
-        checked.append((stepper.iterations, time.perf_counter() - begun, error, stepper.clock))
+        checked.append((stepper.iterations, counted_now() - begun, error, stepper.clock))
         return error
 
     def keep(slot: Slot, stopped: Status | None = None) -> None:
@@ -189,7 +188,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
         rows = np.array(checked[:-1] if is_extra else checked, dtype=_CHECKED)
         slot.keep(
             {f"checked_{name}": rows[name] for name in _COLUMNS}
-            | {"first": first, "seconds": time.perf_counter() - begun, "tol": repr(options.tol)}
+            | {"first": first, "seconds": counted_now() - begun, "tol": repr(options.tol)}
             | {"is_met": is_met and not is_extra, "stopped": None if stopped is None else str(stopped)}
             | dict(stepper.saved()),
             is_finished=stopped not in (None, Status.INTERRUPTED),
@@ -221,7 +220,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                 break
             if done >= options.max_iterations:
                 break
-            started, before = time.perf_counter(), stepper.iterations
+            started, before = counted_now(), stepper.iterations
             if done:
                 if started - resumed >= limit:
                     stopped = Status.TIME_LIMIT
@@ -230,7 +229,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                     stopped = Status.INTERRUPTED
                     break
             checks = stepper.step(min(chunk, options.max_iterations - done, stepper.room))
-            now, stepped = time.perf_counter(), stepper.iterations - before
+            now, stepped = counted_now(), stepper.iterations - before
             if checks is not None:
                 # A step tells the time when it is over; within it iterations take equally long.
                 share = (checks.iterations - before) / max(1, stepped)
@@ -241,7 +240,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
             chunk = _next_chunk(chunk, stepped, now - started, limit - (now - resumed))
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
-    ended = time.perf_counter() - begun
+    ended = counted_now() - begun
     if slot is not None and not slot.is_finished:
         keep(slot, stopped)
     if not checked or checked[-1][0] != stepper.iterations:

@@ -3,11 +3,11 @@
 import contextlib
 import math
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..seqform.interchange.page import Content, Displayed, element, fragment
+from ..seqform.limits import now
 from .outcome import Progress
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class _NotebookBar(Displayed):
     def __init__(self, title: str, time_limit: float | None) -> None:
         self._title, self._course = title, Course(time_limit)
         self._part: float | None = None
-        self._standing, self._begun, self._drawn = "", time.perf_counter(), 0.0
+        self._standing, self._begun, self._drawn = "", now(), 0.0
 
     def __enter__(self) -> Callable[[Progress], None]:
         from IPython.display import display
@@ -179,16 +179,16 @@ class _NotebookBar(Displayed):
 
     def _update(self, report: Progress) -> None:
         self._part, self._standing = self._course.done(report), self._course.standing(report)
-        if time.perf_counter() - self._drawn >= _EVERY:
+        if now() - self._drawn >= _EVERY:
             self._handle.update(self)
-            self._drawn = time.perf_counter()
+            self._drawn = now()
 
     def _wait(self, what: str) -> None:
         self._standing = what
         self._handle.update(self)
 
     def _text(self) -> str:
-        return ", ".join(filter(None, (self._standing, f"{time.perf_counter() - self._begun:.1f} s")))
+        return ", ".join(filter(None, (self._standing, f"{now() - self._begun:.1f} s")))
 
     def __repr__(self) -> str:
         return f"{self._title}: {self._text()}"

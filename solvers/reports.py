@@ -768,7 +768,7 @@ def _how(solution: Solution) -> Iterator[Content]:
         {
             "method": f"{method.name}{f' with {chosen}' if chosen else ''}",
             "iterations": f"{solution.iterations:,}",
-            "seconds": f"{solution.seconds:.3g} solving, {solution.build_seconds:.3g} building",
+            "seconds": solution.time_in_words,
             "game": f"{sequences} sequences{leaves}",
         }
     )

@@ -19,6 +19,7 @@ from ..seqform.hints import hinting
 from ..seqform.interchange.encoding import json_ready
 from ..seqform.interchange.page import Content, Displayed, emphasis, facts, first_rows, folded, prose
 from ..seqform.interchange.pictures import Drawn
+from ..seqform.limits import seconds_in_words
 from ..seqform.rationals import Fractions, fraction_text, to_fraction
 from ..seqform.strategy import Profile, Strategy
 from .pictures import solution_figure
@@ -193,7 +194,6 @@ class RunState:
     success="status.is_success",
     converged="status.is_success",
     is_optimal="status.is_success",
-    time="seconds",
     runtime="seconds",
     nit="iterations",
     save="profile.save(path)",
@@ -221,8 +221,9 @@ class Solution(Drawn, Displayed):
     iterations : int
         Of the method: updates of both players, or simplex or interior-point iterations.
     seconds : float
-        The solve alone, without importing, compiling and building; ``build_seconds`` for the building.
+        The solve alone, without importing, compiling and building.
     build_seconds : float
+        Building the game, whenever that was done, and what the method makes of it.
     history : History
     multipliers : mapping of str to float
         By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 is loosened.
@@ -233,6 +234,10 @@ class Solution(Drawn, Displayed):
     infeasibility : Infeasibility, optional
         Why constraints cannot be met, if the status is ``infeasible``: then the profile is the one that comes nearest,
         and there is no value.
+    time : mapping of str to float
+        Where the seconds of the call of ``solve`` went: ``loading``, ``compiling``, ``building``, ``solving``,
+        ``certifying`` and ``writing``, and under names of their own second questions, such as ``game_value``. They sum
+        to what the clock says.
 
     Examples
     --------
@@ -259,6 +264,7 @@ class Solution(Drawn, Displayed):
     state: Any = field(default=None, repr=False)
     exact: ExactAnswer | None = None
     infeasibility: Infeasibility | None = None
+    time: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def objective(self) -> float | None:
@@ -453,8 +459,13 @@ class Solution(Drawn, Displayed):
         for name, multiplier in self.multipliers.items():
             rows.append((f"price of {name}", f"{multiplier + 0.0:.10g}"))
         rows.append(("iterations", f"{self.iterations:,}"))
-        rows.append(("seconds", f"{self.seconds:.3g} solving, {self.build_seconds:.3g} building"))
+        rows.append(("seconds", self.time_in_words))
         return rows
+
+    @property
+    def time_in_words(self) -> str:
+        """Where the seconds went, in a line."""
+        return seconds_in_words(self.time or {"building": self.build_seconds, "solving": self.seconds})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the solution as plain numbers and strings, ready for JSON.
@@ -512,6 +523,7 @@ class Solution(Drawn, Displayed):
             "iterations": self.iterations,
             "seconds": self.seconds,
             "build_seconds": self.build_seconds,
+            "time": dict(self.time),
             "sizes": sizes_of(game),
         }
         return dict(json_ready(record))

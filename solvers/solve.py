@@ -9,7 +9,7 @@ from typing import Any
 from ..models.problems import Feature, Nash, Problem
 from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
 from ..seqform.hints import explained
-from ..seqform.limits import finishing, seconds_left, time_limited
+from ..seqform.limits import answering, finishing, seconds_left, stopwatch, time_limited, timed, too_late
 from ..seqform.strategy import Profile
 from .certification import LIMITS, certified
 from .checkpoint import Checkpoint, Keeper, Saved, asked_of, digest
@@ -97,6 +97,24 @@ def solve(
     >>> solution.exploitability <= 1e-3
     True
     """
+    with timed("solving"), stopwatch() as watch:
+        solution = _asked(problem, method, tol, max_iterations, time_limit, start, progress, callback, seed, checkpoint)
+    return dataclasses.replace(solution, time=watch.seconds, build_seconds=watch.seconds["building"])
+
+
+def _asked(
+    problem: Any,
+    method: Any,
+    tol: Any,
+    max_iterations: Any,
+    time_limit: Any,
+    start: Any,
+    progress: Any,
+    callback: Any,
+    seed: Any,
+    checkpoint: Any,
+) -> Solution:
+    """Check what is asked, and solve it."""
     chosen = chosen_method(method, problem)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise UnknownMethodError(f"progress is {shown(progress)}, expected True or a function")
@@ -131,9 +149,12 @@ def solve(
 def _solved(problem: Any, chosen: Method, options: Options, part: str = "") -> Solution:
     """Solve a problem by a method, and prove the answer; as a part of a run that is kept, if that is named."""
     with time_limited(options.time_limit):
-        if problem.needs_game_value and problem.game_value is None:
-            problem = with_game_value(problem, chosen, options.tol)
-        outcome = _outcome(problem, chosen, options, part)
+        try:
+            if problem.needs_game_value and problem.game_value is None:
+                problem = with_game_value(problem, chosen, options.tol)
+            outcome = _outcome(problem, chosen, options, part)
+        except (KeyboardInterrupt, TimeLimitError) as ending:
+            outcome = _unfinished(problem, ending)
         if outcome.stopped is Status.INTERRUPTED and not seconds_left():
             outcome = dataclasses.replace(outcome, stopped=Status.TIME_LIMIT)  # what ended it came of the deadline
         if (
@@ -143,13 +164,35 @@ def _solved(problem: Any, chosen: Method, options: Options, part: str = "") -> S
         ):
             try:
                 # Constraints at a penalty can always be met: whoever says otherwise is at the end of its digits.
-                found = None if problem.penalty is not None else find_infeasibility(problem, exact=chosen.is_exact)
+                with answering("infeasibility"):
+                    found = None if problem.penalty is not None else find_infeasibility(problem, exact=chosen.is_exact)
             except TimeLimitError:
                 found, outcome = None, dataclasses.replace(outcome, plans=None, stopped=Status.TIME_LIMIT)
             if found is not None:
                 return _infeasible(problem, chosen, options, outcome, found)
-    with finishing():
-        return certified(problem, chosen, options, outcome)
+    with finishing(), timed("certifying"):
+        try:
+            return certified(problem, chosen, options, outcome)
+        except KeyboardInterrupt:  # what is known is not lost for that
+            return certified(problem, chosen, options, dataclasses.replace(outcome, stopped=Status.INTERRUPTED))
+
+
+def _unfinished(problem: Any, ending: BaseException) -> Outcome:
+    """Return that the time limit came before the method had strategies, if there is a game to judge others by.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it was Ctrl-C that ended the method.
+    TimeLimitError
+        If the limit came before there was a game, or the value that the problem needs.
+    """
+    if isinstance(ending, KeyboardInterrupt) and seconds_left():
+        raise ending
+    known = "sequence_form" in vars(problem.game) and not (problem.needs_game_value and problem.game_value is None)
+    if known:
+        return Outcome(None, Status.TIME_LIMIT, "", iterations=0, seconds=0.0, build_seconds=0.0)
+    raise ending if isinstance(ending, TimeLimitError) else too_late() from None
 
 
 def _outcome(problem: Any, chosen: Method, options: Options, part: str) -> Outcome:
@@ -254,10 +297,12 @@ def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0
     exact = method is not None and method.is_exact
     needed = f"the value of {problem.game.spec}, which {problem.name} needs,"
     nash = Nash(problem.game)
-    if isinstance(method, RegretMethod) and tol > 0.0 and problem.game.public_form is not None:
-        solution = solve_part(nash, DCFR(precision="auto"), tol=tol * _VALUE_SHARE, needed=needed)
-    else:
-        solution = solve_part(nash, method if exact else problem.value_method or nash.default_method, needed=needed)
+    with answering("game_value"):
+        if isinstance(method, RegretMethod) and tol > 0.0 and problem.game.public_form is not None:
+            solution = solve_part(nash, DCFR(precision="auto"), tol=tol * _VALUE_SHARE, needed=needed)
+        else:
+            how = method if exact else problem.value_method or nash.default_method
+            solution = solve_part(nash, how, needed=needed)
     if solution.exact is not None:
         return problem.with_game_value(solution.value if problem.player == 0 else -solution.value)
     assert solution.lower is not None

@@ -3,7 +3,6 @@
 Two answers to one question are compared by objectives and certificates, never by strategies.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -13,6 +12,7 @@ from ..models.games import load_game
 from ..seqform.checks import check_number, check_type
 from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..seqform.hints import explained
+from ..seqform.limits import now
 from ..solvers import Solution, Status, find_method, solve
 from ..solvers.checkpoint import Checkpoint, Keeper, digest
 from .bank import Case, Suite, find_suite
@@ -168,7 +168,7 @@ def run_suite(
         with Checkpoint.of(checkpoint).kept({"suite": f"{suite.name} ({digest(suite)})"}) as keeper:
             keeper.keeps_loops = False
             return run_suite(suite, on_row, on_case, keeper)  # type: ignore[arg-type]
-    begun = time.perf_counter()
+    begun = now()
     rows: list[Row] = []
     game: Game | None = None
     asked = ""
@@ -193,7 +193,7 @@ def run_suite(
         rows.append(row)
         if on_row is not None:
             on_row(row)
-    return Report(suite.name, tuple(rows), time.perf_counter() - begun)
+    return Report(suite.name, tuple(rows), now() - begun)
 
 
 def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:

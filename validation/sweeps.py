@@ -12,7 +12,6 @@ import math
 import os
 import re
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +36,7 @@ from ..seqform.errors import (
 from ..seqform.interchange.encoding import from_json, json_ready
 from ..seqform.interchange.files import read_bytes, reason_of, writing_whole
 from ..seqform.interchange.pictures import write_picture
+from ..seqform.limits import now
 from ..solvers import Solution, Status
 from .sweep_page import draw, report
 from .sweep_settings import Setting, as_text, expand, flat, keys_of, label_of, varied_names
@@ -502,13 +502,13 @@ class Computed:
 
 def _computed(run: Callable[..., Any], number: int, setting: Setting) -> Computed:
     """Run a setting in a worker; what goes wrong is a result too."""
-    begun = time.perf_counter()
+    begun = now()
     try:
         found = _found(run(**setting))
     except Exception as error:
         kind = "" if isinstance(error, TreeplexError) else f"{type(error).__name__}: "
-        return Computed(number, None, one_line(f"{kind}{error}", 1000) or "failed", time.perf_counter() - begun)
-    return Computed(number, json_ready(found.result), "", time.perf_counter() - begun, found.strategies, found.suffix)
+        return Computed(number, None, one_line(f"{kind}{error}", 1000) or "failed", now() - begun)
+    return Computed(number, json_ready(found.result), "", now() - begun, found.strategies, found.suffix)
 
 
 def _found(result: Any) -> Found:
@@ -597,7 +597,7 @@ def sweep(
     >>> [row.result["iterations"] for row in found.rows], found.passed
     ([10, 100, 1000], True)
     """
-    begun = time.perf_counter()
+    begun = now()
     chosen = tuple(expand(fixed, grid, settings))
     if not callable(run):
         raise UnsupportedProblemError(
@@ -643,7 +643,7 @@ def sweep(
                 for found in _as_they_come(tasks, count, len(left)):
                     done(found.number, folder.keep(keys[found.number], chosen[found.number], found))
         ordered = tuple(row(number, folder.kept[key]) for number, key in enumerate(keys))
-    return Sweep(name, chosen, ordered, time.perf_counter() - begun)
+    return Sweep(name, chosen, ordered, now() - begun)
 
 
 def name_of(run: Any) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError, TimeLimitError
-from ...seqform.limits import seconds_left
+from ...seqform.limits import seconds_left, too_late
 from .linear_program import LinearProgram
 
 #: What HiGHS is asked for in feasibility and integrality.
@@ -132,7 +132,7 @@ class IntegerProgram:
         ending: KeyboardInterrupt | TimeLimitError | None = KeyboardInterrupt() if run(solver) else None
         status = solver.getModelStatus()
         if status == highspy.HighsModelStatus.kTimeLimit:
-            ending = TimeLimitError("the time limit came within an integer program; raise it")
+            ending = too_late("an integer program was solved")
         info, found = solver.getInfo(), solver.getSolution()
         known = found.value_valid and math.isfinite(info.mip_dual_bound)
         if ending is not None and not (unfinished and known):

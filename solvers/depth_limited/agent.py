@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from ...seqform.budget import Budget
 from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.game import Game
+from ...seqform.limits import counted_now
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
@@ -282,7 +282,7 @@ class Agent:
         step = run.steps[number]
         if isinstance(self.method, RegretMethod):
             compile_loop()
-        begun = time.perf_counter()
+        begun = counted_now()
         program = run.program(number)
         iterations, warm = 0, True
         if run.goes_on(number):
@@ -292,7 +292,7 @@ class Agent:
                 self._states[number] = self._states[step.before]
         else:
             answer, iterations, warm = self._answer(number, program)
-        seconds = time.perf_counter() - begun
+        seconds = counted_now() - begun
         gap = max(0.0, program.gap(answer))
         self._keep(number, program, answer)
         self._decisions.append(

@@ -13,7 +13,7 @@ from ...models.problems.stepped import SteppedResponse
 from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError
-from ...seqform.limits import uncounted
+from ...seqform.limits import compiling
 from ...seqform.strategy import Strategy
 from ..checkpoint import Saved, fill
 from ..iteration import NEVER, Stepper, iterate
@@ -236,7 +236,7 @@ def compile_loop() -> None:
     game = load_game("matching_pennies")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
     options = Options(tol=0.0, violation=0.0, max_iterations=1, time_limit=0.0)
-    with uncounted():
+    with compiling():
         RegretStepSolver(CFRPlus(), problem.view()).solve(problem.start().program(0), options)
 
 

@@ -1,6 +1,5 @@
 """Responses step by step: one run for all that solves steps, by linear programs or by regret minimisation."""
 
-import time
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import UnknownMethodError
-from ...seqform.limits import seconds_left
+from ...seqform.limits import counted_now, seconds_left
 from ..methods import Method
 from ..outcome import Options, Outcome, Progress, reported
 from ..solve import solve_part
@@ -83,19 +82,19 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
         raise UnknownMethodError(
             f"{method.name} takes no start for {problem.name}: its steps begin with what those before have decided"
         )
-    built = time.perf_counter()
+    built = counted_now()
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
     steps = problem.start(equilibrium)
     size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
     Budget().require(16 * len(steps.steps) * size, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
-    begun = time.perf_counter()
+    begun = counted_now()
     answers: list[StepAnswer] = []
     stopped: Status | None = None
 
     def tell(report: Progress) -> bool:
         """Report on a step as a part of the whole."""
         done = solver.iterations + report.iterations
-        return reported(options, done, time.perf_counter() - begun, report.exploitability)
+        return reported(options, done, counted_now() - begun, report.exploitability)
 
     try:
         for number, step in enumerate(steps.steps):
@@ -105,7 +104,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
                 assert step.before is not None
                 answer = answers[step.before]
             else:
-                seconds = seconds_left(options.time_limit - (time.perf_counter() - begun))
+                seconds = seconds_left(options.time_limit - (counted_now() - begun))
                 iterations = options.max_iterations
                 if solver.is_iterative:
                     seconds /= len(steps.steps) - number
@@ -119,12 +118,12 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
             steps.decide(number, program, answer)
             if solver.stopped is Status.INTERRUPTED:
                 break
-            if reported(options, solver.iterations, time.perf_counter() - begun, None):
+            if reported(options, solver.iterations, counted_now() - begun, None):
                 stopped = Status.INTERRUPTED
                 break
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
-    ended = time.perf_counter()
+    ended = counted_now()
     plans = None
     if answers or not steps.steps:
         decided = steps.plan if len(answers) == len(steps.steps) else rest_of(steps, answers)

@@ -1,6 +1,5 @@
 """Optimal commitment by HiGHS's branch and bound, and a linear program for the reply that it ends with."""
 
-import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 from ...models.problems import Stackelberg
 from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError
-from ...seqform.limits import seconds_left
+from ...seqform.limits import counted_now, seconds_left
 from ..outcome import Options, Outcome, nearest_profile
 from ..solution import RunState
 from ..status import Status
@@ -45,9 +44,9 @@ class Commitment(RunState):
 
 def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Outcome:
     """Solve a problem of commitment; see :class:`~treeplex.solvers.BranchAndBound`."""
-    built = time.perf_counter()
+    built = counted_now()
     integer, unit = problem.integer_program(), problem.payoffs[1].unit
-    begun = time.perf_counter()
+    begun = counted_now()
     plans, proof, state, stopped, detail = None, None, None, Status.OPTIMAL, "HiGHS solved the integer program"
     try:
         found = integer.solve(partial(run_solver, interruptible=True), options.tol / problem.unit, unfinished=True)
@@ -71,7 +70,7 @@ def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Out
         stopped=stopped,
         detail=detail,
         iterations=0 if plans is None else 1,
-        seconds=time.perf_counter() - begun,
+        seconds=counted_now() - begun,
         build_seconds=begun - built,
         state=state,
     )

@@ -1,7 +1,6 @@
 """Restricted games between routes, which grow by best replies; see :class:`~treeplex.solvers.DoubleOracle`."""
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +22,7 @@ from ...models.problems.route_responses import (
 from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError
 from ...seqform.game import Game
-from ...seqform.limits import seconds_left
+from ...seqform.limits import counted_now, seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ..dispatch import refuse_unfinished, solved
@@ -228,9 +227,9 @@ class _DoubleOracle(Stepper):
 
 def run(method: "DoubleOracle", problem: CaughtOnce, options: Options) -> Outcome:
     """Solve a problem of routes; see :class:`~treeplex.solvers.DoubleOracle`."""
-    built = time.perf_counter()
+    built = counted_now()
     stepper = _DoubleOracle(problem, options)
-    begun = time.perf_counter()
+    begun = counted_now()
     ran = iterate(stepper, options)
     attackers, units = stepper.attackers, stepper.units
     certificate = problem.proven(attackers, units, stepper.lower, stepper.upper)

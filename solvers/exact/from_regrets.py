@@ -1,7 +1,6 @@
 """Exact answers that begin with regrets: what their plans play, solved for what is missing to the optimum."""
 
 import math
-import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -13,7 +12,7 @@ from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, PlayerView, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.evaluate import infoset_maxima, sequence_values
-from ...seqform.limits import seconds_left
+from ...seqform.limits import counted_now, seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy
 from ..iteration import iterate
@@ -121,7 +120,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     """Iterate, polish what was found, and prove it; see :class:`~treeplex.solvers.Exact`."""
     if options.start is not None:
         return _by_highs(problem, options, Course("highs"))
-    begun = time.perf_counter()
+    begun = counted_now()
     saddle = problem.canonical
     size = _size(saddle) if _takes(saddle) else 0
     most = _LIMITED_FLOW * method.direct if saddle.constraints else math.inf
@@ -135,7 +134,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     base = CCFR(base=method.base) if problem.constraints else BASES[method.base]()
     loop = driver.stepper(base, problem, options)
     assert isinstance(loop, driver.RegretStepper)
-    built = time.perf_counter()
+    built = counted_now()
     best, course, stopped = Attempt(), Course("bracket", whole=ground.program.shape), Status.OPTIMAL
     goal = method.first * problem.unit
     try:
@@ -146,7 +145,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             if problem.constraints:
                 patience = max(0, int(_SLOW * size) - loop.iterations)
             most = min(patience, options.max_iterations - loop.iterations)
-            left = options.time_limit - (time.perf_counter() - built)
+            left = options.time_limit - (counted_now() - built)
             found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left))
             course = replace(course, iterations=loop.iterations)
             if found.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED):
@@ -158,7 +157,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             near = Answer(tuple(loop.answer()), loop.multipliers, loop.dual_certificate)
             polish = _Polish(ground, problem, options, near, is_last)
             if is_last or polish.is_settled:
-                left = options.time_limit - (time.perf_counter() - built)
+                left = options.time_limit - (counted_now() - built)
                 best = best.or_better(polish.run(goal, _STEPS * 2.0**course.attempts, left))
                 course = course.after(polish)
                 if best.error == 0.0:
@@ -175,7 +174,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         best = best.or_better(Attempt.of(problem, options, last, profile))
         if best.error == 0.0:
             course, stopped = replace(course, way="regrets"), Status.OPTIMAL
-    seconds = time.perf_counter() - built
+    seconds = counted_now() - built
     left = min(options.time_limit - seconds, seconds_left())
     if best.error > 0.0 and stopped is Status.OPTIMAL:
         if left <= 0.0:
@@ -198,7 +197,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         stopped=stopped,
         detail=course.remark,
         iterations=loop.iterations,
-        seconds=time.perf_counter() - built,
+        seconds=counted_now() - built,
         build_seconds=built - begun,
         state=course,
     )
@@ -342,12 +341,12 @@ class _Polish:
         seconds : float
             The time limit.
         """
-        best, begun = Attempt(), time.perf_counter()
+        best, begun = Attempt(), counted_now()
         if not self.is_whole:
             self._own, self._other = self._kept()
         for _ in range(_REFINEMENTS if self.is_whole else _LAST_ROUNDS if self._is_last else _ROUNDS):
             self.rounds += 1
-            left = max(0.0, seconds - (time.perf_counter() - begun))
+            left = max(0.0, seconds - (counted_now() - begun))
             solved = self._interior(left) if self.is_whole else self._simplex(steps, left)
             if solved is None:
                 break
@@ -378,7 +377,7 @@ class _Polish:
 
     def _simplex(self, steps: float, seconds: float) -> tuple[Floats, Floats] | None:
         """Return columns and multipliers near the answer that is polished, each by the simplex method."""
-        begun = time.perf_counter()
+        begun = counted_now()
         columns, rows = self._ground.part(self._own, self._other)
         self.shape = int(rows.sum()), int(columns.sum())
         a_row, least = (max(steps, _LAST_STEPS), _MANY) if self._is_last else (steps, _FEW)
@@ -386,7 +385,7 @@ class _Polish:
         mine = self._primal.solve(columns, rows, most, seconds)
         if mine is None:
             return None
-        theirs = self._dual.solve(rows, columns, most, max(0.0, seconds - (time.perf_counter() - begun)))
+        theirs = self._dual.solve(rows, columns, most, max(0.0, seconds - (counted_now() - begun)))
         return None if theirs is None else (mine, theirs)
 
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:

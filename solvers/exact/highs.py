@@ -1,7 +1,6 @@
 """Linear programs through HiGHS directly: matrices handed over in one call, duals read back."""
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
-from ...seqform.limits import seconds_left, time_limited
+from ...seqform.limits import counted_now, seconds_left, time_limited
 from ...seqform.strategy import Profile
 from ..certification import LIMITS, certified_error, enough
 from ..outcome import Options, Outcome, nearest_profile, starting_profile
@@ -79,7 +78,7 @@ class Basis:
 
 def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
     """Solve a problem's linear program; see :class:`~treeplex.solvers.HiGHS`."""
-    built = time.perf_counter()
+    built = counted_now()
     program = linear_program(problem.canonical)
     algorithm = method.algorithm
     treeplexes = problem.game.sequence_form.treeplexes
@@ -92,7 +91,7 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
     solver = _prepared(method, problem, options, algorithm, program, options.time_limit)
     if options.start is not None:
         _start_basis(method, options.start, algorithm, program.shape).give(solver)
-    begun = time.perf_counter()
+    begun = counted_now()
     try:
         interrupted = run_solver(solver, interruptible=large)
     except (KeyboardInterrupt, TimeLimitError):  # it goes on unseen, and must not be asked for anything
@@ -101,10 +100,10 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
             stopped=Status.INTERRUPTED,
             detail="HiGHS did not stop when it was asked to",
             iterations=0,
-            seconds=time.perf_counter() - begun,
+            seconds=counted_now() - begun,
             build_seconds=begun - built,
         )
-    ended = time.perf_counter()
+    ended = counted_now()
 
     stopped = Status.INTERRUPTED if interrupted else _stopped(solver)
     told = detail = _said(solver)
@@ -118,7 +117,7 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
             stopped, better = Status.INTERRUPTED, Attempt()
         if better.error < found.error:
             found, detail = better, f"{detail}, then refined"
-        ended = time.perf_counter()
+        ended = counted_now()
     # Where constraints are hard, infeasible may be the truth: others look for a proof.
     refuted = stopped is Status.INFEASIBLE and problem.constraints and problem.penalty is None
     if found.error > 0.0 and algorithm == "simplex" and not refuted and stopped not in LIMITS:
@@ -137,7 +136,7 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
             stopped = Status.INTERRUPTED
         except TimeLimitError:
             stopped = Status.TIME_LIMIT
-        ended = time.perf_counter()
+        ended = counted_now()
     answer = found.answer
     return Outcome(
         plans=None if answer is None else answer.plans,
@@ -243,7 +242,7 @@ def _run_from_strategies(
     method: "HiGHS", problem: SaddleProblem, options: Options, algorithm: str, program: LinearProgram, built: float
 ) -> Outcome:
     """Solve programs restricted to what strategies play or nearly would, each with what the answer before lacked."""
-    begun = time.perf_counter()
+    begun = counted_now()
     saddle = problem.canonical
     found = _started(method, problem, options)
     assert found.answer is not None
@@ -255,7 +254,7 @@ def _run_from_strategies(
     stopped, detail = Status.OPTIMAL, ""
     while True:
         restricted = kept.of(program)
-        left = max(0.0, options.time_limit - (time.perf_counter() - begun))
+        left = max(0.0, options.time_limit - (counted_now() - begun))
         solver = _prepared(method, problem, options, algorithm, restricted, left)
         rounds += 1
         try:
@@ -289,7 +288,7 @@ def _run_from_strategies(
         stopped=stopped,
         detail=f"{detail}, with {used}",
         iterations=iterations,
-        seconds=time.perf_counter() - begun,
+        seconds=counted_now() - begun,
         build_seconds=begun - built,
     )
 

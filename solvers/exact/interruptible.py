@@ -11,8 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...seqform.errors import TimeLimitError
-from ...seqform.limits import GRACE, seconds_late, seconds_left
+from ...seqform.limits import GRACE, seconds_late, seconds_left, too_late
 
 #: Seconds that work is given which was asked to end.
 _PATIENCE = 0.2
@@ -59,7 +58,7 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
         try:
             finished.wait(0.1)
             if seconds_late() > GRACE:
-                ending = TimeLimitError("the time limit came before the solver had an answer; raise it")
+                ending = too_late("the solver had no answer yet")
         except KeyboardInterrupt as interruption:
             ending = interruption
         if ending is not None:
@@ -119,7 +118,7 @@ def run_apart(work: Callable[[], Any]) -> Any:
         while not parts or parts[-1]:
             left = GRACE - seconds_late()
             if left <= 0.0:
-                raise TimeLimitError("the time limit came in the middle of exact arithmetic; raise it")
+                raise too_late("exact arithmetic was at work")
             if select.select([reader], [], [], min(left, 60.0))[0]:
                 parts.append(os.read(reader, 1 << 20))
     finally:

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from ...models.programs.rational_program import RationalProgram
 from ...models.saddle import Answer, rational_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError, UnknownMethodError, UnsupportedProblemError
-from ...seqform.limits import seconds_left
+from ...seqform.limits import counted_now, seconds_left
 from ..outcome import Options, Outcome
 from ..solution import ExactAnswer
 from ..status import Status
@@ -59,7 +58,7 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
     """Solve a problem's rational program; see :class:`~treeplex.solvers.Rational`."""
     if options.start is not None:
         raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
-    built = time.perf_counter()
+    built = counted_now()
     treeplexes = problem.game.sequence_form.treeplexes
     size = sum(treeplex.num_sequences + treeplex.num_infosets for treeplex in treeplexes) // 2
     if size > method.largest:
@@ -68,7 +67,7 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
             f"which takes {method.largest:,}: use highs-simplex"
         )
     program = rational_program(problem.exact_canonical)
-    begun = time.perf_counter()
+    begun = counted_now()
     solver = _Refinement(program, begun + seconds_left(options.time_limit), options.max_iterations)
     try:
         solver.run()
@@ -94,7 +93,7 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
         stopped=solver.stopped,
         detail=detail,
         iterations=solver.iterations,
-        seconds=time.perf_counter() - begun,
+        seconds=counted_now() - begun,
         build_seconds=begun - built,
         exact=exact,
     )
@@ -111,7 +110,7 @@ def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | S
     seconds : float
         After which it ends.
     """
-    solver = _Refinement(RationalProgram.of(program), time.perf_counter() + seconds, 2**31 - 1)
+    solver = _Refinement(RationalProgram.of(program), counted_now() + seconds, 2**31 - 1)
     solver.run()
     if solver.stopped is Status.INFEASIBLE:
         return solver.stopped
@@ -201,7 +200,7 @@ class _Refinement:
             if point.optimal:
                 self.stopped, self.detail = Status.OPTIMAL, f"proven in round {number + 1}"
                 return
-            if time.perf_counter() > self._deadline:
+            if counted_now() > self._deadline:
                 self.stopped, self.detail = Status.TIME_LIMIT, "the time was over before a basis was proven"
                 return
             zooms = _zoom(point.primal_error), _zoom(point.dual_error)
@@ -216,7 +215,7 @@ class _Refinement:
 
         def stop() -> bool:
             nonlocal late
-            late = time.perf_counter() > self._deadline
+            late = counted_now() > self._deadline
             return late or simplex.iterations >= most
 
         ending = simplex.run(stop)
@@ -276,7 +275,7 @@ class _Refinement:
         solver.setOptionValue("presolve", "off")  # it may end without a basis
         for kind in ("primal_feasibility", "dual_feasibility"):
             solver.setOptionValue(f"{kind}_tolerance", TOLERANCE)
-        solver.setOptionValue("time_limit", max(0.0, self._deadline - time.perf_counter()))
+        solver.setOptionValue("time_limit", max(0.0, self._deadline - counted_now()))
         solver.setOptionValue("simplex_iteration_limit", max(0, min(self._max_iterations - self.iterations, 2**31 - 1)))
         solver.passModel(program.to_highs())
         if basis is not None:

@@ -1,7 +1,6 @@
 """Exact formulations through cvxpy, with any solver that it has installed."""
 
 import math
-import time
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 from ...models.problems import SaddleProblem
 from ...models.saddle import Answer, ConicProgram
 from ...seqform.errors import SolverError, TimeLimitError, UnknownMethodError, one_line
-from ...seqform.limits import seconds_left
+from ...seqform.limits import counted_now, seconds_left
 from ..outcome import Options, Outcome, nearest_profile
 from ..status import Status
 from .interruptible import run_interruptibly
@@ -57,15 +56,15 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
         raise UnknownMethodError(
             f"cvxpy has no solver {solver!r} installed: it has {', '.join(cp.installed_solvers())}"
         )
-    begun = time.perf_counter()
+    begun = counted_now()
     program = ConicProgram.of(problem.canonical)
-    built = time.perf_counter()
+    built = counted_now()
     unit = max(problem.canonical.objective_unit, 1e-300)  # by denormal numbers nothing can be divided
     attempts: list[_Attempt] = []
     interrupted = False
     for scale in _SCALES.get(solver, (1.0,)):
         # All attempts together have the time that one was given.
-        left = seconds_left(max(0.0, options.time_limit - (time.perf_counter() - built)))
+        left = seconds_left(max(0.0, options.time_limit - (counted_now() - built)))
         settings = {**_TOLERANCES.get(solver, {}), **_limits(solver, options, left)}
         try:
             attempts.append(_solve(problem, program, solver, settings, scale / unit))
@@ -73,9 +72,9 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
             interrupted = True
             break
         enough = attempts[-1].error <= options.tol / 10.0 or attempts[-1].status in _STOPPED
-        if enough or not seconds_left(options.time_limit - (time.perf_counter() - built)):
+        if enough or not seconds_left(options.time_limit - (counted_now() - built)):
             break
-    ended = time.perf_counter()
+    ended = counted_now()
     best = min(attempts or [_Attempt("interrupted")], key=lambda attempt: attempt.error)
     if best.failure:
         raise SolverError(f"cvxpy with {solver} failed: {best.failure}")

@@ -14,6 +14,7 @@ from ...models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
 from ...seqform.errors import InvalidStrategyError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar, usage, without_parentheses
+from ...seqform.limits import answering, doing
 from ...seqform.parameters import About, Parameter, parameters_of
 from ...seqform.registry import Registry, accepting
 from ...seqform.strategy import Profile, Strategy, checked_player
@@ -74,7 +75,8 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     >>> opponent_strategy("mixture:3/4*nash+1/4*uniform", game, player=1)["K_b"]
     {'p': 0.125, 'b': 0.875}
     """
-    return Seat(game, checked_player(game, player)).strategy(spec)
+    with answering("opponent"), doing(f"the opponent {spec} was computed"):
+        return Seat(game, checked_player(game, player)).strategy(spec)
 
 
 def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITERATIONS) -> Profile:

@@ -1,7 +1,6 @@
 """Regret minimisation on games in public form, as a stepper, and what it answers."""
 
 import functools
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from ...models.saddle import SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.game import Game
-from ...seqform.limits import uncounted
+from ...seqform.limits import compiling, counted_now
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ...seqform.rules import TERMINAL
@@ -252,9 +251,9 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         options = replace(options, violation=min(options.violation, options.tol / problem.game.payoff_scale))
     number = _number(method, problem, options)
     warm(number, adding=not _is_plain(problem))
-    begun = time.perf_counter()
+    begun = counted_now()
     loop = stepper(method, problem, number, options)
-    build_seconds = time.perf_counter() - begun
+    build_seconds = counted_now() - begun
     found = iterate(loop, options)
     return Outcome(
         plans=(),
@@ -330,7 +329,7 @@ def warm(number: Any, *, adding: bool = False) -> None:
     from ...seqform.public_form import Leaves
     from ..methods.rules import CFR as RULE
 
-    with uncounted():
+    with compiling():
         leaves = Leaves(np.array([1]), np.ones(1), FactoredPayoff(np.ones((1, 1)), np.ones((1, 1))))
         form = PublicForm([0, TERMINAL], [-1, 0], ["", "end"], [["one"], ["one"]], [leaves])
         game = Game.from_public_form(form)

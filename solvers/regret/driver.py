@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,7 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.joint_payoff import JointPayoff
-from ...seqform.limits import uncounted
+from ...seqform.limits import compiling, counted_now
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..checkpoint import Saved, fill
@@ -364,13 +363,13 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             "penalty of its own, and opponents who keep to some with a p above 0: for others, or a start from "
             f"elsewhere, use {', '.join(methods_for(problem.needs))}"
         )
-    begun = time.perf_counter()
+    begun = counted_now()
     pruned = prune(problem)
     if pruned is None:
         return run_steps(method, problem, options)
     if isinstance(pruned, Outcome):
         return pruned
-    took = time.perf_counter() - begun
+    took = counted_now() - begun
     outcome = pruned.outcome(run_steps(method, pruned.problem, pruned.options(options)))
     return replace(outcome, build_seconds=outcome.build_seconds + took)
 
@@ -401,13 +400,13 @@ def run_steps(
     method: RegretMethod, problem: Problem, options: Options, kind: type[RegretStepper] = RegretStepper
 ) -> Outcome:
     """Run the compiled loop on a problem as it is, by such a stepper."""
-    begun = time.perf_counter()
+    begun = counted_now()
     ready = posed(method, problem, options)
-    build_seconds = time.perf_counter() - begun
+    build_seconds = counted_now() - begun
     warm(ready.kernel.layout.number, ready.is_curved, ready.preferences is not None)
-    begun = time.perf_counter()
+    begun = counted_now()
     loop = _begin(method, ready, kind)
-    build_seconds += time.perf_counter() - begun
+    build_seconds += counted_now() - begun
     found = iterate(loop, options)
     return Outcome(
         plans=loop.answer(),
@@ -458,7 +457,7 @@ def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Fl
 @functools.cache
 def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
-    with uncounted():
+    with compiling():
         game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
         ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
         kernel = Kernel(build_layout(game.sequence_form, number))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ...models.problems import Problem
 from ...seqform.arrays import Floats, Integers
+from ...seqform.limits import counted_now
 from ..certification import certified_error
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
@@ -156,9 +156,9 @@ class PlanStepper(Stepper):
 
 def run_plans(kind: type[PlanStepper], method: Any, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate of the answer meets the tolerance or a limit comes."""
-    begun = time.perf_counter()
+    begun = counted_now()
     stepper = kind(method, problem, options)
-    build_seconds = time.perf_counter() - begun
+    build_seconds = counted_now() - begun
     found = iterate(stepper, options)
     return Outcome(
         plans=stepper.answer(),

@@ -10,7 +10,7 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import nash_conv
 from ...seqform.joint_payoff import JointPayoff
-from ...seqform.limits import uncounted
+from ...seqform.limits import compiling
 from ..compilation import compiled
 from ..methods import RegretMethod
 from ..outcome import Options, Outcome, nearest_profile
@@ -163,7 +163,7 @@ add_regrets, match_regrets, make_plan = (
 @functools.cache
 def warm() -> None:
     """Compile, or load from the cache, so that no solve's seconds hold that."""
-    with uncounted():
+    with compiling():
         two, one, numbers = np.zeros(1, np.int32), np.array([1, 2], np.int32), np.zeros(2)
         add_regrets(two, one, numbers.copy(), np.zeros(1), numbers, numbers.copy(), numbers.copy(), 1.0, 1.0, 0.0)
         match_regrets(one, numbers, numbers, numbers, False, numbers.copy())

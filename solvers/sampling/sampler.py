@@ -2,7 +2,6 @@
 
 import functools
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +13,7 @@ from ...models.games import load_game
 from ...models.problems import Certificate, Problem
 from ...seqform.arrays import Floats, Integers
 from ...seqform.game import Game
-from ...seqform.limits import uncounted
+from ...seqform.limits import compiling, counted_now
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..certification import certified_error
@@ -478,9 +477,9 @@ def stepper(method: MCCFR, problem: Problem, options: Options) -> SamplingSteppe
 
 def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate meets the tolerance or a limit comes."""
-    begun = time.perf_counter()
+    begun = counted_now()
     loop = stepper(method, problem, options)
-    build_seconds = time.perf_counter() - begun
+    build_seconds = counted_now() - begun
     found = iterate(loop, options)
     return Outcome(
         plans=loop.proof[0].plans,
@@ -522,7 +521,7 @@ def _start(
 @functools.cache
 def warm(preferring: bool = False, in_batches: bool = False) -> None:
     """Compile the samplers, or load them from their cache, on a tiny game, so that no solve's seconds hold that."""
-    with uncounted():
+    with compiling():
         game = load_game("kuhn")
         sampler, rule = Sampler(tree_for(game)), SamplingRule(batch=2 if in_batches else 1)
         preference = preference_of(LocalBias(), game) if preferring else None

@@ -1,6 +1,5 @@
 """Monte Carlo CFR straight on rules, for games too large to enumerate, and its runs as files."""
 
-import time
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from ...seqform.errors import (
 from ...seqform.game import Game
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
 from ...seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
+from ...seqform.limits import now
 from ...seqform.rules import Rules
 from ..checkpoint import Checkpoint, Saved, digest
 from ..iteration import NEVER, Stepper, iterate
@@ -220,7 +220,7 @@ class StreamedMCCFR:
         if iterations is None and touched is None and seconds is None:
             raise UnknownMethodError("a run got no limit, expected iterations, touched or seconds")
         limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
-        self._walker.deadline = time.perf_counter() + limit
+        self._walker.deadline = now() + limit
         self._before = self._resident() - self.memory  # what else grows between runs does not count
         first = self.iterations
 

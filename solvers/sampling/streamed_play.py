@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from ...seqform.interchange.files import (
     regular_size,
     writing_whole,
 )
+from ...seqform.limits import now
 from ...seqform.rules import Rules
 from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
 from .splitmix import SplitMix64, first_random_state
@@ -433,9 +433,9 @@ def _learned(
     walker = Walker(rules, tables, settings, SplitMix64(first_random_state(seed)), fixed=others)
     most = math.inf if iterations is None else check_whole(iterations, "iterations", UnknownMethodError)
     if seconds is not None:
-        walker.deadline = time.perf_counter() + check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+        walker.deadline = now() + check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
     try:
-        while walker.turns[player] < most and time.perf_counter() < walker.deadline:
+        while walker.turns[player] < most and now() < walker.deadline:
             walker.apply(walker.turn(player, averages=False))
     except OutOfTimeError:
         pass

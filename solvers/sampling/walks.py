@@ -7,7 +7,6 @@ numbers are added, in the order of the compiled samplers, so that both give the 
 
 import math
 import sys
-import time
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.checks import is_whole
 from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import GameTooLargeError, ImperfectRecallError, InvalidGameError, shown
+from ...seqform.limits import now
 from ...seqform.polytope import is_hashable
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ..methods import MCCFR
@@ -441,7 +441,7 @@ class Walker:
 
     def _pause(self, moves: int) -> None:
         """Look at the clock, and at how long it is since a leaf was met."""
-        if time.perf_counter() >= self.deadline:
+        if now() >= self.deadline:
             raise OutOfTimeError
         if moves > _LONGEST:
             raise GameTooLargeError(f"a history has more than {_LONGEST:,} moves: every one must end")

@@ -1,6 +1,5 @@
 """How large a spot is and what its betting looks like, found without building it: streets are alike for all cards."""
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import perm
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....seqform.budget import Budget, counted, in_words
 from ....seqform.errors import GameTooLargeError
-from ....seqform.limits import check_time
+from ....seqform.limits import check_time, now
 from .bets import SEATS, STREETS, Betting, Decision, Ended, first, following, moves
 
 if TYPE_CHECKING:
@@ -129,10 +128,10 @@ def savings(spot: "HoldemSpot", most: int = 3) -> list[tuple[str, float]]:
 
     Each leaves out a size on a street, or lowers the raise cap.
     """
-    whole, end = spot.size.bytes, time.monotonic() + _SECONDS
+    whole, end = spot.size.bytes, now() + _SECONDS
     found: dict[str, float] = {}
     for how, betting in _smaller(spot):
-        if time.monotonic() > end:
+        if now() > end:
             break
         saved = 1.0 - spot_size(spot, betting).bytes / whole
         if saved > 0.0:

@@ -21,6 +21,7 @@ from ....seqform.functional import Functional
 from ....seqform.game import Game
 from ....seqform.interchange.files import naming, writing_whole
 from ....seqform.interchange.toml_table import Table, parse_toml, read_toml
+from ....seqform.limits import check_time, doing, timed
 from ....seqform.public_form import Leaves, PublicForm, Symmetry
 from ....seqform.rules import CHANCE, TERMINAL
 from ....seqform.sequence_form import SequenceForm
@@ -380,8 +381,9 @@ class HoldemSpot:
     @cached_property
     def _built(self) -> "tuple[PublicForm, Indices, tuple[tuple[int, ...], ...]]":
         check_size(self)
-        tree = _Tree(self)
-        return tree.form(), frozen(np.array(tree.paid)), tuple(tree.numbers)
+        with timed("building"), doing(f"the tree, {_about(self.size)} nodes, was built"):
+            tree = _Tree(self)
+            return tree.form(), frozen(np.array(tree.paid)), tuple(tree.numbers)
 
     @property
     def public_form(self) -> PublicForm:
@@ -476,6 +478,8 @@ class HoldemGame(Game):
         return spot_offers(self.spot, player)
 
 
+#: Nodes between two looks at the clock.
+_LOOKS = 4096
 #: Why there is no rake beside locks.
 _NO_LOCKS = "constraints are for zero-sum games"
 #: The keys of a spot file.
@@ -550,6 +554,19 @@ def _value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _about(size: SpotSize) -> str:
+    """Return how many nodes a tree has, as people say it.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.size import SpotSize
+    >>> _about(SpotSize(900, 1_000, 100, 0)), _about(SpotSize(1_000_000, 2_000_000, 100_000, 0))
+    ('2,000', '3.1 million')
+    """
+    count = size.nodes + size.leaves + size.others
+    return f"{count:,}" if count < 1_000_000 else f"{count / 1e6:.3g} million"
+
+
 class _Tree:
     """The public tree of a spot."""
 
@@ -571,6 +588,8 @@ class _Tree:
             later = []
             for parent, action, state, board, chance in queue:
                 node = len(self.players)
+                if not node % _LOOKS:
+                    check_time(f"the tree was built, {node:,} of {_about(spot.size)} nodes so far")
                 self.parents.append(parent)
                 self.actions.append(action)
                 self.boards.append(self.numbers.setdefault(board, len(self.numbers)))

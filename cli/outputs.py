@@ -1,0 +1,291 @@
+"""What a command found goes out in order, the answer first: nothing that fails later takes it away."""
+
+import contextlib
+import math
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..seqform.limits import Deadline, doing, now, timed
+from .errors import HANDLERS, CommandLineError, ExitStatus, debugging, describe, note_interrupt, print_error, print_note
+from .files import Record, writing
+from .limits import keeper, time_kept
+from .progress import waiting
+
+if TYPE_CHECKING:
+    from ..seqform.interchange.page import Page
+
+#: Seconds after the time limit in which files are written, and after Ctrl-C those that hold the answer.
+LATE, LAST = 1.0, 3.0
+#: Seconds within which Ctrl-C that comes again is the same one.
+_ECHO = 1.0
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that a command writes after its report and its JSON.
+
+    Parameters
+    ----------
+    name : str
+        What the file is, such as ``profile``.
+    option : str
+        Such as ``--out``.
+    path : str or None
+        Nothing is written without one.
+    write : callable
+        Writes it to a path, whole or not at all.
+    answers : bool
+        Whether it holds the answer itself: Ctrl-C then waits until it is written, for a few seconds. Pages and pictures
+        can be made again.
+    """
+
+    name: str
+    option: str
+    path: str | None
+    write: Callable[[Any], Any]
+    answers: bool = False
+
+
+def page(path: str | None, make: "Callable[[], Page]") -> Output:
+    """Return the output of ``--html``."""
+    from ..seqform.interchange.files import writing_whole
+
+    def write(path: str) -> None:
+        text = make().to_html()
+        with writing_whole(path) as passing:
+            passing.write_text(text, encoding="utf-8")
+
+    return Output("report", "--html", path, write)
+
+
+@dataclass
+class _Held:
+    """Which interrupts are held back, and which came.
+
+    Attributes
+    ----------
+    open_to : int
+        0: none may pass; 1: limits, and Ctrl-C that comes again; 2: all.
+    came : list of float
+        When Ctrl-C came.
+    """
+
+    open_to: int = 0
+    came: list[float] = field(default_factory=list)
+    deadline: Deadline | None = None
+
+    def handle(self, number: int, frame: Any) -> None:
+        """Do what a signal does: interrupt, or be remembered."""
+        watching = keeper()
+        note_interrupt()
+        if watching is not None and watching.reached:
+            if self.open_to:
+                raise KeyboardInterrupt
+            return
+        at = now()
+        again = bool(self.came) and at - self.came[0] >= _ECHO
+        self.came.append(at)
+        if again or self.open_to == 2:
+            raise KeyboardInterrupt
+        if self.deadline is not None:
+            self.deadline.at = min(self.deadline.at, at + LAST)
+            if watching is not None:
+                watching.look_again()
+
+
+@contextlib.contextmanager
+def _holding() -> Iterator[_Held]:
+    """Hold interrupts back in the block, where the command's own handler is in place."""
+    held, before = _Held(), signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before not in HANDLERS:
+        yield held
+        return
+    signal.signal(signal.SIGINT, held.handle)
+    try:
+        yield held
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Outputs:
+    """Hands out what a command found: its report, its JSON, then files, and pages and pictures at last.
+
+    Each is written although another one fails; what fails is one line on standard error, and in the exit status.
+
+    Parameters
+    ----------
+    record : Record
+        The JSON.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._failed = self._interrupted = False
+        self._gone: OSError | None = None  # standard output, and why
+        self._end = math.inf  # when files are to be written
+
+    def ask(self, what: str, question: Callable[[], Any], otherwise: Any = None) -> Any:
+        """Return the answer to a second question, about what is known; what stops it leaves that.
+
+        Parameters
+        ----------
+        what : str
+            What is sought, such as ``what locks gain``.
+        question : callable
+        otherwise : object
+            What is returned if it fails.
+        """
+        if self._interrupted:
+            return otherwise
+        try:
+            with self._within(f"{what} was sought") as _:
+                return question()
+        except KeyboardInterrupt:
+            message = self._cut()
+            if not self._interrupted:
+                print_note(f"{what}: {message}")
+        except Exception as error:
+            from ..seqform.errors import TimeLimitError
+
+            if isinstance(error, TimeLimitError):
+                print_note(f"{what}: {error}")
+            else:
+                self._fail(f"{what}: ", error)
+        return otherwise
+
+    def deliver(
+        self, status: int, report: Callable[[], None] | None, found: Callable[[], dict[str, Any]], *files: Output
+    ) -> int:
+        """Write all that was found, in order.
+
+        Parameters
+        ----------
+        status : int
+            The exit status if nothing fails.
+        report : callable or None
+            Prints it; not called where standard output is for JSON.
+        found : callable
+            Returns what is added to the JSON.
+        *files : Output
+            In the order in which they are written.
+
+        Returns
+        -------
+        int
+            The exit status.
+        """
+        record, written = self._record, dict[str, str | None]()
+        if record.deadline is not None:
+            self._end = max(record.deadline.at, now()) + LATE
+        with _holding() as held, timed("writing"):
+            self._try("", lambda: record.update(found()))
+            if record.shown and report is not None:
+                self._try("", lambda: _flushed(report))
+            if self._try("--json: " if record.shown else "", record.write) and record.path is not None:
+                written["JSON"] = record.path
+            for each in sorted((one for one in files if one.path is not None), key=lambda one: not one.answers):
+                if held.came and not each.answers:
+                    self._interrupted = True
+                if (each.answers or not self._interrupted) and self._write(each, held):
+                    written[each.name] = each.path
+                elif self._interrupted:
+                    print_error(f"{each.option}: {each.path} was not written")
+            self._interrupted |= bool(held.came)
+            if record.shown and written and self._gone is None:
+                self._try("", lambda: _flushed(lambda: _print_files(written, [one.name for one in files])))
+            if files and len(written) > 1 and record.shown and "JSON" in written:
+                with contextlib.suppress(CommandLineError):
+                    record.write()  # once more, with the time that the files took
+        if self._gone is not None:
+            raise self._gone
+        if self._interrupted:
+            print_error("interrupted")
+            return ExitStatus.INTERRUPTED
+        return ExitStatus.FAILURE if self._failed and not status else status
+
+    def _write(self, output: Output, held: _Held) -> bool:
+        try:
+            with self._within(f"{output.path} was written", self._end) as deadline:
+                held.deadline, held.open_to = deadline, 1 if output.answers else 2
+                try:
+                    assert output.path is not None
+                    with (
+                        waiting(f"writing {output.path}", shown=self._record.shown),
+                        writing(output.path, output.option),
+                    ):
+                        output.write(output.path)
+                finally:
+                    held.deadline, held.open_to = None, 0
+        except KeyboardInterrupt:
+            message = self._cut()
+            if not self._interrupted and held.came:
+                self._interrupted = True
+            elif not self._interrupted:
+                self._failed = True
+                print_error(f"{output.option}: {output.path} was not written: {message}")
+            return False
+        except Exception as error:
+            self._fail(f"{output.option}: ", error)
+            return False
+        return True
+
+    def _try(self, what: str, step: Callable[[], None]) -> bool:
+        """Take a step of the answer itself; whether that succeeded."""
+        try:
+            step()
+        except OSError as error:
+            if error.filename is not None:
+                self._fail(what, error)
+            else:
+                self._gone = self._gone or error
+            return False
+        except KeyboardInterrupt:
+            self._interrupted = True
+            return False
+        except Exception as error:
+            self._fail(what, error)
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _within(self, what: str, end: float | None = None) -> Iterator[Deadline]:
+        """Keep to the command's time limit in the block, or to a later end."""
+        whole = self._record.deadline
+        left = None if whole is None else max((whole.at if end is None else end) - now(), 0.0)
+        with time_kept(left, lambda status, message: None) as deadline, doing(what):
+            if whole is not None:
+                deadline.seconds = whole.seconds
+            yield deadline
+
+    def _cut(self) -> str:
+        """Return which limit an interrupt came of, and be done with it; without one it was Ctrl-C."""
+        watching = keeper()
+        if watching is None or not watching.reached:
+            self._interrupted = True
+            return "interrupted"
+        message, watching.reached = watching.message, ""
+        return message
+
+    def _fail(self, what: str, error: Exception) -> None:
+        from ..seqform.errors import TreeplexError
+
+        if debugging():
+            raise error
+        self._failed = True
+        text = str(error) if isinstance(error, CommandLineError | TreeplexError) else describe(error)
+        print_error(text if text.startswith("--") else f"{what}{text}")
+
+
+def _flushed(report: Callable[[], None]) -> None:
+    report()
+    sys.stdout.flush()
+
+
+def _print_files(written: dict[str, str | None], order: list[str]) -> None:
+    from .tables import print_facts
+
+    print_facts({}, {name: written[name] for name in (*order, "JSON") if name in written})
