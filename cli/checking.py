@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..seqform.limits import now
+from ..seqform.standard_error import is_terminal
 from .errors import ExitStatus, print_error
 from .files import Record
 from .outputs import Output, Outputs
@@ -108,7 +109,7 @@ def _counting(out: "Console", total: int) -> "Iterator[Callable[[str], None] | N
     callable or None
         To be called with a few words as each step begins.
     """
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield None
         return
     from rich import progress as bars

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..seqform.limits import loading, now
+from ..seqform.standard_error import StandardError, is_terminal
 
 #: Set to 1, this environment variable lets an unexpected error show its traceback.
 DEBUG_VARIABLE = "TREEPLEX_DEBUG"
@@ -51,14 +52,12 @@ def one_line(text: str) -> str:
 
 def print_error(message: str) -> None:
     """Print ``error: …`` on standard error, if that is still open."""
-    with contextlib.suppress(OSError):
-        print(f"error: {one_line(message)}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"error: {one_line(message)}", file=StandardError(), flush=True)
 
 
 def print_note(message: str) -> None:
     """Print ``note: …`` on standard error, if that is still open."""
-    with contextlib.suppress(OSError):
-        print(f"note: {one_line(message)}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"note: {one_line(message)}", file=StandardError(), flush=True)
 
 
 def describe(error: Exception) -> str:
@@ -181,7 +180,7 @@ class _Terminal(io.FileIO):
 
 def outliving_its_terminal(stream: Any) -> Any:
     """Return a stream in the place of one on a terminal, which is no error to write to when that has been closed."""
-    if sys.platform == "win32" or not stream.isatty():
+    if sys.platform == "win32" or not is_terminal(stream):
         return stream
     stream.flush()
     raw = _Terminal(stream.fileno(), "w", closefd=False)

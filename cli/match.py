@@ -1,12 +1,12 @@
 """``treeplex match``: hands of no-limit hold'em between bots, and what each earns."""
 
 import contextlib
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..seqform.parameters import as_typed
+from ..seqform.standard_error import StandardError
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
 from .files import STANDARD_OUTPUT, Record, check_files, writing
 from .options import JsonOption, reader, whole
@@ -132,7 +132,7 @@ def match(
             if update is not None and (done % 16 == 0 or done == hands):
                 update(done, min(done / hands, 1.0))
 
-        stack_of_files.enter_context(contextlib.redirect_stdout(sys.stderr))  # which is not for what bots print
+        stack_of_files.enter_context(contextlib.redirect_stdout(StandardError()))  # which is not for what bots print
         found = play(
             playing, table, hands, duplicate, seed or 0, confidence=_CONFIDENCE, time_limit=time_limit, jobs=jobs,
             each=tell,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import now
+from ..seqform.standard_error import is_terminal
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
@@ -90,7 +91,7 @@ def play(
                 target: Any = sys.stdout.buffer if out == STANDARD_OUTPUT else out
                 with deferring_interrupts():
                     writer = stack.enter_context(PlayLogWriter(target, loaded, view))
-            quiet = out == STANDARD_OUTPUT and sys.stdout.isatty()  # the log would run through the bar
+            quiet = out == STANDARD_OUTPUT and is_terminal(sys.stdout)  # the log would run through the bar
             _play(simulate(profile, games, seed), games, writer, results, None if quiet else f"playing {loaded.spec}")
     except KeyboardInterrupt:
         record["interrupted"] = True

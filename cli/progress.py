@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ..seqform.standard_error import is_terminal
 from .tables import console
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def solving(title: str, time_limit: float | None, *, shown: bool) -> "Iterator[C
     shown : bool
         Nothing is shown either unless standard error is a terminal.
     """
-    if not (shown and sys.stderr.isatty()):
+    if not (shown and is_terminal(sys.stderr)):
         yield None
         return
     from ..solvers.progress import on_terminal
@@ -34,7 +35,7 @@ def solving(title: str, time_limit: float | None, *, shown: bool) -> "Iterator[C
 @contextlib.contextmanager
 def waiting(title: str, *, shown: bool = True) -> Iterator[None]:
     """Show a spinner while something without steps runs; nothing unless standard error is a terminal."""
-    if not (shown and sys.stderr.isatty()):
+    if not (shown and is_terminal(sys.stderr)):
         yield
         return
     from ..solvers.progress import showing
@@ -62,7 +63,7 @@ def filling(title: str, unit: str, *, shown: bool = True) -> "Iterator[Callable[
     callable or None
         To be called with how many are done, and what part of all that is, from 0 to 1, or ``None`` if nobody knows.
     """
-    if not (shown and sys.stderr.isatty()):
+    if not (shown and is_terminal(sys.stderr)):
         yield None
         return
     from ..solvers.progress import bar, showing

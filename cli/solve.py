@@ -300,7 +300,12 @@ def solve(
             answers=True,
         ),
         page(html, make_page),
-        Output("picture", "--plot", plot, solution.plot if bounds is None else bounds.plot),
+        Output(
+            "picture",
+            "--plot",
+            plot if moved is None or bounds else None,
+            solution.plot if bounds is None else bounds.plot,
+        ),
         Output("chart", "--chart", chart, lambda path: spots.draw_chart(solved, at, path)),
     )
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..seqform.limits import seconds_in_words, stopwatches
+from ..seqform.standard_error import StandardError, is_terminal
 from ..validation.table import decimals
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def console(*, stderr: bool = False) -> "Console":
         def on_broken_pipe(self) -> NoReturn:
             raise BrokenPipeError
 
-    stream = sys.stderr if stderr else sys.stdout
-    wide = None if stream.isatty() or os.environ.get("COLUMNS", "").isdecimal() else 120
+    stream: Any = StandardError() if stderr else sys.stdout
+    wide = None if is_terminal(stream) or os.environ.get("COLUMNS", "").isdecimal() else 120
     return PipedConsole(file=stream, highlight=False, emoji=False, markup=False, width=wide)
 
 

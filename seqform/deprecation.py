@@ -2,11 +2,12 @@
 
 import re
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from .standard_error import warn
 
 
 def deprecated_names(
@@ -43,7 +44,7 @@ def deprecated_names(
     def find(name: str) -> Any:
         if name in moved:
             place, _, new = moved[name].rpartition(".")
-            warnings.warn(
+            warn(
                 f"{module}.{name} is now {moved[name]}; the old name goes with the next minor version",
                 DeprecationWarning,
                 stacklevel=2,

@@ -7,13 +7,13 @@ somebody asks for a name that is not known yet, or for all names.
 import functools
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import TreeplexError, one_line, shown
 from .grammar import Grammar
 from .parameters import parameters_of
+from .standard_error import warn
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -130,7 +130,7 @@ class Registry(Mapping[str, T]):
             except Exception as error:  # whatever somebody else's package raises
                 reason = str(error) if isinstance(error, TreeplexError) else f"{type(error).__name__}: {error}"
                 left_out = f"the {self.grammar.noun} {point.name!r} of the package {package} is left out"
-                warnings.warn(f"{left_out}: {one_line(reason, 400)}", ExtensionWarning, stacklevel=2)
+                warn(f"{left_out}: {one_line(reason, 400)}", ExtensionWarning, stacklevel=2)
 
 
 @functools.cache

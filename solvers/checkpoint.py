@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from ..seqform.errors import CheckpointError, UnsupportedProblemError, one_line,
 from ..seqform.game import Game
 from ..seqform.interchange.encoding import to_json
 from ..seqform.interchange.files import check_writable, read_archive, refusing_damaged, write_archive
+from ..seqform.standard_error import warn
 from ..seqform.strategy import Strategy
 
 #: What a run keeps of itself, by name: arrays of numbers, and what JSON takes.
@@ -33,7 +33,7 @@ PREVIOUS = ".previous"
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
+    warn(message, RuntimeWarning, stacklevel=2)
 
 
 @dataclass(frozen=True)

@@ -24,16 +24,22 @@ _INFOSETS = 16
 
 def solution_figure(solution: "Solution", *shown: str) -> "Figure":
     """Draw a solution; see :meth:`~treeplex.Solution.figure`."""
-    there = [name for name, panel in PANELS.items() if panel.of(solution)]
-    chosen = shown or tuple(name for name in there if name != "strategy") or ("strategy",)
-    for name in chosen:
+    for name in shown:
         check_choice(name, "panel", UnsupportedProblemError, tuple(PANELS))
-        if name not in there:
+    # Strategies of a large game are not made where nobody looks at them.
+    wanted = shown or [name for name in PANELS if name != "strategy"]
+    found = {name: PANELS[name].of(solution) for name in wanted}
+    if not shown and not any(found.values()):
+        found = {"strategy": PANELS["strategy"].of(solution)}
+    for name in shown:
+        if not found[name]:
+            there = [each for each, panel in PANELS.items() if panel.of(solution)]
             raise UnsupportedProblemError(
                 f"this solution of {solution.problem.name} by {solution.method.name} has no {name} to draw, but "
                 f"{', '.join(there)}"
             )
-    draws = [draw for name in chosen for draw in PANELS[name].of(solution)]
+    chosen = [name for name, draws in found.items() if draws]
+    draws = [draw for name in chosen for draw in found[name]]
     height = max(PANELS[name].height(solution) for name in chosen)
     figure, axes = panels(1, len(draws), (4.6 * len(draws), height), squeeze=False)
     for pane, draw in zip(axes[0], draws, strict=True):

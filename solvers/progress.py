@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..seqform.interchange.page import Content, Displayed, element, fragment
 from ..seqform.limits import now
+from ..seqform.standard_error import StandardError, is_terminal
 from .outcome import Progress
 
 if TYPE_CHECKING:
@@ -131,11 +132,11 @@ def watched(title: str, time_limit: float | None = None) -> Iterator[Callable[[P
     """
     from rich.console import Console
 
-    console = Console(stderr=True, highlight=False, markup=False)
+    console = Console(file=StandardError(), highlight=False, markup=False)
     if console.is_jupyter:
         with _NotebookBar(title, time_limit) as shown:
             yield shown
-    elif sys.stderr.isatty():
+    elif is_terminal(sys.stderr):
         with on_terminal(console, title, time_limit) as shown:
             yield shown
     else:

@@ -323,7 +323,7 @@ def _said(solution: Solution) -> Iterator[Content]:
     if problem.exploitability_meaning:
         yield emphasis(number(solution.exploitability))
         yield f" {problem.exploitability_meaning}."
-    elif solution.exploitability <= _NOTHING * problem.game.sequence_form.payoff_scale:
+    elif solution.exploitability <= _NOTHING * problem.game.payoff_scale:
         yield f"It can lose nothing of the value of the game, whatever player {1 - player} does."
     else:
         yield f"Against the worst that player {1 - player} can do, it loses "
@@ -508,8 +508,10 @@ class Exploration:
 
 def _changes(solution: Solution, explore: bool | None, moved: tuple[str, float, float] | None) -> Iterator[Content]:
     problem = solution.problem
-    sequences = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
-    small = sequences <= SMALL if explore is None else explore
+    small = explore
+    if explore is None:  # a spot of hold'em has linear programs only if it was solved by one
+        built = problem.game.public_form is None or "sequence_form" in vars(problem.game)
+        small = built and sum(sizes_of(problem.game)["sequences"]) <= SMALL
     if solution.infeasibility is not None or not (small or moved) or solution.status is Status.INTERRUPTED:
         return
     found = list(_explored(solution) if moved is None else _moved(solution, *moved))

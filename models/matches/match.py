@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ...seqform.arrays import Floats
 from ...seqform.calls import calls
 from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidGameError
+from ...seqform.standard_error import StandardError
 from ..play.simulation import mean_interval
 from .equity import expected_winnings
 from .hand import HandRecord, play_hand, shuffled_deck
@@ -340,7 +340,7 @@ def _play(
 def _task(
     bots: Sequence[Bot], table: Table, deals: range, duplicate: bool, seed: int, time_limit: float | None
 ) -> list[Played]:
-    with contextlib.redirect_stdout(sys.stderr):  # a process of its own: what bots print is not a result
+    with contextlib.redirect_stdout(StandardError()):  # a process of its own: what bots print is not a result
         return list(_deals(bots, table, deals, duplicate, seed, time_limit))
 
 

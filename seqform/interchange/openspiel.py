@@ -6,7 +6,6 @@ Names and parameters are checked before OpenSpiel sees them, and its errors are 
 import contextlib
 import os
 import re
-import sys
 import threading
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
@@ -17,6 +16,7 @@ from ..errors import InvalidGameError, UnknownGameError, nearest, needing, one_l
 from ..game import Game
 from ..grammar import Grammar
 from ..rules import CHANCE, TERMINAL, Number
+from ..standard_error import StandardError
 
 __doctest_requires__ = ("pyspiel",)
 
@@ -455,8 +455,7 @@ _stderr_lock = threading.Lock()
 def silent_stderr() -> Iterator[None]:
     """Turn the process's standard error away for a moment: OpenSpiel prints its errors there before it raises them."""
     with _stderr_lock, contextlib.ExitStack() as stack:
-        if sys.stderr is not None:
-            sys.stderr.flush()
+        StandardError().flush()
         try:
             kept = os.dup(2)
         except OSError:  # there is none
