@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-#: How wide the first column of the last facts was.
-_width = [0]
+#: How wide the first column of the last facts was, and whether columns have been printed since.
+_width, _columns_since = [0], [False]
 #: How a status is coloured, where it is one of these; others are yellow.
 _COLOURS = {"optimal": "green", "converged": "green", "uncertified": "red", "infeasible": "red", "unbounded": "red"}
 
@@ -60,6 +60,9 @@ def print_facts(facts: "Mapping[str, str | Text]", files: Mapping[str, str | Non
     """
     from rich.table import Table
 
+    if not facts and _columns_since[0]:
+        console().print()
+    _columns_since[0] = False
     table = Table.grid(padding=(0, 2))
     # What follows, such as the names of files that were written since, stands in the same columns.
     width = _width[0] = max([len(name) for name in facts] or _width)
@@ -101,6 +104,7 @@ def print_columns(
     from rich.table import Table
 
     out = console()
+    _columns_since[0] = True
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
     for place, heading in enumerate(headings):
         if names and not place:

@@ -363,7 +363,7 @@ def compiling() -> Iterator[None]:
 
 
 def seconds_in_words(seconds: Mapping[str, float]) -> str:
-    """Return where time went, in the order of work; parts below a hundredth of the whole are left out.
+    """Return where time went, in the order of work; parts below half a hundredth of the whole are left out.
 
     Examples
     --------
@@ -371,7 +371,7 @@ def seconds_in_words(seconds: Mapping[str, float]) -> str:
     >>> seconds_in_words({"loading": 0.2, "building": 0.001, "solving": 1.5, "game_value": 0.3})
     '0.2 loading, 1.5 solving, 0.3 game value'
     """
-    least = 0.01 * sum(seconds.values())
+    least = 0.005 * sum(seconds.values())
     told = [
         f"{took:.3g} {part.replace('_', ' ')}" for part, took in seconds.items() if took >= least or part == "solving"
     ]

@@ -97,12 +97,21 @@ def solve(
     >>> solution.exploitability <= 1e-3
     True
     """
-    with timed("solving"), stopwatch() as watch:
-        solution = _asked(problem, method, tol, max_iterations, time_limit, start, progress, callback, seed, checkpoint)
-    return dataclasses.replace(solution, time=watch.seconds, build_seconds=watch.seconds["building"])
+    before = problem.game.build_seconds if isinstance(problem, Problem) else 0.0
+    known: list[Solution] = []
+    try:
+        with timed("solving"), stopwatch() as watch:
+            _ask(known, problem, method, tol, max_iterations, time_limit, start, progress, callback, seed, checkpoint)
+    except KeyboardInterrupt:
+        if not known:
+            raise
+        known[0] = dataclasses.replace(known[0], status=Status.INTERRUPTED, message=Status.INTERRUPTED.advice)
+    seconds = watch.seconds
+    return dataclasses.replace(known[0], time=seconds, build_seconds=before + seconds["building"])
 
 
-def _asked(
+def _ask(
+    known: list[Solution],
     problem: Any,
     method: Any,
     tol: Any,
@@ -113,8 +122,8 @@ def _asked(
     callback: Any,
     seed: Any,
     checkpoint: Any,
-) -> Solution:
-    """Check what is asked, and solve it."""
+) -> None:
+    """Check what is asked, and solve it; `known` takes the solution, which an interrupt then does not take away."""
     chosen = chosen_method(method, problem)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise UnknownMethodError(f"progress is {shown(progress)}, expected True or a function")
@@ -132,21 +141,23 @@ def _asked(
             seed=seed,
         )
         if checkpoint is None:
-            return _solved(problem, chosen, options)
+            _solved(known, problem, chosen, options)
+            return
         part = ""
         if isinstance(checkpoint, Keeper):  # a part of something
             begun = (start.profile, start.iterations) if isinstance(start, Solution) else start
             limits = options.tol, options.max_iterations, options.time_limit, seed, begun
             part = f"{problem.name} by {chosen.name} {digest((problem, chosen, limits))}"
-            return _solved(problem, chosen, dataclasses.replace(options, checkpoint=checkpoint), part)
+            _solved(known, problem, chosen, dataclasses.replace(options, checkpoint=checkpoint), part)
+            return
         asked: dict[str, Any] = {"seed": seed}
         if Feature.STEPS in problem.needs:  # a step follows from where limits have ended those before it
             part, asked["limits"] = "steps", digest((options.tol, options.max_iterations))
         with Checkpoint.of(checkpoint).kept(asked_of(problem, chosen, **asked)) as keeper:
-            return _solved(problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
+            _solved(known, problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
 
 
-def _solved(problem: Any, chosen: Method, options: Options, part: str = "") -> Solution:
+def _solved(known: list[Solution], problem: Any, chosen: Method, options: Options, part: str = "") -> None:
     """Solve a problem by a method, and prove the answer; as a part of a run that is kept, if that is named."""
     with time_limited(options.time_limit):
         try:
@@ -169,12 +180,14 @@ def _solved(problem: Any, chosen: Method, options: Options, part: str = "") -> S
             except TimeLimitError:
                 found, outcome = None, dataclasses.replace(outcome, plans=None, stopped=Status.TIME_LIMIT)
             if found is not None:
-                return _infeasible(problem, chosen, options, outcome, found)
+                known.append(_infeasible(problem, chosen, options, outcome, found))
+                return
     with finishing(), timed("certifying"):
         try:
-            return certified(problem, chosen, options, outcome)
+            known.append(certified(problem, chosen, options, outcome))
         except KeyboardInterrupt:  # what is known is not lost for that
-            return certified(problem, chosen, options, dataclasses.replace(outcome, stopped=Status.INTERRUPTED))
+            outcome = dataclasses.replace(outcome, stopped=Status.INTERRUPTED)
+            known[:] = [certified(problem, chosen, options, outcome)]
 
 
 def _unfinished(problem: Any, ending: BaseException) -> Outcome:

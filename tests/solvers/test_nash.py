@@ -827,6 +827,7 @@ KEYS = [
     "iterations",
     "seconds",
     "build_seconds",
+    "time",
     "sizes",
 ]
 
