@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.limits import stopwatch
+from ..seqform.standard_error import StandardError
 from .errors import (
     CommandLineError,
     ExitStatus,
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status. Nothing is raised, unless ``TREEPLEX_DEBUG`` is set.
     """
     if sys.stderr is None:  # closed before the start; what would go there has no reader
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = StandardError()
     if sys.stdout is None:
         print_error("cannot write to standard output: it is closed")
         return ExitStatus.BAD_INPUT

@@ -182,8 +182,11 @@ def outliving_its_terminal(stream: Any) -> Any:
     """Return a stream in the place of one on a terminal, which is no error to write to when that has been closed."""
     if sys.platform == "win32" or not is_terminal(stream):
         return stream
-    stream.flush()
-    raw = _Terminal(stream.fileno(), "w", closefd=False)
+    try:
+        stream.flush()
+        raw = _Terminal(stream.fileno(), "w", closefd=False)
+    except (AttributeError, OSError, ValueError):  # a stream of the caller's, which is not a file
+        return stream
     return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
 
 

@@ -56,7 +56,8 @@ KEYS = (
     *("mean_result",),
     *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "p", "penalty", "status"),
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
-    *("least_violation", "conflict", "informative", "iterations", "seconds", "build_seconds", "frequencies", "locks"),
+    *("least_violation", "conflict", "informative", "iterations", "seconds", "build_seconds", "time"),
+    *("frequencies", "locks"),
 )
 #: Of so many names in a log the one that was meant is sought.
 _NAMES = 10_000

@@ -197,9 +197,10 @@ class Outputs:
             self._interrupted |= bool(held.came)
             if record.shown and written and self._gone is None:
                 self._try("", lambda: _flushed(lambda: _print_files(written, [one.name for one in files])))
-            if files and len(written) > 1 and record.shown and "JSON" in written:
+            if record.shown and "JSON" in written and any(one.path is not None for one in files):
                 with contextlib.suppress(CommandLineError):
                     record.write()  # once more, with the time that the files took
+        self._interrupted |= bool(held.came)
         if self._gone is not None:
             raise self._gone
         if self._interrupted:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.limits import answering
+from ..seqform.limits import answering, timed
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, Record, check_files, html_file
 from .options import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: How sure the intervals of payoffs and gains are.
 _CONFIDENCE = 0.95
 _KEYS = (
-    *("game", "parameters", "stopped", "message", "iterations", "touched", "infosets", "memory", "seconds"),
+    *("game", "parameters", "stopped", "message", "iterations", "touched", "infosets", "memory", "seconds", "time"),
     *("payoffs", "gains", "regret_estimates"),
 )
 
@@ -109,7 +109,8 @@ def sample(
         chosen = _method(method, options)
         loaded = record.load(game)
         sampler = StreamedMCCFR(loaded, chosen, seed=seed)
-        run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpoint_of(checkpoint, resume))
+        with timed("solving"):
+            run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpoint_of(checkpoint, resume))
     interrupted, profile = run.stopped == "interrupted", sampler.profile
     outputs = Outputs(record)
     if not interrupted and games:

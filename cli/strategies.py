@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest
-from ..seqform.limits import now
+from ..seqform.limits import now, timed
 from .errors import CommandLineError, ExitStatus
 from .files import STANDARD_OUTPUT, Record, check_files, html_file
 from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance
@@ -230,7 +230,18 @@ def evaluate(
     html = html_file(html)
     check_files({"GAME": game} | {f"--strategy {path}": path for path in strategy}, json=json, html=html)
     keys = ("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability")
-    more = ("nash_conv", "lower", "upper", "game_value", "violations", "left_out", "tolerance", "passed", "seconds")
+    more = (
+        "nash_conv",
+        "lower",
+        "upper",
+        "game_value",
+        "violations",
+        "left_out",
+        "tolerance",
+        "passed",
+        "seconds",
+        "time",
+    )
     record = Record(json, keys + more, strategies=strategy, tolerance=tol)
     begun = now()
     loaded = record.load(game)
@@ -247,7 +258,7 @@ def evaluate(
             raise CommandLineError(f"--strategy {text}: another file holds a strategy of player {twice[0]} too")
         found |= strategies
         left_out |= missing
-    with waiting(f"best responses on {loaded.spec}", shown=record.shown):
+    with waiting(f"best responses on {loaded.spec}", shown=record.shown), timed("solving"):
         judged = _judged(loaded, dict(sorted(found.items())))
     violations = _violations(loaded, constrain or [], found)
     within = tol is None or max([judged["exploitability"], *violations.values()]) <= tol

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.limits import answering, now
+from ..seqform.limits import answering, now, timed
 from .errors import CommandLineError, deferring_interrupts, exit_status, print_note
 from .files import Record, check_files, html_file
 from .options import (
@@ -57,7 +57,7 @@ KEYS = (
     *("game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
     *("feasible", "least_loss", "least_loss_lower", "least_loss_upper", "least_loss_exact", "exploitability", "value"),
     *("game_value", "targets", "violation", "violations", "multipliers", "least_violation", "conflict", "trade_off"),
-    *("preference", "runs", "iterations", "seconds", "sizes"),
+    *("preference", "runs", "iterations", "seconds", "time", "sizes"),
 )
 
 
@@ -186,7 +186,7 @@ def style(
         begun = now()
         found: TradeOff | None = None
         answer: StyleAnswer | Calibration
-        with waiting(f"targets on {loaded.spec}", shown=record.shown):
+        with waiting(f"targets on {loaded.spec}", shown=record.shown), timed("solving"):
             if iterative:
                 how: dict[str, Any] = tuning | {"checkpoint": checkpoint_of(checkpoint, resume)}
                 # Without parameters it is the default of the search, which is another one than that of the method.

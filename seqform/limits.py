@@ -241,6 +241,8 @@ class Stopwatch:
     ----------
     part : str
         What is being done.
+    running : bool
+        Until the block ends.
     """
 
     def __init__(self, part: str) -> None:
@@ -248,6 +250,7 @@ class Stopwatch:
         self._taken: dict[str, float] = {}
         self._since = now()
         self._question = ""
+        self.running = True
 
     def add(self, part: str, seconds: float) -> None:
         """Count seconds that passed before the stopwatch began."""
@@ -257,9 +260,11 @@ class Stopwatch:
         """Count what follows to another part; return the part that it was until now."""
         if self._question and part in ("solving", "certifying"):
             part = self._question
-        at, before = now(), self.part
-        self.add(before, at - self._since)
-        self._since, self.part = at, part
+        before, self.part = self.part, part
+        if self.running:
+            at = now()
+            self.add(before, at - self._since)
+            self._since = at
         return before
 
     def answer(self, question: str) -> str:
@@ -305,6 +310,7 @@ def stopwatch(part: str = "solving") -> Iterator[Stopwatch]:
         yield watch
     finally:
         watch.turn(watch.part)
+        watch.running = False
         _watches.reset(token)
 
 

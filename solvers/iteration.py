@@ -241,14 +241,22 @@ def iterate(stepper: Stepper, options: Options) -> Run:
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
     ended = counted_now() - begun
-    if slot is not None and not slot.is_finished:
-        keep(slot, stopped)
-    if not checked or checked[-1][0] != stepper.iterations:
-        with finishing():
-            check()
-    elif kept is not None:
-        with finishing():
-            stepper.check()  # what it knows of the answer is not kept
+
+    def conclude() -> None:
+        if slot is not None and not slot.is_finished:
+            keep(slot, stopped)
+        if not checked or checked[-1][0] != stepper.iterations:
+            with finishing():
+                check()
+        elif kept is not None:
+            with finishing():
+                stepper.check()  # what it knows of the answer is not kept
+
+    try:
+        conclude()
+    except KeyboardInterrupt:  # what was reached is not lost for that
+        stopped = Status.INTERRUPTED
+        conclude()
     iterations, times, errors, clocks = zip(*checked, strict=True)
     history = History(np.array(iterations, dtype=np.int64), np.array(times), np.array(errors))
     return Run(stopped, stepper.iterations, ended, history, np.array(clocks, dtype=np.int64))

@@ -67,7 +67,10 @@ def test_the_deadline_ends_what_cannot_be_cancelled(thread):
 
     def run():
         begun = time.perf_counter()
-        with time_limited(0.1), pytest.raises(TimeLimitError, match=r"^the time limit came before the solver"):
+        with (
+            time_limited(0.1),
+            pytest.raises(TimeLimitError, match=r"^the time limit came: 0.1 s passed while the solver"),
+        ):
             run_interruptibly(lambda: released.wait(30.0))
         found.append(time.perf_counter() - begun)
 
@@ -100,7 +103,7 @@ def test_work_apart_returns_or_raises_as_here():
 @apart
 def test_work_apart_is_ended_by_the_deadline():
     begun = time.perf_counter()
-    with time_limited(0.1), pytest.raises(TimeLimitError, match=r"^the time limit came in the middle of exact"):
+    with time_limited(0.1), pytest.raises(TimeLimitError, match=r"^the time limit came: 0.1 s passed while exact"):
         run_apart(lambda: time.sleep(30.0))
     assert time.perf_counter() - begun < 5.0
     with pytest.raises(ChildProcessError):  # it was waited for
