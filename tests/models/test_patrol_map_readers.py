@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from effort import soaked
 
-from treeplex import GameFileError, InvalidGameError, MissingExtraError, Profile
-from treeplex.models.games.patrol import Attacker, PatrolGame, PatrolPlan, RoadMap, Unit, draw_map
+from treeplex import GameFileError, InvalidGameError, MissingExtraError, Nash, Profile, solve
+from treeplex.models.games.patrol import Attacker, Closure, PatrolGame, PatrolPlan, RoadMap, Sensor, Unit, draw_map
 from treeplex.models.games.patrol.map_attributes import way_of
 from treeplex.models.games.patrol.map_files import read_map
 from treeplex.models.games.patrol.map_page import map_blocks
 from treeplex.models.games.patrol.map_view import map_view
+from treeplex.solvers import solve_patrol
 
 WITH = ("yes", "YES", " Yes ", "true", "tRUE", "1", "+1", "1.", "1.00", "Y", "y", "FT", "ft", "F", "forward", "From-To")
 AGAINST = ("-1", "-1.00", " -1 ", "reverse", "REVERSED", "TF", "tf", "T", "backward", "To_From")
@@ -680,3 +681,89 @@ def test_one_map_in_four_formats_is_one_game(tmp_path):
         declared = {"steps": 5, "units": [Unit(base=names[-1])], "attackers": [Attacker(["gate"], {"bank": 1.5})]}
         prints = {PatrolGame(tmp_path / f"m.{kind}", **declared).fingerprint for kind in FORMATS}
         assert prints == {PatrolGame(expected, **declared).fingerprint}, seed
+
+
+# --- what can hardly be meant
+
+
+def road(**changes):
+    graph = nx.DiGraph(
+        [("gate", "mill"), ("mill", "gate"), ("mill", "bank"), ("bank", "mill"), ("mill", "pit"), ("hill", "mill")]
+    )
+    said = {"steps": 5, "units": [Unit(base="mill")], "attackers": [Attacker(["gate"], {"bank": 1.0})]}
+    return PatrolGame(graph, **said | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({}, None),
+        ({"meeting": 0.5}, "a meeting is worth 0.5 to attackers, so units keep away"),
+        ({"attackers": [Attacker(["gate"], {"bank": 1.0}, meeting=2)]}, "a meeting is worth 2 to attackers"),
+        ({"meeting": 0}, "meetings cost attackers nothing"),
+        ({"meeting": 0.5, "units": []}, None),
+        ({"step": 0.1}, "a step is worth 0.1 to attackers"),
+        (
+            {"attackers": [Attacker(["gate"], {"bank": 1.0, "mill": -5})]},
+            "no reason to come: mill, worth -5 to attacker 1",
+        ),
+        ({"attackers": [Attacker(["gate"], {"bank": 1.0, "pit": 0})]}, "no reason to come: pit, worth 0"),
+        ({"attackers": [Attacker(["gate"], {"bank": -1.0})]}, "nothing to gain: they stay away: attacker 1"),
+        ({"attackers": [Attacker(["gate"], {"bank": -1.0}, may_stay_away=False)]}, "they come all the same"),
+        ({"units": [Unit(start="mill", base="hill")]}, r"risk(unit 1) is 1: unit 1, base hill"),
+        ({"units": [Unit(base="pit")]}, "cannot leave where they start within 5 steps stay there: unit 1 at pit"),
+        (
+            {"units": [Unit(base="hill")]},
+            "units that leave their base cannot be back within 5 steps: unit 1, base hill",
+        ),
+        ({"units": [Unit(base="mill", shift=(0, 1))]}, "cannot be back within 1 steps"),
+        ({"units": [Unit(base="mill", speed=0.2)]}, "cannot be back within 5 steps"),
+        ({"units": [Unit(base="mill", speed=0.1)]}, "cannot leave where they start"),
+        ({"units": [Unit(start="bank", base="gate", shift=(2, 3))]}, "cannot be at their base when their shift ends"),
+        ({"units": [Unit(base="mill", detection=0)]}, "units whose detection is 0 detect nobody: unit 1"),
+        ({"sensors": [Sensor("mill", 0.0)]}, "sensors whose detection is 0 detect nobody: 'mill'"),
+        (
+            {
+                "steps": 2,
+                "attackers": [
+                    Attacker(["gate"], {"bank": 1.0, "pit": 2}, speed=1),
+                    Attacker(["gate"], {"mill": 1.0, "bank": 3}, speed=0.5),
+                ],
+            },
+            "do not count: bank of attacker 2",
+        ),
+        ({"failure": 1, "attackers": [Attacker(["gate"], {"mill": 1.0})]}, "failure is 1"),
+        (
+            {"limits": ["risk(unit 1) <= 1"]},
+            "the limit risk(unit 1) <= 1 changes nothing: whatever the plan, it is at most 1",
+        ),
+        ({"limits": ["risk(unit 1) <= 5"]}, "changes nothing"),
+        ({"limits": ["risk(unit 1) >= 0"]}, "changes nothing: whatever the plan, it is at least 0"),
+        ({"limits": ["risk(unit 1) <= -0.1"]}, "no plan keeps the limit risk(unit 1) <= -0.1: it is at least 0"),
+        (
+            {"limits": ["coverage(mill, 1..3) >= 1.5"]},
+            "no plan keeps the limit coverage(mill, 1..3) >= 1.5: it is at most 1",
+        ),
+        ({"limits": ["risk(unit 1) <= 0.5", "travel <= 2"]}, None),
+        ({"limits": ["risk(unit 1) >= 0.5"]}, "asks for units to be away from their bases"),
+    ],
+)
+def test_what_can_hardly_be_meant_is_noted(changes, note):
+    game = road(**changes)
+    notes = game.notes[len(game.patrol.map.notes) :]
+    assert (not notes) if note is None else any(note in each for each in notes), notes
+    assert all("\n" not in each for each in notes)
+
+
+def test_a_node_that_is_two_goals_is_refused():
+    graph = nx.Graph([(0, 1), (1, 2)])
+    nx.set_node_attributes(graph, {0: "gate", 1: "mill", 2: "bank"}, "name")
+    with pytest.raises(InvalidGameError, match="goals has bank twice, expected one value of it"):
+        PatrolGame(graph, steps=3, units=[], attackers=[Attacker(["gate"], {"bank": 1.0, 2: 3.0})])
+
+
+def test_notes_are_told_with_the_answer():
+    game = road(meeting=2.0, closures=[Closure("hill")])
+    (said,) = (note for note in game.notes if "meeting" in note)
+    assert said in solve_patrol(game).report().to_html()
+    assert solve(Nash(game)).value == pytest.approx(solve(Nash(road(meeting=0.0))).value, abs=2.0)
