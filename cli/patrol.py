@@ -158,7 +158,9 @@ def patrol(
             for one in changed_patrols(said, change).values():  # says now what is wrong with it
                 if one.limits != said.limits:
                     _ = PatrolGame(one).constraints
-        record.update(game=game.spec, parameters=game.parameters, method=method or patrol_method(game))
+        record.update(
+            game=game.spec, parameters=game.parameters, method=method or patrol_method(game), notes=list(notes)
+        )
         for note in notes:
             print_note(note)
         limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
@@ -191,7 +193,7 @@ def patrol(
     return outputs.deliver(
         exit_status(solution.status),
         lambda: _print(solution, answer),
-        lambda: _found(solution, answer) | {"notes": list(notes)},
+        lambda: _found(solution, answer),
         Output("plan", "--out", out if feasible else None, save, answers=True),
         page(html, make_page),
         Output("picture", "--plot", plot if feasible else None, draw),
