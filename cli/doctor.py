@@ -25,6 +25,7 @@ _EXTRAS = {
     "pandas": "frames",
     "sklearn": "learning",
     "pokerkit": "holdem",
+    "pyproj": "maps",
     "pyspiel": "openspiel",
     "pygambit": "gambit",
     "distributed": "dask",

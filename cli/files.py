@@ -230,6 +230,8 @@ class Record(dict[str, Any]):
         game = load_game(spec)
         if game.constraints and not constrained:
             print_note(f"the constraints of {game.spec} are left out; treeplex solve keeps to them")
+        for note in game.notes:
+            print_note(note)
         self.update(game=game.spec, parameters=game.parameters)
         return game
 

@@ -153,13 +153,15 @@ def patrol(
         said = _declaration(map, declared, close or (), limit or ())
         with _named_as_options():
             game = PatrolGame(said)
-            _ = game.constraints  # says now what is wrong with them
+            notes = game.notes  # says now what is wrong with constraints
         for change in what_if or ():
             for one in changed_patrols(said, change).values():  # says now what is wrong with it
                 if one.limits != said.limits:
                     _ = PatrolGame(one).constraints
-        record.update(game=game.spec, parameters=game.parameters, method=method or patrol_method(game))
-        for note in said.map.notes if record.shown else ():
+        record.update(
+            game=game.spec, parameters=game.parameters, method=method or patrol_method(game), notes=list(notes)
+        )
+        for note in notes:
             print_note(note)
         limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
         with solving(f"patrols on {map}", time_limit, shown=record.shown) as progress:
@@ -191,7 +193,7 @@ def patrol(
     return outputs.deliver(
         exit_status(solution.status),
         lambda: _print(solution, answer),
-        lambda: _found(solution, answer) | {"notes": list(said.map.notes)},
+        lambda: _found(solution, answer),
         Output("plan", "--out", out if feasible else None, save, answers=True),
         page(html, make_page),
         Output("picture", "--plot", plot if feasible else None, draw),
@@ -267,11 +269,20 @@ def _attacker(declared: Mapping[str, Any]) -> "Attacker":
     from ..models.games.patrol import Attacker
 
     window = (0, 0) if declared["window"] is None else _times(declared["window"], "--window")
-    places = dict(_place(text, "--entry") for text in declared["entry"])
+    places = _distinct([_place(text, "--entry") for text in declared["entry"]], "--entry")
     entries: Any = list(places)
     if any(times is not None for times in places.values()):
         entries = {place: times or window for place, times in places.items()}
-    return Attacker(entries, dict(_worth(text) for text in declared["goal"]), window=window)
+    return Attacker(entries, _distinct([_worth(text) for text in declared["goal"]], "--goal"), window=window)
+
+
+def _distinct(pairs: list[tuple[str, Any]], option: str) -> dict[str, Any]:
+    """Return what an option says of each node, or refuse what it says twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise CommandLineError(f"{option} {max(names, key=names.count)} is there twice, expected it once")
+    return found
 
 
 def _place(text: str, option: str) -> tuple[str, tuple[int, int] | None]:

@@ -314,6 +314,11 @@ class Game(Drawable):
         return ()
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to read its file, and what in it can hardly be meant, in sentences."""
+        return ()
+
+    @property
     def num_players(self) -> int:
         """Number of players, chance not counted."""
         if self.rules is not None:

@@ -177,7 +177,7 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
             "cost, to the attackers, on average over their types.",
             cls="dim",
         ),
-        *([bullets(game.patrol.map.notes)] if game.patrol.map.notes else []),
+        *([bullets(game.notes)] if game.notes else []),
         *_ending(solution, again),
     ]
     return patrol_framed(Page(question_of(game), tuple(blocks)))

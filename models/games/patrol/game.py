@@ -15,6 +15,7 @@ from ....seqform.errors import (
 )
 from ....seqform.game import Game
 from ...constraints import LinearConstraint, RiskConstraint, parse_constraint
+from .doubts import doubts, idle_limits
 from .functionals import PatrolFunctionals
 from .patrol import Patrol
 from .road_map import RoadMap
@@ -116,6 +117,17 @@ class PatrolGame(Game):
                 where = self.spec if line is None else f"{self.spec}: line {line}"
                 raise InvalidConstraintError(f"{where}: {key}: {error}") from None
         return tuple(read)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to read the map, and what of the patrol can hardly be meant, in sentences.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If a limit cannot be read.
+        """
+        return (*self.patrol.map.notes, *doubts(self.patrol), *idle_limits(self.patrol, self.constraints))
 
 
 def patrol_of(game: Game) -> Patrol:

@@ -77,6 +77,7 @@ class MapView:
     names : tuple of str
         Of the nodes.
     positions : ndarray of float64, shape (num_nodes, 2)
+        Where to draw them, in a plane.
     streets : tuple of Street
     marks : mapping of str to frozenset of int
         The nodes that are an ``entry``, a ``goal`` or a ``base``.
@@ -177,7 +178,7 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
     return MapView(
         game.spec,
         patrol.map.nodes,
-        patrol.map.positions,
+        patrol.map.plane,
         streets,
         {kind: frozenset(nodes) for kind, nodes in marks.items()},
         patrol.steps,

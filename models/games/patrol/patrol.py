@@ -284,6 +284,22 @@ class Patrol:
         with about(f"{key}.{name}"):
             return self.map.node(getattr(unit, name), f"{key}.{name}")
 
+    def round_trip(self, number: int) -> float:
+        """Return how many steps it takes a unit at least to leave its base and be back; infinite if no way leads back.
+
+        What is closed at some times counts as open.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import dijkstra
+
+        key, base, size = f"units[{number + 1}]", self.unit_base(number), self.map.num_nodes
+        durations = self._durations(self.units[number].speed, key).astype(np.float64)
+        made = (self.moves >= 0) & self._no_go(self.units[number].no_go, key)
+        sources, targets = (ends[made] for ends in self._ends_of_moves)
+        back = coo_array((durations[made], (targets, sources)), shape=(size, size)).tocsr()
+        away = dijkstra(back, indices=base)
+        return float(np.min((durations[made] + away[targets])[sources == base], initial=np.inf))
+
     @cached_property
     def _actions(self) -> list[str]:
         return [self.map.nodes[target] for target in self._ends_of_moves[1].tolist()]
@@ -377,7 +393,10 @@ class Patrol:
             if not isinstance(goals, Mapping) or not goals:
                 raise InvalidGameError(f"{key} is {shown(goals, 60)}, expected a value by node, such as {{bank: 1.0}}")
             for name, value in goals.items():
-                values[self.map.node(name, key)] = check_number(value, f"{key}: {name}", InvalidGameError)
+                node = self.map.node(name, key)
+                if not np.isnan(values[node]):
+                    raise InvalidGameError(f"{key} has {self.map.nodes[node]} twice, expected one value of it")
+                values[node] = check_number(value, f"{key}: {name}", InvalidGameError)
         return values
 
     def worth(self, number: int) -> tuple[float, float]:

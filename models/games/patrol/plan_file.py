@@ -24,7 +24,7 @@ from .road_map import BOTH_WAYS, RoadMap
 _PLAN = 1
 _PARTS: dict[str, Any] = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
 _ARRAYS = ("sources", "targets", "times")
-_MAP = ("nodes", "attributes", "ids", "streets", "notes")
+_MAP = ("nodes", "attributes", "ids", "streets", "notes", "geographic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +131,7 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
         ids=said["ids"],
         streets=tuple(said["streets"]),
         notes=tuple(said["notes"]),
+        geographic=bool(said.get("geographic", False)),  # plans of earlier versions do not say
     )
     declared = {name: value for name, value in metadata["patrol"].items() if name != "table"}
     for name, kind in _PARTS.items():

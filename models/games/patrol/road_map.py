@@ -15,7 +15,22 @@ from ....seqform.arrays import Floats, ReadOnly
 from ....seqform.checks import check_number, is_number, read_float
 from ....seqform.errors import InvalidGameError, nearest, one_line, shown
 from ....seqform.interchange.files import naming
+from .map_attributes import (
+    AGAINST,
+    BOTH,
+    OF_EDGES,
+    OF_NODES,
+    WITH,
+    Notes,
+    Reading,
+    lookalikes,
+    meaning,
+    meant,
+    way_of,
+)
+from .map_coordinates import System, in_proportion, is_degrees
 from .map_files import read_map
+from .map_geojson import PART, SHARED
 from .walker import Mask, Whole
 
 #: Attributes of nodes that give positions, in the order in which they are looked for.
@@ -67,6 +82,8 @@ class RoadMap(ReadOnly):
         What the edge of each move is called, ``""`` where that is not known; empty if no edge has a name.
     notes : tuple of str
         What was done to read the map, in sentences.
+    geographic : bool
+        Whether places are longitudes and latitudes in degrees.
 
     Examples
     --------
@@ -92,6 +109,7 @@ class RoadMap(ReadOnly):
     ids: Mapping[str, int] = field(default_factory=dict)
     streets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    geographic: bool = False
 
     @classmethod
     def from_graph(
@@ -132,9 +150,13 @@ class RoadMap(ReadOnly):
             raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a graph of networkx or a file")
         if not len(graph):
             raise InvalidGameError("the map has no nodes, expected at least one")
+        read: Reading | None = getattr(graph, "reading", None)
+        done = Notes()
+        graph, names, length = _meant(graph, done), meaning(names, OF_NODES), meaning(length, OF_EDGES)
+        _note_lookalikes(graph, read, length, done)
+        notes = [*(read.notes if read else ()), *done]
         called = _names(graph, names)
         number = {node: place for place, node in enumerate(graph)}
-        notes: list[str] = []
         times: dict[tuple[int, int], float] = {}
         streets: dict[tuple[int, int], str] = {}
         attribute, rate = _travel(graph, speed, length)
@@ -155,6 +177,10 @@ class RoadMap(ReadOnly):
             notes.append(f"edges from a node to itself are left out, {loops} of them")
         if not attribute and any(length in data for *_, data in graph.edges(data=True)):
             notes.append(f"edges have a {length}, but no speed is given: along each it takes one step")
+        busy = {node for pair in times for node in pair}
+        alone = [name for node, name in enumerate(called) if node not in busy]
+        if alone and times:
+            notes.append(f"no edge leads to or from {len(alone):,} of the nodes, such as {shown(alone[0], 60)}")
         if parallel:
             left_out = parallel if graph.is_directed() else parallel // 2
             notes.append(f"of parallel edges the quickest is kept, {left_out} left out")
@@ -165,7 +191,11 @@ class RoadMap(ReadOnly):
         if speed is not None or extra > _ROUND_OFF:
             said = f"{attribute} / {rate:g}" if speed is not None else attribute
             notes.append(f"travel times are {said} rounded up to whole steps: {100 * extra:.1f} % longer in all")
-        places, missing = _places(graph)
+        places, missing, degrees = _places(graph)
+        degrees |= is_degrees(graph.graph.get("crs"), np.zeros((1, 2)))
+        geographic = places is not None and _is_geographic(graph, places, degrees)
+        if degrees and places is not None and not geographic:
+            notes.append("positions are drawn as they are: as longitudes and latitudes they are out of range")
         if places is None:
             notes.append(f"{missing}: the map is laid out by networkx (spring layout, seed 0)")
         return cls(
@@ -178,6 +208,7 @@ class RoadMap(ReadOnly):
             ids={str(node): place for node, place in number.items()},
             streets=tuple(streets[pair] for pair in pairs) if any(streets.values()) else (),
             notes=tuple(notes),
+            geographic=geographic,
         )
 
     @property
@@ -195,6 +226,11 @@ class RoadMap(ReadOnly):
         graph.add_edges_from(zip(self.sources.tolist(), self.targets.tolist(), strict=True))
         found = nx.spring_layout(graph, seed=0)
         return np.array([found[node] for node in range(self.num_nodes)])
+
+    @cached_property
+    def plane(self) -> Floats:
+        """Where to draw the nodes, shape (num_nodes, 2): :attr:`positions`, of degrees in true proportion."""
+        return in_proportion(self.positions) if self.geographic else self.positions
 
     def street(self, move: int) -> str:
         """Return what the edge of a move is called: its name, or its two ends."""
@@ -280,6 +316,62 @@ def _whole(times: Floats) -> Whole:
     return np.maximum(np.ceil(times - _ROUND_OFF), 1).astype(np.int64)
 
 
+def _meant(graph: "nx.Graph[Any]", notes: Notes) -> "nx.Graph[Any]":
+    """Return a graph whose attributes are called what they mean; and refuse or note directions that it cannot have."""
+    kinds = ((graph.nodes(data=True), OF_NODES), (graph.edges(data=True), OF_EDGES))
+    keys = {(key, known) for entries, known in kinds for *_, data in entries for key in data}
+    if any(isinstance(key, str) and meaning(key, known) != key for key, known in keys):
+        found: Any = nx.MultiDiGraph() if graph.is_directed() else nx.MultiGraph()
+        found.graph.update(graph.graph)
+        for node, data in graph.nodes(data=True):
+            found.add_node(node)
+            found.nodes[node].update(meant(data, OF_NODES, _refusal(f"node {shown(node, 60)}"), notes))
+        for source, target, data in graph.edges(data=True):
+            where = f"the edge from {shown(source, 60)} to {shown(target, 60)}"
+            key = found.add_edge(source, target)
+            found.edges[source, target, key].update(meant(data, OF_EDGES, _refusal(where), notes))
+        graph = found
+    for source, target, data in graph.edges(data=True):
+        if not {"oneway", "directed"}.isdisjoint(data):
+            _check_way(graph, source, target, data, notes)
+    return graph
+
+
+def _refusal(where: str) -> Any:
+    return lambda message: InvalidGameError(f"{where}: {message}")
+
+
+def _note_lookalikes(graph: "nx.Graph[Any]", read: Reading | None, length: str, notes: Notes) -> None:
+    """Note attributes of edges that are called nearly as one that no edge has."""
+    own = dict.fromkeys(key for *_, data in graph.edges(data=True) for key in data)
+    names = own if read is None else dict.fromkeys(read.names)
+    of_edges = OF_EDGES[:2] if read is None and graph.is_directed() else OF_EDGES  # edges say themselves how they lead
+    for name, known in lookalikes(names, of_edges):
+        if known not in names and name != length:
+            notes.add(f"the attribute {shown(name, 40)} of edges is not read (did you mean {known}?)")
+
+
+def _check_way(graph: "nx.Graph[Any]", source: Any, target: Any, data: Mapping[str, Any], notes: Notes) -> None:
+    """Refuse one-way streets in an undirected graph, and note those of a directed one that say otherwise than it."""
+    for name in ("oneway", "directed"):
+        try:
+            way = way_of(data.get(name), name)
+        except InvalidGameError:
+            way = None if graph.is_directed() else WITH
+        if way in (None, BOTH) and not graph.is_directed():
+            continue
+        if not graph.is_directed():
+            raise InvalidGameError(
+                f"{name} of the edge between {shown(source, 60)} and {shown(target, 60)} is {shown(data[name], 40)}, "
+                "but edges of an undirected graph have no direction; expected a DiGraph, or no such attribute"
+            )
+        if name == "oneway" and way in (BOTH, AGAINST) and source != target and not graph.has_edge(target, source):
+            notes.add(
+                "edges of the directed graph lead one way, though their oneway says otherwise",
+                f"from {shown(source, 60)} to {shown(target, 60)} ({shown(data[name], 20)})",
+            )
+
+
 def _names(graph: "nx.Graph[Any]", attribute: str) -> tuple[str, ...]:
     """Return what nodes are called."""
     own = [str(node) for node in graph]
@@ -327,6 +419,8 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
     if attribute not in data:
         raise InvalidGameError(f"{edge} has no attribute {attribute!r}, expected one on every edge")
     value = _number(data[attribute])
+    if attribute not in SHARED:
+        value *= data.get(PART, 1.0)
     if not 0.0 < value / rate <= _LONGEST:
         what = shown(data[attribute], 40)
         raise InvalidGameError(
@@ -343,8 +437,8 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str]:
-    """Return where all nodes lie; otherwise which do not say so, in words."""
+def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str, bool]:
+    """Return where all nodes lie, otherwise which do not say so, in words; and whether they say longitude, latitude."""
     most, last = 0, ""
     for keys in (*_COORDINATES, ("pos",)):
         found, lacking = [], ""
@@ -356,9 +450,27 @@ def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str]:
             else:
                 lacking = lacking or str(node)
         if not lacking:
-            return np.array(found), ""
+            return np.array(found), "", "lat" in keys[-1]
         if len(found) > most:
             most, last = len(found), lacking
     if not most:
-        return None, "no node has a position"
-    return None, f"{len(graph) - most} of {len(graph)} nodes have no position, such as {shown(last, 40)}"
+        return None, "no node has a position", False
+    return None, f"{len(graph) - most} of {len(graph)} nodes have no position, such as {shown(last, 40)}", False
+
+
+def _is_geographic(graph: "nx.Graph[Any]", places: Floats, degrees: bool) -> bool:
+    """Return whether positions are longitudes and latitudes.
+
+    They are called so, or the graph has OSMnx's attribute ``crs``, or edges are as long in metres as they would be.
+    """
+    if degrees or not (np.abs(places) <= [180.0, 90.0]).all():
+        return is_degrees("EPSG:4326", places)
+    if graph.graph.get("crs") not in (None, ""):
+        return False
+    where, measure = dict(zip(graph, places.tolist(), strict=True)), System().metres
+    ratios = [
+        _number(data["length"]) / max(measure([where[source], where[target]]), 1e-3)
+        for source, target, data in graph.edges(data=True)
+        if "length" in data and source != target
+    ]
+    return bool(ratios) and min(ratios) >= 0.98 and float(np.median(ratios)) <= 1.5

@@ -1,0 +1,114 @@
+"""What of a patrol is sound and can hardly be meant, in sentences."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ....seqform.errors import shown
+from ....seqform.evaluate import best_response_value
+from ...constraints import Constraint, LinearConstraint
+from .map_attributes import Notes
+from .patrol import Patrol
+
+
+def doubts(patrol: Patrol) -> list[str]:
+    """Return what of a declaration is allowed and can hardly be meant.
+
+    Examples
+    --------
+    A slip of the sign, with which units keep out of the attacker's way:
+
+    >>> import networkx as nx
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
+    >>> from treeplex.models.games.patrol.doubts import doubts
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> units, attackers = [Unit(base="mill")], [Attacker(["gate"], {"bank": 1})]
+    >>> doubts(PatrolGame(road, steps=2, units=units, attackers=attackers, meeting=2.0).patrol)
+    ['a meeting is worth 2 to attackers, so units keep away from them (what it costs is negative: -2): attacker 1']
+    """
+    notes = Notes()
+    for number in range(len(patrol.attackers)):
+        _of_attacker(patrol, number, notes)
+    for number in range(len(patrol.units)):
+        _of_unit(patrol, number, notes)
+    for sensor in patrol.sensors:
+        if sensor.detection == 0:
+            notes.add("sensors whose detection is 0 detect nobody", shown(sensor.at, 60))
+    if patrol.failure == 1:
+        notes.add("failure is 1: moves after the first step all fail")
+    return list(notes)
+
+
+def _of_attacker(patrol: Patrol, number: int, notes: Notes) -> None:
+    one, (meeting, step) = patrol.attackers[number], patrol.worth(number)
+    watched = bool(patrol.units or patrol.sensors)
+    if meeting > 0 and watched:
+        notes.add(
+            f"a meeting is worth {meeting:g} to attackers, so units keep away from them (what it costs is negative: "
+            f"{-meeting:g})",
+            one.name,
+        )
+    elif meeting == 0 and watched:
+        notes.add("meetings cost attackers nothing, so it does not matter where units are", one.name)
+    if step > 0:
+        notes.add(f"a step is worth {step:g} to attackers, who gain by staying on the map", one.name)
+    goals = patrol.goal_values(number)
+    best = float(np.nanmax(goals))
+    comes = "they stay away" if one.may_stay_away else "they come all the same, since they may not stay away"
+    if best <= 0 and step <= 0 and meeting <= 0:
+        notes.add(f"attackers with no goal that is worth more than 0 have nothing to gain: {comes}", one.name)
+    elif one.may_stay_away:
+        for node in np.flatnonzero(goals <= 0):
+            notes.add(
+                "goals that are worth 0 or less are no reason to come",
+                f"{patrol.map.nodes[node]}, worth {goals[node]:g} to {one.name}",
+            )
+    reached = patrol.attacker_bodies[number].reachable.any(axis=0)
+    for node in np.flatnonzero(~np.isnan(goals) & ~reached):
+        notes.add(
+            f"goals that attackers cannot reach within {patrol.steps:,} steps do not count",
+            f"{patrol.map.nodes[node]} of {one.name}",
+        )
+
+
+def _of_unit(patrol: Patrol, number: int, notes: Notes) -> None:
+    name, body = patrol.units[number].name, patrol.unit_bodies[number]
+    start, base = patrol.unit_start(number), patrol.unit_base(number)
+    at = patrol.map.nodes[base]
+    shift = body.last - int(body.entry_times[0])
+    if not max(each.max(initial=0.0) for each in patrol.detection(number)):
+        notes.add("units whose detection is 0 detect nobody", name)
+    if np.count_nonzero(body.reachable.any(axis=0)) == 1 and patrol.map.num_nodes > 1:
+        notes.add(
+            f"units that cannot leave where they start within {shift:,} steps stay there",
+            f"{name} at {patrol.map.nodes[start]}",
+        )
+    if not body.reachable[-1, base]:
+        notes.add(
+            f"units that cannot be at their base when their shift ends are away from it under every plan: risk({name}) "
+            "is 1",
+            f"{name}, base {at}",
+        )
+    elif start == base and patrol.round_trip(number) > shift:
+        notes.add(f"units that leave their base cannot be back within {shift:,} steps", f"{name}, base {at}")
+
+
+def idle_limits(patrol: Patrol, limits: Iterable[Constraint]) -> Iterator[str]:
+    """Yield which linear limits every plan keeps, which none does, and which ask for a risk instead of bounding it."""
+    for limit in limits:
+        if not isinstance(limit, LinearConstraint):
+            continue
+        treeplex = (patrol.attacking, patrol.patrolling)[limit.player].treeplex
+        gradient = np.zeros(treeplex.num_sequences)
+        gradient[limit.indices] = limit.coefficients
+        slack = 1e-9 * max(1.0, abs(limit.limit))
+        sign = 1.0 if limit.sense == "<=" else -1.0
+        most, least = best_response_value(treeplex, gradient), -best_response_value(treeplex, -gradient)
+        if most <= limit.limit + slack:
+            extreme = f"at {'most' if sign > 0 else 'least'} {sign * most + 0.0:g}"
+            yield f"the limit {limit.name} changes nothing: whatever the plan, it is {extreme}"
+        elif least > limit.limit + slack:
+            extreme = f"at {'least' if sign > 0 else 'most'} {sign * least + 0.0:g}"
+            yield f"no plan keeps the limit {limit.name}: it is {extreme}"
+        elif limit.sense == ">=" and limit.name.startswith("risk"):
+            yield f"the limit {limit.name} asks for units to be away from their bases (<= bounds the risk)"

@@ -1,0 +1,221 @@
+"""Where lines of a map meet: at points that they share, and where the end of one lies on another."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ....seqform.arrays import Floats
+from .map_coordinates import Place
+from .walker import Whole
+
+#: How near, in metres, a place is on a line, and how near an end is that looks as if it should be.
+ON, NEAR = 0.03, 1.0
+#: So many segments at the end of a line are not taken for another street that it touches.
+_OWN = 2
+#: Boxes that are compared at once, and how many are, at most, in search of crossings.
+_AT_ONCE, _MOST = 500_000, 20_000_000
+
+
+@dataclass(frozen=True)
+class Junctions:
+    """Lines cut at their junctions.
+
+    Attributes
+    ----------
+    pieces : list of list of list of Place
+        Of each line, from node to node.
+    touched : list of Place
+        The nodes that lie on a line between its points.
+    near : list of (Place, int)
+        Ends that are less than :data:`NEAR` metres from a line that they do not touch, and its number.
+    crossings : list of (int, int)
+        Lines that cross where they have no point in common.
+    unknown : bool
+        Whether there were too many lines on top of each other to look for all crossings.
+    """
+
+    pieces: list[list[list[Place]]]
+    touched: list[Place]
+    near: list[tuple[Place, int]]
+    crossings: list[tuple[int, int]]
+    unknown: bool = False
+
+
+def junctions(lines: Sequence[Sequence[Place]], places: Collection[Place], scales: Floats) -> Junctions:
+    """Cut lines where they meet.
+
+    A point of a line is one of all lines on which it lies. It is a node if it is an end of a line or one of some
+    places, or if lines lead from it in three directions or more. So lines that lie on each other have no nodes where
+    they only bend.
+
+    Parameters
+    ----------
+    lines : sequence of sequence of Place
+        Of at least one point each, no two in a row equal.
+    places : collection of Place
+    scales : ndarray of float64, shape (2,)
+        What differences of coordinates are multiplied by to be metres.
+
+    Examples
+    --------
+    The second line ends on the first one, between its points:
+
+    >>> import numpy as np
+    >>> from treeplex.models.games.patrol.map_junctions import junctions
+    >>> found = junctions([[(0, 0), (2, 0)], [(1, 1), (1, 0)]], [], np.ones(2))
+    >>> found.pieces
+    [[[(0, 0), (1, 0)], [(1, 0), (2, 0)]], [[(1, 1), (1, 0)]]]
+    >>> found.touched
+    [(1, 0)]
+    """
+    ends = {place for line in lines for place in (line[0], line[-1])}
+    nodes = ends.union(places)
+    owners = np.array([number for number, line in enumerate(lines) for _ in line[1:]], dtype=np.int64)
+    if not len(owners):
+        return Junctions([[list(line)] for line in lines], [], [], [])
+    firsts = np.cumsum([0, *(len(line) - 1 for line in lines)])
+    corners = np.array([pair for line in lines for pair in pairwise(line)], dtype=np.float64) * scales
+    more, near = _touches(lines, places, ends, owners, firsts, corners, scales)
+    touched = {place for found in more.values() for _, place in found}
+    crossings = _crossings(lines, touched, owners, corners)
+    longer = [_with(line, more.get(number, [])) for number, line in enumerate(lines)]
+    around: dict[Place, set[Place]] = defaultdict(set)
+    for line in longer:
+        for first, second in pairwise(line):
+            around[first].add(second)
+            around[second].add(first)
+    nodes |= {place for place, others in around.items() if len(others) > 2}
+    return Junctions(
+        [list(_cut(line, nodes)) for line in longer],
+        sorted(touched & nodes),
+        sorted((place, line) for place, line in near.items() if place not in touched),
+        sorted(crossings or ()),
+        crossings is None,
+    )
+
+
+def _touches(
+    lines: Sequence[Sequence[Place]],
+    places: Collection[Place],
+    ends: Collection[Place],
+    owners: Whole,
+    firsts: Whole,
+    corners: Floats,
+    scales: Floats,
+) -> tuple[dict[int, list[tuple[float, Place]]], dict[Place, int]]:
+    """Return which points lie on each line, and how far along it in segments; and which lines ends nearly touch."""
+    lying: dict[Place, set[int]] = {place: set() for place in places}  # the lines that have each as a point
+    for number, line in enumerate(lines):
+        for place in line:
+            lying.setdefault(place, set()).add(number)
+    spots = list(lying)
+    at = np.array(spots, dtype=np.float64) * scales
+    more: dict[int, list[tuple[float, Place]]] = defaultdict(list)
+    near: dict[Place, int] = {}
+    for which, segments in _boxes_that_meet(at - NEAR, at + NEAR, corners.min(axis=1), corners.max(axis=1)):
+        begin, along = corners[segments, 0], corners[segments, 1] - corners[segments, 0]
+        parts = np.sum((at[which] - begin) * along, axis=1) / np.maximum(np.sum(along**2, axis=1), 1e-300)
+        away = np.linalg.norm(begin + np.clip(parts, 0.0, 1.0)[:, None] * along - at[which], axis=1)
+        close = np.flatnonzero(away <= NEAR)
+        for number, segment, part, distance in zip(
+            *(each[close].tolist() for each in (which, segments, parts, away)), strict=True
+        ):
+            place, owner = spots[number], int(owners[segment])
+            own = owner in lying[place]
+            if own and not _far_from_its_end(lines[owner], place, segment - int(firsts[owner])):
+                continue
+            if distance <= ON:
+                if 0.0 < part < 1.0:
+                    more[owner].append((segment - int(firsts[owner]) + part, place))
+            elif not own and place in ends and len(lying[place]) == 1:
+                near.setdefault(place, owner)
+    return more, near
+
+
+def _far_from_its_end(line: Sequence[Place], place: Place, segment: int) -> bool:
+    """Return whether a line comes back to one of its own ends in a segment, rather than begins or ends there."""
+    if place in line[1:-1] or line[0] == line[-1]:
+        return False
+    last = len(line) - 2
+    return segment > _OWN if place == line[0] else segment < last - _OWN
+
+
+def _crossings(
+    lines: Sequence[Sequence[Place]], touched: Collection[Place], owners: Whole, corners: Floats
+) -> set[tuple[int, int]] | None:
+    """Return which lines cross between their points; nothing if too many boxes would have to be compared."""
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    loose = np.ones(len(owners), dtype=bool)
+    if touched:
+        given = np.array([place in touched for line in lines for place in line])
+        points = np.arange(len(owners)) + owners  # each line has a point more than it has segments
+        loose = ~(given[points] | given[points + 1])
+    found: set[tuple[int, int]] = set()
+    compared = 0
+    for one, other in _boxes_that_meet(low, high, low, high):
+        compared += len(one)
+        if compared > _MOST:
+            return None
+        kept = (one < other) & (owners[one] != owners[other]) & loose[one] & loose[other]
+        first, second = corners[one[kept]], corners[other[kept]]
+        sides = [
+            _side(first[:, 0], first[:, 1], second[:, 0]),
+            _side(first[:, 0], first[:, 1], second[:, 1]),
+            _side(second[:, 0], second[:, 1], first[:, 0]),
+            _side(second[:, 0], second[:, 1], first[:, 1]),
+        ]
+        across = (sides[0] * sides[1] < 0.0) & (sides[2] * sides[3] < 0.0)
+        found.update(zip(owners[one[kept][across]].tolist(), owners[other[kept][across]].tolist(), strict=True))
+    return found
+
+
+def _side(begin: Floats, end: Floats, point: Floats) -> Floats:
+    """Return on which side of the line through two points others lie: a sign, 0 within :data:`ON`."""
+    along, aside = end - begin, point - begin
+    area = along[:, 0] * aside[:, 1] - along[:, 1] * aside[:, 0]
+    side: Floats = np.where(np.abs(area) <= ON * np.linalg.norm(along, axis=1), 0.0, np.sign(area))
+    return side
+
+
+def _boxes_that_meet(low: Floats, high: Floats, lows: Floats, highs: Floats) -> Iterator[tuple[Whole, Whole]]:
+    """Yield the numbers of boxes and of other boxes that meet, many at once; corners have shape (n, 2).
+
+    Others are looked for by their middles, in classes of like size, so that a large one makes no others be compared.
+    """
+    from scipy.spatial import KDTree
+
+    middles, sizes = (low + high) / 2.0, (high - low).max(axis=1) / 2.0
+    others, halves = (lows + highs) / 2.0, (highs - lows).max(axis=1) / 2.0
+    classes = np.ceil(np.log2(np.maximum(halves, 1.0))).astype(np.int64)
+    for each in np.unique(classes):
+        members = np.flatnonzero(classes == each)
+        tree, reach = KDTree(others[members]), sizes + 2.0**each
+        counts = tree.query_ball_point(middles, reach, p=np.inf, return_length=True)
+        chunks = np.cumsum(counts) // _AT_ONCE
+        for chunk in np.unique(chunks):
+            boxes = np.flatnonzero((chunks == chunk) & (counts > 0))
+            if not len(boxes):
+                continue
+            found = tree.query_ball_point(middles[boxes], reach[boxes], p=np.inf, return_sorted=False)
+            one, other = np.repeat(boxes, counts[boxes]), members[np.concatenate(found).astype(np.int64)]
+            meet = ((low[one] <= highs[other]) & (lows[other] <= high[one])).all(axis=1)
+            yield one[meet], other[meet]
+
+
+def _with(line: Sequence[Place], more: list[tuple[float, Place]]) -> list[Place]:
+    """Return a line with further points, each so many segments along it."""
+    points = sorted([*((float(number), place) for number, place in enumerate(line)), *more], key=lambda each: each[0])
+    return [place for number, (_, place) in enumerate(points) if not number or place != points[number - 1][1]]
+
+
+def _cut(line: Sequence[Place], nodes: Collection[Place]) -> Iterator[list[Place]]:
+    """Yield the pieces of a line from node to node."""
+    piece = [line[0]]
+    for place in line[1:]:
+        piece.append(place)
+        if place in nodes:
+            yield piece
+            piece = [place]

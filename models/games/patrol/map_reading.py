@@ -1,0 +1,132 @@
+"""What readers of maps put together: nodes, and streets with their directions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+
+from ....seqform.errors import GameFileError, InvalidGameError, shown
+from .map_attributes import (
+    OF_EDGES,
+    OF_NODES,
+    WITH,
+    Notes,
+    ReadGraph,
+    Reading,
+    meant,
+    unknown_name,
+    way_of_street,
+)
+
+
+class Roads:
+    """A graph that is read from a file.
+
+    Attributes
+    ----------
+    graph : networkx.MultiDiGraph
+    notes : Notes
+    """
+
+    def __init__(self) -> None:
+        self.graph: Any = ReadGraph()
+        self.notes = Notes()
+        self._names: dict[str, None] = {}  # of all attributes of edges
+
+    def add_node(self, node: Any, data: Mapping[str, Any], where: str, line: int | None = None) -> str:
+        """Add a node, or refuse one that is there already; return its name."""
+        name = name_in_file(node, where, line)
+        if name in self.graph:
+            raise GameFileError(f"{where}: there are two nodes {shown(name, 60)}", line)
+        found = meant(data, OF_NODES, _refusal(where, line), self.notes)
+        self.graph.add_node(name)
+        self.graph.nodes[name].update(found)  # an attribute may have the name of an argument
+        return name
+
+    def attributes(self, data: Mapping[str, Any], where: str, line: int | None = None) -> dict[str, Any]:
+        """Return what a file says of an edge, by what it means."""
+        found = meant(data, OF_EDGES, _refusal(where, line), self.notes)
+        self._names.update(dict.fromkeys(key for key in found if isinstance(key, str)))
+        return found
+
+    def add_edge(
+        self,
+        ends: Sequence[Any],
+        data: Mapping[str, Any],
+        where: str,
+        line: int | None = None,
+        *,
+        directed: bool = False,
+        drawn: bool = True,
+    ) -> None:
+        """Add a street between nodes that are there.
+
+        Parameters
+        ----------
+        ends : pair of objects
+            Its ends, in the order in which it is drawn.
+        data : mapping of str to object
+            Of :meth:`attributes`.
+        where : str
+            What messages call it.
+        line : int, optional
+        directed : bool
+            Whether it is an edge of a directed graph, which leads one way whatever attributes say.
+        drawn : bool
+            Whether the file tells in which direction the street is drawn; undirected graphs only list its ends.
+        """
+        first, second = (name_in_file(node, where, line) for node in ends)
+        for name in (first, second):
+            if name not in self.graph:
+                raise GameFileError(
+                    f"{where}: there is no node {shown(name, 60)}{unknown_name(name, self.graph)}", line
+                )
+        if directed:
+            self._add(first, second, data)
+            return
+        try:
+            forwards, backwards = way = way_of_street(data, f"{first} -- {second}", self.notes)
+        except InvalidGameError as error:
+            raise _refusal(where, line)(str(error)) from None
+        if not drawn and not all(way):
+            source, target = (first, second) if way == WITH else (second, first)
+            self.notes.add(
+                "the graph is undirected: one-way streets are taken to be drawn from the source to the target that the "
+                "file gives",
+                f"from {source} to {target}",
+            )
+        kept = {name: value for name, value in data.items() if name not in ("oneway", "directed")}
+        if forwards:
+            self._add(first, second, kept)
+        if backwards and (first != second or not forwards):
+            self._add(second, first, kept)
+
+    def _add(self, source: str, target: str, data: Mapping[str, Any]) -> None:
+        key = self.graph.add_edge(source, target)
+        self.graph.edges[source, target, key].update(data)
+
+    def read(self) -> "nx.MultiDiGraph[str]":
+        """Return the graph, with what is known of how it was read."""
+        self.graph.reading = Reading(tuple(self.notes), tuple(self._names))
+        graph: nx.MultiDiGraph[str] = self.graph
+        return graph
+
+
+def _refusal(where: str, line: int | None) -> Any:
+    return lambda message: GameFileError(f"{where}: {message}", line)
+
+
+def name_in_file(node: Any, where: str, line: int | None = None) -> str:
+    """Return what a node of a file is called.
+
+    Raises
+    ------
+    GameFileError
+        If it is neither a text nor a number.
+    """
+    plain = isinstance(node, str | int | float) and not isinstance(node, bool)
+    pair = isinstance(node, list) and len(node) > 1  # networkx writes nodes of grids, which are tuples, so
+    name = str(tuple(node) if pair else node).strip() if plain or pair else ""
+    if not name:
+        raise GameFileError(f"{where}: a node is called {shown(node, 60)}, expected a text or a number", line)
+    return name
