@@ -354,7 +354,7 @@ def test_damaged_hands_never_stop_a_reader_that_skips_them() -> None:
                     words[one], words[other] = words[other], words[one]
                 else:
                     words[one] = source.choice(["0", "-1", "1e3", "inf", "nan", "'", "[", "p1", "??", "true", "9" * 40])
-                histories = HandHistories(io.BytesIO(many(text, "".join(words), text).encode()), skip_bad=True)
+                histories = HandHistories(io.BytesIO(many(text, "".join(words) + "\n", text).encode()), skip_bad=True)
                 hands = [(hand.won, list(decisions(hand))) for hand in histories]
                 assert len(hands) >= 2, "".join(words)
 
