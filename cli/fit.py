@@ -304,6 +304,10 @@ def _read_hands(
 def _expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterator[Hand]":
     """Yield hands, and refuse a name that was in none of them."""
     missing, others = {name for name in names if name is not None}, dict[str, None]()
+    if any(not name.strip() for name in missing):
+        raise CommandLineError(
+            "a name is empty, expected that of a player; those without one are p1, p2 …, by their seats"
+        )
     for hand in hands:
         missing.difference_update(hand.players)
         if missing and len(others) < _NAMES:

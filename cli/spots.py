@@ -186,21 +186,24 @@ def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
     """
     import numpy as np
 
-    from ..models.games.holdem.cards import CARDS, HAND_NAMES, HANDS, Range
+    from ..models.games.holdem.cards import CARDS, HAND_NAMES, HANDS, Range, range_items
     from ..seqform.errors import InvalidGameError, shown
 
     held = set(np.concatenate(spot.hands).tolist())
     found: dict[str, None] = {}
     try:
-        _ = Range.parse(text)  # says where in the text something is wrong
+        _ = Range.parse(text)  # warns of hands with several weights
+        items = list(range_items(text))
     except InvalidGameError as error:
         raise CommandLineError(f"--hands: {error}") from None
-    for item in filter(None, (one.strip() for one in text.split(","))):
-        named = np.flatnonzero(Range.parse(item).weights).tolist()
-        kept = [hand for hand in named if hand in held]
+    for one in items:
+        item, members = one.written, sorted(one.hands) if one.weight else []
+        kept = [hand for hand in members if hand in held]
         if not kept:
-            on_board = [CARDS[card] for card in HANDS[named].ravel().tolist() if card in spot.cards] if named else []
-            blocked = f"{on_board[0]} is on the board" if len(named) == 1 and on_board else "it is in neither range"
+            on_board = (
+                [CARDS[card] for card in HANDS[members].ravel().tolist() if card in spot.cards] if members else []
+            )
+            blocked = f"{on_board[0]} is on the board" if len(members) == 1 and on_board else "it is in neither range"
             raise CommandLineError(f"--hands: {shown(item, 40)}: {blocked}, expected hands of oop or ip")
         if _CARDS.fullmatch(item):
             found[item[0].upper() + item[1].lower() + item[2].upper() + item[3].lower()] = None

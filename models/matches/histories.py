@@ -1,5 +1,6 @@
 """Hand histories in the PHH format, read as a stream: memory does not grow with the file."""
 
+import difflib
 import os
 import re
 import tomllib
@@ -23,11 +24,22 @@ MOST_PLAYERS = 10
 _ATOM = r"""(?:true|false|inf|[+-]?[0-9][0-9_.:]*|'[^'\x00-\x08\x0a-\x1f\x7f]*'|"[^"\\\x00-\x08\x0a-\x1f\x7f]*")"""
 #: A line as programs write it; others are left to Python's parser of TOML.
 _LINE = re.compile(rf"([A-Za-z0-9_]+)[ \t]*=[ \t]*({_ATOM}|\[(?:{_ATOM}(?:, ?{_ATOM})*)?\])[ \t\r]*")
+_NUMBER = re.compile(rb"hand[ \t]*=[ \t]*([0-9]+|'[^']+'|\"[^\"]+\")[ \t]*(?:#.*)?\r?")
 _HEADER = re.compile(rb"\[[^\[\],=]+\][ \t]*(?:#.*)?\r?")
+#: Keys of the format that other variants have, and that would change who wins what.
+_OTHER_GAMES = ("bring_in", "small_bet", "big_bet")
 _WANTED = frozenset(
     (
         *("variant", "antes", "blinds_or_straddles", "min_bet", "starting_stacks", "actions", "players"),
-        *("finishing_stacks",),
+        *("finishing_stacks", "winnings", "ante_trimming_status", *_OTHER_GAMES),
+    )
+)
+#: The keys of the format; others begin with an underscore.
+_KEYS = _WANTED | frozenset(
+    (
+        *("author", "event", "url", "venue", "address", "city", "region", "postal_code", "country", "time"),
+        *("time_zone", "time_zone_abbreviation", "day", "month", "year", "hand", "level", "seats", "seat_count"),
+        *("table", "currency", "currency_symbol", "time_limit", "time_banks"),
     )
 )
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -60,14 +72,16 @@ class HandHistories:
     Raises
     ------
     PlayLogError
-        While it is iterated over: if there is no such file, or a hand cannot be read. The message names the file and
-        the line at which the hand begins, which is also its attribute ``line``.
+        While it is iterated over: if there is no such file, or a hand cannot be read. The message names the file, the
+        hand, and the line at which it begins, which is also its attribute ``line``.
+    MissingExtraError
+        While it is iterated over: if pokerkit is not installed.
 
     Notes
     -----
     Juho Kim, "Recording and describing poker hands", IEEE Conference on Games 2024, defines the format; this is its
-    variant ``NT``. Betting is replayed and checked: whose turn it is, and how far bets and raises go. A short all-in
-    may be raised again by whoever acted before, which some rules do not allow. Hole cards may be unknown (``????``).
+    variant ``NT``. pokerkit replays the betting: who posts what, whose turn it is, and how far bets and raises go. A
+    player who has acted may raise again after a short all-in. Hole cards may be unknown (``????``).
 
     Examples
     --------
@@ -122,18 +136,18 @@ class HandHistories:
     def _hands(self, source: Any) -> Iterator[Hand]:
         with reading(source, "hand histories") as file:
             block: list[bytes] = []
-            begun, size = 1, 0
+            begun, size, header = 1, 0, b""
             try:
                 for batch in batches(file, self._report if self.progress else None):
                     for number, line in enumerate(batch.lines, self.num_lines - self._before + 1):
                         if line[:1] == b"[" and _HEADER.fullmatch(line):
-                            yield from self._read(block, begun, size)
-                            block, begun, size = [], number, 0
+                            yield from self._read(block, begun, size, header)
+                            block, begun, size, header = [], number, 0, line
                         elif size <= LONGEST:
                             block.append(line)
                         size += len(line) + 1
                     self.num_lines += len(batch.lines)
-                yield from self._read(block, begun, size)
+                yield from self._read(block, begun, size, header)
             except (EOFError, zlib.error) as error:
                 last = self.num_lines - self._before
                 message = f"its compression is damaged after line {last}: {one_line(str(error)).lower()}"
@@ -144,8 +158,8 @@ class HandHistories:
         assert self.progress is not None
         self.progress(self._before + lines, None if part is None else (number + part) / count)
 
-    def _read(self, block: list[bytes], line: int, size: int) -> Iterator[Hand]:
-        """Yield the hand that lines describe, if there is one."""
+    def _read(self, block: list[bytes], line: int, size: int, header: bytes) -> Iterator[Hand]:
+        """Yield the hand that lines after a header describe, if there is one."""
         if all(one.lstrip()[:1] in (b"", b"#") for one in block):
             return
         try:
@@ -153,7 +167,7 @@ class HandHistories:
                 raise BadLineError("too long", f"the hand is longer than {LONGEST:,} bytes")
             hand = read_hand(block, line)
         except BadLineError as error:
-            self._skip(error, line)
+            self._skip(BadLineError(error.kind, _called(header, block) + str(error)), line)
         else:
             self.num_hands += 1
             yield hand
@@ -190,6 +204,14 @@ def read_hand(lines: list[bytes], line: int = 1) -> Hand:
     if fields is None:
         fields = _with_toml(text, line)
     return _hand(fields, line)
+
+
+def _called(header: bytes, lines: list[bytes]) -> str:
+    """Return what to call a hand in an error: the header of its table, and the number that its room gave it."""
+    names = [header.partition(b"]")[0].lstrip(b"[")] if header else []
+    names += [found[1].strip(b"'\"") for found in map(_NUMBER.fullmatch, lines) if found][:1]
+    said = list(dict.fromkeys(one_line(name.decode(errors="replace"), 40) for name in names))
+    return f"hand {' ('.join(said)}{')' * (len(said) - 1)}: " if said else ""
 
 
 def _quick(text: str) -> dict[str, Any] | None:
@@ -245,33 +267,80 @@ def _hand(fields: dict[str, Any], line: int) -> Hand:
             raise BadLineError("malformed", f"{key} is missing")
     if fields["variant"] != "NT":
         raise BadLineError("other variant", f"the variant is {shown(fields['variant'], 60)}, expected 'NT'")
+    for key in _OTHER_GAMES:
+        if key in fields and _amount(fields[key], key):
+            raise BadLineError("other variant", f"{key} is {fields[key]}, which no-limit hold'em does not have")
+    for key in fields:
+        if key not in _KEYS:
+            _check_key(key)
     stacks = _amounts(fields, "starting_stacks")
     count = len(stacks)
     if not 2 <= count <= MOST_PLAYERS or not all(stacks):
         raise BadLineError("malformed", f"starting_stacks has {count}, expected 2 to {MOST_PLAYERS} above 0")
     antes, blinds = (_amounts(fields, key, count) for key in ("antes", "blinds_or_straddles"))
-    if not any(blinds):
-        raise BadLineError("malformed", "blinds_or_straddles are 0, expected blinds")
-    names, actions = fields.get("players"), fields["actions"]
-    if names is None:
-        names = [f"p{seat + 1}" for seat in range(count)]
+    least: Any = (
+        _amount(fields["min_bet"], "min_bet") if "min_bet" in fields else max(*blinds, *(-blind for blind in blinds))
+    )
+    if not any(antes) and not any(blinds):
+        raise BadLineError("malformed", "blinds_or_straddles and antes are 0, expected blinds or antes")
+    if not least:
+        raise BadLineError("malformed", f"min_bet is {'0' if 'min_bet' in fields else 'missing'}, expected a bet")
+    trimmed = {"true": True, "false": False}.get(str(fields.get("ante_trimming_status", False)).lower())
+    if trimmed is None:
+        given = shown(fields["ante_trimming_status"], 60)
+        raise BadLineError("malformed", f"ante_trimming_status is {given}, expected true or false")
+    names: Any = fields.get("players", [""] * count)
+    actions: Any = fields["actions"]
     for key, value in (("players", names), ("actions", actions)):
         if value.__class__ is not list or not all(one.__class__ is str for one in value):
             raise BadLineError("malformed", f"{key} is {shown(value, 60)}, expected a list of texts")
-    if len(names) != count or len(set(names)) != count:
-        raise BadLineError("malformed", f"players are {shown(names, 60)}, expected {count} different names")
-    least = _amount(fields["min_bet"], "min_bet") if "min_bet" in fields else max(blinds)
-    ended = _amounts(fields, "finishing_stacks", exactly=count) if "finishing_stacks" in fields else None
-    if count == 2:  # the format lists the small blind first, whose seat is the second
-        blinds = blinds[1], blinds[0]
-    replay = Replay(stacks, antes, blinds, least)
+    if len(names) != count:
+        raise BadLineError("malformed", f"players are {shown(names, 60)}, expected {count} names")
+    ended, winnings = (
+        _amounts(fields, key, exactly=count) if key in fields else None for key in ("finishing_stacks", "winnings")
+    )
+    replay = Replay(stacks, antes, blinds, least, trimmed=trimmed)
     number, action = 0, ""
     try:
         for number, action in enumerate(actions, 1):  # noqa: B007
             replay.play(action)
     except BadLineError as error:
         raise BadLineError(error.kind, f"action {number}, {shown(action, 60)}, {error}") from None
-    return replay.hand(line, tuple(names), ended)
+    return replay.hand(line, _names(tuple(names)), ended, winnings)
+
+
+@lru_cache(maxsize=4096)
+def _check_key(key: str) -> None:
+    """Refuse a key that the format does not have where it would change who wins what.
+
+    Raises
+    ------
+    BadLineError
+    """
+    if key == "rake":
+        raise BadLineError("malformed", "rake is not a key of the format, expected winnings, which are after rake")
+    close = difflib.get_close_matches(key[:100], _WANTED, n=1, cutoff=0.8)
+    if close and not key.startswith("_"):
+        raise BadLineError("malformed", f"{shown(key, 60)} is not a key of the format (did you mean {close[0]}?)")
+
+
+@lru_cache(maxsize=4096)
+def _names(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a name for each seat: ``p1``, ``p2`` and so on where none is given, or one that others have too."""
+    unknown = [given.count(name) > 1 or not any(map(_visible, name)) for name in given]
+    taken = {name for name, nobody in zip(given, unknown, strict=True) if not nobody}
+    found = list(given)
+    for seat, nobody in enumerate(unknown):
+        if nobody:
+            found[seat] = f"p{seat + 1}"
+            while found[seat] in taken:
+                found[seat] += " (unnamed)"
+            taken.add(found[seat])
+    return tuple(found)
+
+
+def _visible(letter: str) -> bool:
+    return letter.isprintable() and not letter.isspace()
 
 
 def _amounts(fields: dict[str, Any], key: str, count: int = 0, exactly: int = 0) -> tuple[Amount, ...]:
@@ -285,11 +354,14 @@ def _amounts(fields: dict[str, Any], key: str, count: int = 0, exactly: int = 0)
 
 
 def _amount(given: Any, key: str) -> Amount:
-    if given == "inf" and key == "starting_stacks":
+    if given == "inf" and key in ("starting_stacks", "finishing_stacks"):
         return Decimal("inf")
     if given.__class__ not in (int, str):
         raise BadLineError("malformed", f"{key} is {shown(given, 60)}, expected a number")
     try:
-        return amount_of(given if given.__class__ is str else str(given))
+        text = given if given.__class__ is str else str(given)
+        if text[:1] == "-" and key == "blinds_or_straddles":  # the post of a player who comes in
+            return -amount_of(text[1:])
+        return amount_of(text.removeprefix("+"))
     except ValueError as error:
         raise BadLineError("malformed", f"{key} {error}") from None

@@ -4,12 +4,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ...seqform.errors import shown
+from ...seqform.errors import one_line, shown
 from ..games.holdem.cards import CARDS, hand_numbers
 from ..games.holdem.showdown import strengths
 from ..play.lines import BadLineError
@@ -36,9 +37,10 @@ class Hand:
     line : int
         Where it begins in its file, counted from one.
     players : tuple of str
-        The names; ``p1``, ``p2`` and so on where there are none.
+        The names; ``p1``, ``p2`` and so on where there are none, or several players have the same.
     antes, blinds : tuple of int or Decimal
-        What each seat posted; straddles are blinds.
+        What each seat posted, as far as its chips went: straddles, and posts of players who come in, are blinds. Of an
+        ante that comes back because nobody matches it, nothing is counted.
     stacks : tuple of int or Decimal
         What each had before that; ``Decimal("inf")`` where it is not known.
     cards : tuple of (tuple of int or None)
@@ -53,6 +55,11 @@ class Hand:
         What each put in, antes left out; what nobody called is taken back.
     ended : tuple of int or Decimal, optional
         What each had at the end, where the history says it.
+    winnings : tuple of int or Decimal, optional
+        What each was paid from the pots, after rake, where the history says it.
+    pots : tuple of (int or Decimal, tuple of int)
+        The main and the side pots: chips, antes included, and the seats that can win them, which neither folded nor
+        mucked their cards.
     """
 
     line: int
@@ -67,6 +74,8 @@ class Hand:
     folded: tuple[bool, ...]
     paid: tuple[Amount, ...]
     ended: tuple[Amount, ...] | None = None
+    winnings: tuple[Amount, ...] | None = None
+    pots: tuple[tuple[Amount, tuple[int, ...]], ...] = ()
 
     @property
     def seats(self) -> int:
@@ -87,29 +96,34 @@ class Hand:
     def won(self) -> tuple[Amount, ...] | None:
         """What each seat won or lost; ``None`` where that depends on cards that are not known.
 
-        What the history states counts, after rake. Otherwise there is none, antes are part of the first pot, and the
-        first of those who split a pot gets odd chips.
+        What the history states counts, after rake. Otherwise there is none, and the first of those who split a pot gets
+        odd chips.
         """
-        if self.ended is not None and all(map(math.isfinite, self.stacks)):
+        if self.winnings is None and self.ended is not None and all(map(math.isfinite, self.stacks)):
             return tuple(after - before for after, before in zip(self.ended, self.stacks, strict=True))
+        paid = self._paid_from_pots() if self.winnings is None else self.winnings
+        if paid is None:
+            return None
+        return tuple(one - blind - ante for one, blind, ante in zip(paid, self.paid, self.antes, strict=True))
+
+    def _paid_from_pots(self) -> tuple[Amount, ...] | None:
+        """Return what each seat gets from the pots by the cards; ``None`` where that depends on unknown ones."""
         ranks = self._ranks()
         if ranks is None:
             return None
-        lost = [-paid - ante for paid, ante in zip(self.paid, self.antes, strict=True)]
-        won: list[Any] = lost
-        extra: Amount = sum(self.antes)
-        below: Amount = 0
-        for level in sorted({paid for paid, folded in zip(self.paid, self.folded, strict=True) if not folded}):
-            pot = extra + sum(min(paid, level) - min(paid, below) for paid in self.paid)
-            inside = [seat for seat, paid in enumerate(self.paid) if not self.folded[seat] and paid >= level]
-            best = max(ranks[seat] for seat in inside)
-            winners = [seat for seat in inside if ranks[seat] == best]
-            share, odd = divmod(pot, len(winners)) if isinstance(pot, int) else (pot / len(winners), 0)
-            for seat in winners:
-                won[seat] += share
-            won[winners[0]] += odd
-            extra, below = 0, level
-        return tuple(won)
+        # Losers muck, and pots that are then left to the same seats are one: that decides who gets odd chips.
+        left = {seat for _, inside in self.pots for seat in _strongest(inside, ranks)}
+        pots: list[tuple[Amount, list[int]]] = []
+        for pot, inside in self.pots:
+            staying = [seat for seat in inside if seat in left]
+            before = pots.pop()[0] if pots and pots[-1][1] == staying else 0
+            pots.append((before + pot, staying))
+        paid: list[Any] = [0] * self.seats
+        for pot, contenders in pots:
+            for place, seat in enumerate(winners := _strongest(contenders, ranks)):
+                share = pot // len(winners) if isinstance(pot, int) else pot / len(winners)
+                paid[seat] += share if place else pot - share * (len(winners) - 1)
+        return tuple(paid)
 
     def paid_before(self, street: int) -> tuple[Amount, ...]:
         """Return what each seat put in before a street, antes left out."""
@@ -130,32 +144,46 @@ class Hand:
         return tuple(one + bet for one, bet in zip(before, bets, strict=True)) if street else (0,) * self.seats
 
     def _ranks(self) -> list[int] | None:
-        """Return how strong the hands are that did not fold."""
-        if not self.went_to_showdown:
+        """Return how strong the hands are, as far as that decides who wins."""
+        contested = {seat for _, inside in self.pots if len(inside) > 1 for seat in inside}
+        if not contested:
             return [0] * self.seats
         hands = [self.shown[seat] or self.cards[seat] for seat in range(self.seats)]
-        if len(self.board) < _BOARD[-1] or any(
-            hand is None and not folded for hand, folded in zip(hands, self.folded, strict=True)
-        ):
+        if len(self.board) < _BOARD[-1] or any(hands[seat] is None for seat in contested):
             return None
         numbers = hand_numbers(np.array([hand or (1, 0) for hand in hands]))
         return [int(one) for one in strengths(self.board, numbers)]
 
 
+def _strongest(seats: Sequence[int], ranks: Sequence[int]) -> list[int]:
+    """Return the seats whose hands are the best of some."""
+    best = max((ranks[seat] for seat in seats), default=0)
+    return [seat for seat in seats if ranks[seat] == best]
+
+
 class Replay:
-    """Plays a hand again, action by action.
+    """Plays a hand again, action by action, by the rules of pokerkit.
 
     Parameters
     ----------
     stacks, antes, blinds : sequence of int or Decimal
-        By seat; blinds as they are to be posted, which a short stack may not do in full.
+        As the format lists them: of two players the small blind comes first, though the second seat posts it.
     least : int or Decimal
         The smallest bet.
+    trimmed : bool
+        Whether a seat wins only as much of each ante as it has put in.
+
+    Raises
+    ------
+    BadLineError
+        If no hand begins like that.
+    MissingExtraError
+        If pokerkit is not installed.
 
     Examples
     --------
     >>> from treeplex.models.matches.replay import Replay
-    >>> replay = Replay([200, 200], [0, 0], [2, 1], 2)
+    >>> replay = Replay([200, 200], [0, 0], [1, 2], 2)
     >>> for action in ("d dh p1 AcAd", "p2 cbr 6", "p1 cc", "d db 2c7d9h", "p1 cc", "p2 f"):
     ...     replay.play(action)
     >>> replay.hand(1, ("us", "them")).history
@@ -163,36 +191,28 @@ class Replay:
     """
 
     def __init__(
-        self, stacks: Sequence[Amount], antes: Sequence[Amount], blinds: Sequence[Amount], least: Amount
+        self,
+        stacks: Sequence[Amount],
+        antes: Sequence[Amount],
+        blinds: Sequence[Amount],
+        least: Amount,
+        *,
+        trimmed: bool = False,
     ) -> None:
+        from .rules import Betting
+
+        try:
+            self.betting = Betting(stacks, antes, blinds, least, trimmed=trimmed)
+        except ValueError as error:
+            raise BadLineError("malformed", one_line(str(error)).removesuffix(".").lower()) from None
         self.count = len(stacks)
-        self.start = tuple(stacks)
-        self.antes = tuple(map(min, antes, stacks))
-        left = [stack - ante for stack, ante in zip(stacks, self.antes, strict=True)]
-        self.blinds = tuple(map(min, blinds, left))
-        self.stacks = [stack - blind for stack, blind in zip(left, self.blinds, strict=True)]
-        self.bets = list(self.blinds)
-        self.before: list[Amount] = [0] * self.count  # what was put in on earlier streets
-        self.least = least
-        self.folded = [False] * self.count
         self.cards: list[list[int] | None] = [None] * self.count
         self.shown: list[list[int] | None] = [None] * self.count
         self.board: list[int] = []
         self.seen: set[int] = set()
+        self.mucked: set[int] = set()
         self.history: list[tuple[int, int, str]] = []
         self.street = 0
-        highest = max(range(self.count), key=lambda seat: (self.bets[seat], seat))
-        self._open((highest + 1) % self.count)
-
-    def _open(self, first: int) -> None:
-        """Begin a betting round."""
-        self.raised: Amount = 0
-        playing = [seat for seat in (*range(first, self.count), *range(first)) if not self.folded[seat]]
-        # Nobody can lose more than the second largest stack.
-        most = sorted(self.bets[seat] + self.stacks[seat] for seat in playing)[-2]
-        self.waiting = [seat for seat in playing if self.stacks[seat] > 0 and self.bets[seat] < most]
-        if len(self.waiting) == 1 and self.bets[self.waiting[0]] >= max(self.bets):
-            self.waiting = []
 
     def play(self, action: str) -> None:
         """Take one action of the format, such as ``p2 cbr 600``.
@@ -214,44 +234,28 @@ class Replay:
             return
         if what not in ("f", "cc", "cbr") or len(words) != 2 + (what == "cbr"):
             self._refuse("malformed", "is no action, expected f, cc, cbr AMOUNT or sm after a player")
-        waiting = self.waiting
-        if not waiting or waiting[0] != seat:
-            expected = f"p{waiting[0] + 1} is to act" if waiting else "nobody is to act"
-            self._refuse("contradiction", f"comes where {expected}")
-        price = max(self.bets)
+        betting = self.betting
+        if betting.actor_index != seat:
+            self._refuse("contradiction", f"comes where {self._due()}")
         if what == "f":
-            waiting.pop(0)
-            self.folded[seat] = True
-            self._note(seat, "fold")
-            if self.folded.count(False) == 1:
-                self.waiting = []
+            betting.fold()
+            word = "fold"
         elif what == "cc":
-            waiting.pop(0)
-            missing = min(price - self.bets[seat], self.stacks[seat])
-            self.stacks[seat] -= missing
-            self.bets[seat] += missing
-            self._note(seat, "call" if missing else "check")
+            word = "call" if betting.bets[seat] < max(betting.bets) else "check"
+            betting.check_or_call()
         else:
-            self._raise(seat, amount_of(words[2]), price)
-
-    def _raise(self, seat: int, amount: Amount, price: Amount) -> None:
-        most = self.stacks[seat] + self.bets[seat]
-        least = price + max(self.raised, self.least)
-        if not (price < amount <= most) or (amount < least and amount != most):
-            allowed = f"{least} to {most}" if least < most else f"{most}"
-            self._refuse("contradiction", f"goes to {amount}, expected {allowed}")
-        others = [one for one in (*range(seat + 1, self.count), *range(seat)) if not self.folded[one]]
-        self.waiting = [one for one in others if self.stacks[one] > 0]
-        if not self.waiting:
-            self._refuse("contradiction", "raises players who are all-in")
-        self.raised = max(self.raised, amount - price)
-        self.stacks[seat] = most - amount
-        self.bets[seat] = amount
-        word = "all-in" if amount == most else f"{'raise' if price else 'bet'} {amount}"
-        self._note(seat, word)
-
-    def _note(self, seat: int, word: str) -> None:
+            amount, price, most = amount_of(words[2]), max(betting.bets), betting.bets[seat] + betting.stacks[seat]
+            try:
+                betting.complete_bet_or_raise_to(amount)  # type: ignore[arg-type, unused-ignore]
+            except ValueError as error:
+                self._refuse("contradiction", str(error))
+            word = "all-in" if amount == most else f"{'raise' if price else 'bet'} {amount}"
         self.history.append((self.street, seat, word))
+
+    def _due(self) -> str:
+        """Return who is to act, in words."""
+        seat = self.betting.actor_index
+        return "nobody is to act" if seat is None else f"p{seat + 1} is to act"
 
     def _deal(self, words: list[str]) -> None:
         if words[1:2] == ["dh"] and len(words) == 4:
@@ -262,18 +266,17 @@ class Replay:
                 if len(held) > 2:
                     self._refuse("malformed", "makes more than two cards, expected two")
         elif words[1:2] == ["db"] and len(words) == 3:
-            if self.waiting or self.folded.count(False) == 1:
-                whose = f"p{self.waiting[0] + 1} is to act" if self.waiting else "the hand is over"
-                self._refuse("contradiction", f"comes where {whose}")
+            betting = self.betting
+            betting.pass_idle()
+            if betting.actor_index is not None or betting.folded_status:
+                self._refuse("contradiction", f"comes where {self._due()}")
             self.board += self._cards(words[2])
             if len(self.board) > _BOARD[-1]:
                 self._refuse("malformed", "makes more than five cards, expected one board")
             while self.street < 3 and len(self.board) >= _BOARD[self.street + 1]:
                 self.street += 1
-                self.before = [one + bet for one, bet in zip(self.before, self.bets, strict=True)]
-                self.bets = [0] * self.count
-                self._open(0)
-                if self.waiting and len(self.board) > _BOARD[self.street]:
+                betting.deal_street()
+                if betting.actor_index is not None and len(self.board) > _BOARD[self.street]:
                     self._refuse("contradiction", f"deals {STREETS[self.street]} and more before anybody acts")
         else:
             self._refuse("malformed", "is no deal, expected d dh PLAYER CARDS or d db CARDS")
@@ -291,9 +294,15 @@ class Replay:
         return found
 
     def _show(self, seat: int, words: list[str]) -> None:
-        if self.waiting:
-            self._refuse("contradiction", f"comes where p{self.waiting[0] + 1} is to act")
-        if len(words) == 2 or words[2] == "-" or "?" in words[2]:
+        self.betting.pass_idle()
+        if self.betting.actor_index is not None:
+            self._refuse("contradiction", f"comes where {self._due()}")
+        if self.betting.status and not self.betting.all_in_status:
+            self._refuse("contradiction", "comes before the showdown")
+        if len(words) == 2:
+            self.mucked.add(seat)
+            return
+        if words[2] == "-" or "?" in words[2]:
             return
         held = self.cards[seat]
         self.seen.difference_update(held or ())
@@ -308,49 +317,116 @@ class Replay:
             self._refuse("malformed", f"has the player {shown(text, 60)}, expected p1 to p{self.count}")
         return seat
 
-    def hand(self, line: int, players: tuple[str, ...], ended: tuple[Amount, ...] | None = None) -> Hand:
+    def hand(
+        self,
+        line: int,
+        players: tuple[str, ...],
+        ended: tuple[Amount, ...] | None = None,
+        winnings: tuple[Amount, ...] | None = None,
+    ) -> Hand:
         """Return the hand.
+
+        Parameters
+        ----------
+        line : int
+        players : tuple of str
+        ended, winnings : tuple of int or Decimal, optional
+            What the history states.
 
         Raises
         ------
         BadLineError
-            If it is not over.
+            If it is not over, or did not end as is stated.
         """
-        if self.waiting:
-            raise BadLineError("unfinished hand", f"the hand is not over: p{self.waiting[0] + 1} is to act")
-        if self.folded.count(False) > 1 and self.street < 3 and sum(stack > 0 for stack in self._staying()) > 1:
+        betting = self.betting
+        betting.pass_idle()
+        if betting.actor_index is not None:
+            raise BadLineError("unfinished hand", f"the hand is not over: {self._due()}")
+        if betting.status and not betting.all_in_status:
             raise BadLineError("unfinished hand", f"the hand is not over: expected a {STREETS[self.street + 1]}")
-        paid = [one + bet for one, bet in zip(self.before, self.bets, strict=True)]
-        *_, second, highest = sorted(paid)
-        return Hand(
+        folded = tuple(not playing for playing in betting.statuses)
+        put_in = [-payoff for payoff in betting.payoffs]
+        pots: tuple[tuple[Amount, tuple[int, ...]], ...]
+        if betting.folded_status:
+            pots = ((sum(put_in), (folded.index(False),)),)
+        else:
+            pots = tuple((pot.amount, self._contenders(pot.player_indices)) for pot in betting.pots)
+        hand = Hand(
             line,
             players,
-            self.antes,
-            self.blinds,
-            self.start,
+            betting.posted,
+            betting.blinded,
+            tuple(betting.starting_stacks),
             tuple(_pair(cards) for cards in self.cards),
             tuple(self.board),
             tuple(self.history),
             tuple(_pair(cards) for cards in self.shown),
-            tuple(self.folded),
-            tuple(second if one == highest else one for one in paid),
+            folded,
+            tuple(one - ante for one, ante in zip(put_in, betting.posted, strict=True)),
             ended,
+            winnings,
+            pots,
         )
+        _check_end(hand, betting.ante_trimming_status)
+        return hand
 
-    def _staying(self) -> list[Amount]:
-        return [stack for stack, folded in zip(self.stacks, self.folded, strict=True) if not folded]
+    def _contenders(self, seats: tuple[int, ...]) -> tuple[int, ...]:
+        """Return which of some seats have not mucked their cards; all of them if no other is left."""
+        return tuple(seat for seat in seats if seat not in self.mucked) or seats
 
     def _refuse(self, kind: str, wrong: str) -> NoReturn:
         raise BadLineError(kind, wrong)
 
 
+def _check_end(hand: Hand, trimmed: bool) -> None:
+    """Refuse a hand that cannot have ended as its history states, whichever cards there were.
+
+    Raises
+    ------
+    BadLineError
+    """
+    put_in = [one + ante for one, ante in zip(hand.paid, hand.antes, strict=True)]
+    matched = put_in if trimmed else hand.paid
+    if not hand.went_to_showdown and max(matched) > matched[hand.folded.index(False)]:
+        raise BadLineError("contradiction", "players fold chips that the last one cannot win")
+    stated: list[tuple[str, list[Amount | None]]] = []
+    if hand.ended is not None:  # what was paid from the pots is what is left beyond the chips that were not put in
+        known = zip(hand.ended, hand.stacks, put_in, strict=True)
+        stated.append(
+            ("finishing_stacks", [end - (stack - one) if math.isfinite(stack) else None for end, stack, one in known])
+        )
+    if hand.winnings is not None:
+        stated.append(("winnings", list(hand.winnings)))
+    everything = sum(pot for pot, _ in hand.pots)
+    for key, paid in stated:
+        for seat, one in enumerate(paid):
+            most = sum(pot for pot, inside in hand.pots if seat in inside)
+            if one is not None and not 0 <= one <= most:
+                expected = "nothing, because it folded" if hand.folded[seat] else f"from 0 to {most}"
+                wrong = f"{key} pay p{seat + 1} {one} from the pot, expected {expected}"
+                raise BadLineError("contradiction", wrong)
+        total = sum(one for one in paid if one is not None)
+        if total > everything:
+            raise BadLineError("contradiction", f"{key} pay {total} from a pot of {everything}")
+    if len(stated) == 2:
+        for seat, (one, other) in enumerate(zip(stated[0][1], stated[1][1], strict=True)):
+            if one is not None and one != other:
+                wrong = f"finishing_stacks pay p{seat + 1} {one} from the pot, and winnings {other}"
+                raise BadLineError("contradiction", wrong)
+
+
 _SEATS = {f"p{number + 1}": number for number in range(10)}
 #: How long an amount may be, and what it looks like.
-_DIGITS, _AMOUNT = 18, re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_LONGEST, _AMOUNT = 30, re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
+#: Of how many digits an amount of chips is whole, and to how many others are rounded, as binary fractions need.
+_WHOLE, _DIGITS = 18, Context(prec=15)
 
 
+@lru_cache(maxsize=65536)
 def amount_of(text: str) -> Amount:
     """Return an amount of chips, given as text.
+
+    Amounts with more than fifteen digits, such as 0.30000000000000004, are rounded to fifteen.
 
     Raises
     ------
@@ -363,12 +439,13 @@ def amount_of(text: str) -> Amount:
     >>> amount_of("600"), amount_of("2.50")
     (600, Decimal('2.50'))
     """
-    if text.isdigit() and text.isascii() and len(text) <= _DIGITS:
+    if text.isdigit() and text.isascii() and len(text) <= _WHOLE:
         return int(text)
     plain = text.replace(",", "").replace("_", "")
-    if len(plain) > _DIGITS or not _AMOUNT.fullmatch(plain):
+    found = Decimal(plain if len(plain) <= _LONGEST and _AMOUNT.fullmatch(plain) else "inf")
+    if found >= 10**_WHOLE:
         raise BadLineError("malformed", f"has the amount {shown(text, 60)}, expected a number of at least 0")
-    found = Decimal(plain)
+    found = _DIGITS.plus(found) if found != int(found) else found
     return int(found) if found == int(found) else found
 
 

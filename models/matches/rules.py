@@ -1,10 +1,10 @@
-"""The rules of no-limit hold'em, which are pokerkit's, without what a match has no use for."""
+"""The rules of no-limit hold'em, which are pokerkit's, without what matches and hand histories have no use for."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from ..games.holdem.cards import CARDS, hand_numbers
 from ..games.holdem.showdown import strengths
 from .table import Table
 
-with needing("matches of hold'em need pokerkit", "holdem"):
+with needing("matches and hand histories of hold'em need pokerkit", "holdem"):
     from pokerkit import Automation, Card, HoleCardsShowingOrMucking, NoLimitTexasHoldem, State
+
+if TYPE_CHECKING:
+    from .replay import Amount
 
 #: pokerkit's card of each number.
 _CARDS = tuple(next(iter(Card.parse(card))) for card in CARDS)
@@ -28,14 +31,136 @@ _AUTOMATIONS = (
 )
 
 
-@cache
-def _streets(big_blind: int) -> tuple[Any, ...]:
-    """Return pokerkit's streets without burnt cards, which nobody sees."""
-    game = NoLimitTexasHoldem((), True, 0, (big_blind,), big_blind)
+@lru_cache(maxsize=256)
+def _streets(least: "Amount") -> tuple[Any, ...]:
+    """Return pokerkit's streets for a smallest bet, without burnt cards, which nobody sees."""
+    game = NoLimitTexasHoldem((), True, 0, (least,), least)  # type: ignore[arg-type, unused-ignore]
     return tuple(replace(street, card_burning_status=False) for street in game.streets)
 
 
-class Hand(State):  # type: ignore[misc, unused-ignore]
+class _Rules(State):  # type: ignore[misc, unused-ignore]
+    """A hand as pokerkit plays it, in which a seat may fold where it could check."""
+
+    def verify_folding(self) -> None:
+        """Let a seat fold where it could check."""
+        if not self.actor_indices:
+            raise ValueError("nobody is to act")
+
+
+class Betting(_Rules):
+    """The betting of a hand that was played, without its cards.
+
+    Parameters
+    ----------
+    stacks, antes, blinds : sequence of int or Decimal
+        As pokerkit takes them: of two seats, antes and blinds are listed small blind first, though the second seat has
+        it. A negative blind is the post of a player who comes in, after which the order of play is as without it.
+    least : int or Decimal
+        The smallest bet.
+    trimmed : bool
+        Whether a seat wins only as much of each ante as it has put in.
+
+    Attributes
+    ----------
+    posted : tuple of int or Decimal
+        The ante of each seat, less what came back to it.
+    blinded : tuple of int or Decimal
+        The blind, straddle or post of each seat.
+
+    Notes
+    -----
+    pokerkit decides who posts how much, who is to act, how far bets and raises go, what comes back to whom and which
+    pots there are. Other rooms let a seat raise again after a short all-in; so does this.
+
+    Examples
+    --------
+    >>> from treeplex.models.matches.rules import Betting
+    >>> betting = Betting([200, 200], [0, 2], [1, 2], 2)
+    >>> betting.posted, betting.bets, betting.actor_index
+    ((2, 0), [2, 1], 1)
+    """
+
+    def __init__(
+        self,
+        stacks: "Sequence[Amount]",
+        antes: "Sequence[Amount]",
+        blinds: "Sequence[Amount]",
+        least: "Amount",
+        *,
+        trimmed: bool = False,
+    ) -> None:
+        self.least: Any = least
+        super().__init__(
+            (Automation.ANTE_POSTING, Automation.BET_COLLECTION, Automation.BLIND_OR_STRADDLE_POSTING),
+            (),  # type: ignore[arg-type, unused-ignore]
+            NoLimitTexasHoldem.hand_types,
+            _streets(least),
+            NoLimitTexasHoldem.betting_structure,
+            trimmed,
+            antes,  # type: ignore[arg-type, unused-ignore]
+            blinds,  # type: ignore[arg-type, unused-ignore]
+            0,
+            stacks,  # type: ignore[arg-type, unused-ignore]
+            len(stacks),
+            rake=_no_rake,
+        )
+
+    def deal_street(self) -> None:
+        """Go on with the flop, the turn or the river, which has been dealt."""
+        super()._begin_betting()
+
+    def pass_idle(self) -> None:
+        """Let a seat check that has nothing to call, and nobody to bet against: histories may leave that out."""
+        seat = self.actor_index
+        if (
+            seat is not None
+            and self.bets[seat] >= max(self.bets)
+            and not any(self.stacks[one] for one in self.player_indices if one != seat and self.statuses[one])
+        ):
+            self.check_or_call()
+
+    # What follows replaces pokerkit's own: nothing is dealt or shown, and whoever reads the hand settles it.
+
+    def _begin_blind_or_straddle_posting(self) -> None:
+        self.posted = tuple(-payoff for payoff in self.payoffs)
+        super()._begin_blind_or_straddle_posting()
+
+    def _begin_dealing(self) -> None:
+        self.street_index = 0 if self.street_index is None else self.street_index + 1
+        if self.street_index == 0:
+            self.blinded = tuple(self.bets)
+            self._begin_betting()
+
+    def _begin_showdown(self) -> None:
+        if self.street is self.streets[-1]:
+            self._end()
+        else:
+            self._begin_dealing()
+
+    def _begin_chips_pushing(self) -> None:
+        self._end()
+
+    def verify_completion_betting_or_raising_to(self, amount: Any = None) -> Any:
+        """Say how far a bet or a raise may go, also of a seat that acted before a short all-in."""
+        seat = self.actor_indices[0]
+        price, most = max(self.bets), self.bets[seat] + self.stacks[seat]
+        least = price + max(self.completion_betting_or_raising_amount, self.least)
+        others = (one for one in self.player_indices if one != seat and self.statuses[one])
+        if all(self.stacks[one] + self.bets[one] <= price for one in others):
+            raise ValueError("raises players who are all-in")
+        if most <= price:
+            raise ValueError(f"raises with {self.stacks[seat]} chips, and a call takes {price - self.bets[seat]}")
+        if not min(least, most) <= amount <= most:
+            raise ValueError(f"goes to {amount}, expected {f'{least} to ' if least < most else ''}{most}")
+        return amount
+
+
+def _no_rake(amount: Any, _: State) -> tuple[int, Any]:
+    """Leave pots whole: what the room kept is stated by winnings."""
+    return 0, amount
+
+
+class Hand(_Rules):
     """A hand as pokerkit plays it, dealt from a known deck.
 
     Parameters
@@ -101,11 +226,6 @@ class Hand(State):  # type: ignore[misc, unused-ignore]
     def get_dealable_cards(self, deal_count: int | None = 0, warning_status: bool = True) -> Iterator[Card]:
         """Yield the cards that are left."""
         yield from self.deck_cards
-
-    def verify_folding(self) -> None:
-        """Let a seat fold where it could check."""
-        if not self.actor_indices:
-            raise ValueError("nobody is to act")
 
     def get_hand(self, player_index: int, board_index: int, hand_type_index: int) -> Any:
         """Return how strong a hand is."""

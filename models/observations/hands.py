@@ -235,7 +235,9 @@ def _other(hand: Hand, own: int, name: str | None, opponent: str | None, stack: 
         return "more than two players"
     if (name or hand.players[own]) != hand.players[own] or (opponent or hand.players[1 - own]) != hand.players[1 - own]:
         return "other seat"
-    if any(hand.antes) or hand.blinds[0] != 2 * hand.blinds[1]:
+    # After a post in place of the big blind, the button is not the first to act.
+    in_order = not hand.history or hand.history[0][1] == 1
+    if any(hand.antes) or hand.blinds[0] != 2 * hand.blinds[1] or not in_order:
         return "other blinds"
     if abs(float(min(hand.stacks) / hand.blinds[0]) - stack) > share * stack:
         return "other stacks"

@@ -276,6 +276,16 @@ def histories(folder: Path, folds: int = 90, calls: int = 10) -> str:
     return str(path)
 
 
+def test_hand_histories_of_players_without_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = Path(histories(tmp_path, folds=9, calls=1))
+    log.write_text(log.read_text().replace("'them'", "' '"))
+    for names in (("--player", "us"), ("--against", "p1"), ("--player", "us", "--against", "p1")):
+        record = json_of(capsys, str(log), *PREFLOP, *names, "--max-iterations", "10")
+        assert (record["games"], record["left_out"]) == (10, {})
+    assert "nobody is called 'p2'" in refused(capsys, str(log), *PREFLOP, "--player", "us", "--against", "p2")
+    assert "a name is empty, expected that of a player" in refused(capsys, str(log), *PREFLOP, "--against", "")
+
+
 def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = histories(tmp_path), str(tmp_path / "strategy.npz")
     asked = (log, *PREFLOP, "--player", "us", "--max-iterations", "2000", "--bonferroni", "--out", out)

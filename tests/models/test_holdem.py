@@ -9,7 +9,7 @@ from effort import thorough
 from treeplex import ConstrainedNash, Game, Nash, RestrictedNash, SequenceForm, Strategy, solve
 from treeplex.models.games.holdem import HoldemSpot, Range, read_board
 from treeplex.models.games.holdem.bets import Betting, Size
-from treeplex.models.games.holdem.cards import HAND_NAMES, HANDS, hand_numbers, read_cards
+from treeplex.models.games.holdem.cards import HAND_NAMES, HANDS, RangeWarning, hand_numbers, read_cards
 from treeplex.models.games.holdem.showdown import fold_payoff, showdown_payoff
 from treeplex.seqform import InvalidGameError
 
@@ -45,11 +45,50 @@ def river() -> HoldemSpot:
         ("random", 1326),
         ("QQ+, AKs, A5s-A2s:0.5", 30),
         ("aa , kk:0.25,", 7.5),
-        ("AA, AA:0", 0),
+        ("AA:0.25, QQ+:0.25", 4.5),
+        ("98s-65s", 16),
+        ("65s-98s", 16),
+        ("56s-89s", 16),
+        ("KQo-JTo", 36),
+        ("T8s-64s", 20),
+        ("K9-T6:0.5", 32),
+        ("AA@50, KK@12.5%, 22@1%, QQ@100", 3 + 0.75 + 0.06 + 6),
+        ("[50]AA,KK[/50],[25.0]QQ[/25]", 7.5),
+        ("[50%]AKs, 98s-65s[/50%], JJ", 16),
     ],
 )
 def test_ranges_are_read_as_players_write_them(text, combinations):
     assert Range.parse(text).combinations == pytest.approx(combinations)
+
+
+@pytest.mark.parametrize("kind", ["", "s", "o"])
+def test_intervals_in_which_both_cards_fall_are_those_of_pokerkit(kind):
+    pokerkit = pytest.importorskip("pokerkit")
+    ranks = "AKQJT98765432"
+    for start, end in [(0, 11), (3, 8), (11, 5), (4, 4)]:
+        for gap in (1, 2, 3, 5):
+            if max(start, end) + gap >= len(ranks):
+                continue
+            text = "-".join(ranks[one] + ranks[one + gap] + kind for one in (start, end))
+            ours = {HAND_NAMES[hand] for hand in np.flatnonzero(Range.parse(text).weights)}
+            theirs = {"".join(sorted(map(repr, two))) for two in pokerkit.parse_range(text)}
+            assert {"".join(sorted((name[:2], name[2:]))) for name in ours} == theirs
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "combinations"),
+    [
+        ("QQ+:0.5, KK", "at character 10, 'KK': K.K. has the weight 0.5 by an item before, and 1 by this", 12),
+        ("KK, QQ+:0.5", "at character 5, 'QQ\\+:0.5': K.K. has the weight 1 by an item before, and 0.5 by this", 9),
+        ("AA, AsAh:0", "'AsAh:0': AsAh has the weight 1 by an item before, and 0 by this one, which counts$", 5),
+        ("T9s-76s@25, [50]98s[/50]", "9.8. has the weight 0.25 by .*, which counts, and 3 more hands", 5),
+        ({"random": 0.1, "72o": 0.2}, "7.2. has the weight 0.1 by .* and 0.2", 133.8),
+    ],
+)
+def test_hands_with_several_weights_are_noted(text, said, combinations):
+    with pytest.warns(RangeWarning, match=said) as caught:
+        found = Range.parse(text)
+    assert (len(caught), found.combinations) == (1, pytest.approx(combinations))
 
 
 def test_hands_have_the_numbers_that_they_stand_at():
@@ -73,7 +112,7 @@ def test_hands_of_an_item_are_those_meant():
         ("AAs", "a pair is neither suited nor offsuit; write AA"),
         ("AA:1.5", "the weight is '1.5', expected a number from 0 to 1; write 0.015"),
         ("AA:", "the weight is '', expected a number from 0 to 1"),
-        ("A5s-K2s", "the ends of an interval are two pairs, or share their higher card"),
+        ("A5s-K2s", "the ends of an interval are two pairs, or share their higher card or their gap"),
         ("A5s-A2o", "the ends of an interval"),
         ("QQ+-22", "\\+ and - together"),
         ("AsAs", "As comes twice"),

@@ -150,19 +150,23 @@ def test_hands_are_counted_where_they_belong_and_the_others_say_why(model: Game)
         HAND.replace("antes = [0, 0]", "antes = [1, 1]").replace("cbr 10", "cbr 9"),
         HAND.replace("[10, 10]", "[200, 200]").replace("cbr 10", "cbr 200"),
         HAND.replace("p2 cbr 10', 'p1 cc', 'p2 sm AcAd', 'p1 sm KcKd', 'd db 2c7d9h3c4c'", "p2 cc', 'p1 f'"),
+        # The big blind is a post, after which the first player acts first.
+        HAND.replace("[1, 2]", "[1, -2]").replace(
+            "p2 cbr 10', 'p1 cc', 'p2 sm AcAd', 'p1 sm KcKd', 'd db 2c7d9h3c4c'", "p1 cc', 'p2 f'"
+        ),
     ]
     seen = hand_observations(hands(*texts), model, 0, name="us")
     form = seen.form
     assert seen.num_games == 2
     assert seen.left_out == {
-        "other players": 1, "other seat": 1, "other blinds": 1, "other stacks": 1, "other actions": 1,
+        "other players": 1, "other seat": 1, "other blinds": 2, "other stacks": 1, "other actions": 1,
     }  # fmt: skip
     called, folded = form.find("all-in, call"), form.find("all-in, fold")
     assert (seen.passed[called], seen.passed[folded]) == (1, 1)
     assert seen.shown[called, form.states[1].index("KK")] == 1
     assert seen.shown[folded].sum() == 0  # what was folded is never used, though the file says it
     assert seen.held[0, form.states[0].index("AA")] == 2
-    with pytest.raises(PlayLogError, match=r"no hand counts, expected some .*; left out: 7 of other players"):
+    with pytest.raises(PlayLogError, match=r"no hand counts, expected some .*; left out: 8 of other players"):
         hand_observations(hands(*texts), model, 0, name="nobody")
     with pytest.raises(PlayLogError, match="neither a player nor an opponent is named"):
         hand_observations(hands(HAND), model, 0)

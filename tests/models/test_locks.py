@@ -25,6 +25,7 @@ from treeplex import (
 from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.games.holdem import HoldemSpot, Lock, SolvedSpot
 from treeplex.models.games.holdem.bets import Betting
+from treeplex.models.games.holdem.cards import RangeWarning
 from treeplex.seqform import GameFileError, InvalidConstraintError
 
 pytest.importorskip("phevaluator")
@@ -222,6 +223,17 @@ def test_what_a_strategy_plays_is_locked(tmp_path):
     assert (earned, solution.gain) == pytest.approx((75.0, 0.0), abs=1e-7)
     with pytest.raises(InvalidConstraintError, match="expected a strategy of ip on this spot"):
         _ = toy(Lock("ip", Strategy.uniform(load_game("kuhn"), 1), at="all-in")).constraints
+
+
+@pytest.mark.parametrize(("hands", "kept"), [("98s-65s", 1), ("[20]QdQh, JJ[/20]", 2), ("JJ-99, QdQh", 3)])
+def test_hands_of_a_lock_are_read_as_ranges_are(hands, kept):
+    spot = toy(Lock("ip", {"call": 1}, "all-in", hands=hands), ip=f"{THREE}, 9s8s")
+    assert len(spot.constraints) == kept  # a row for each of the hands
+
+
+def test_several_weights_of_a_hand_in_a_lock_are_noted():
+    with pytest.warns(RangeWarning, match="QhQd has the weight 1 by an item before, and 0.5 by this one"):
+        _ = toy(Lock("ip", {"call": 1}, "all-in", hands="QQ, QdQh:0.5")).constraints
 
 
 def test_cards_are_named_or_any():

@@ -29,10 +29,13 @@ merge = 0.1
 """
 CARD = "is not a card, expected a rank of 23456789TJQKA and a suit of cdhs"
 AMOUNT = "write 60% for a share of the pot, amounts of chips are not sizes"
-ITEM = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, AsKh or random"
+ITEM = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, 98s-65s, AsKh or random"
 KEYS = "expected board, pot, stack, deck, ranges, bets, thresholds, lines, rake or locks"
 CHIPS = "expected a whole number of chips from"
-ENDS = "the ends of an interval are two pairs, or share their higher card and s or o, as in QQ-22 and A5s-A2s"
+ENDS = (
+    "the ends of an interval are two pairs, or share their higher card or their gap, and s or o, as in QQ-22, A5s-A2s "
+    "and 98s-65s"
+)
 WEIGHT = "; a weight follows its hands, AA:0.5"
 
 #: What is replaced in the file, by what, and the line that follows.
@@ -69,8 +72,16 @@ RANGES = [
     ("", "the range of oop is empty, expected at least one hand"),
     ("AA:0", "the range of oop is empty, expected at least one hand"),
     ("TdTh, QcQd", "the range of oop has no hand on the board Td9d6hQc2s: a card of it is in each"),
-    ("[50]AA[/50]", f"range at character 1, '[50]AA[/50]': {ITEM}{WEIGHT}"),
-    ("AA, [50]KK-QQ[/50]", f"range at character 5, '[50]KK-QQ[/50]': {ITEM}{WEIGHT}"),
+    ("[50]AA[/40]", "range at character 1, '[50]AA[/40]': [/40] closes nothing, expected [/50]"),
+    ("AA, [50]KK, QQ", "range: [50] is not closed, expected [/50] after its hands"),
+    (
+        "AA[/50]",
+        "range at character 1, 'AA[/50]': [/50] closes nothing, expected a weight before it, such as [50]AA[/50]",
+    ),
+    ("[150]AA[/150]", "range at character 1, '[150]AA[/150]': the weight is [150], expected per cent from 0 to 100"),
+    ("[50]AA:1[/50]", "range at character 1, '[50]AA:1[/50]': the weight is '1' and [50], expected one of them"),
+    ("[50]AA, [60]KK[/60]", "range at character 9, '[60]KK[/60]': '[50]AA' is still open, expected [/50] before"),
+    ("[50]AA]", "range at character 1, '[50]AA]': expected a weight around hands, such as [50]AA, KK[/50]"),
     (
         "15%",
         f"range at character 1, '15%': {ITEM}; a share of hands does not say which; list them, such as 66+, ATs+, AJo+",
@@ -81,7 +92,9 @@ RANGES = [
     ("AA:", "range at character 1, 'AA:': the weight is '', expected a number from 0 to 1"),
     ("AA:half", "range at character 1, 'AA:half': the weight is 'half', expected a number from 0 to 1"),
     ("AA:0,5", f"range at character 6, '5': {ITEM}; a weight follows its hands and has a point, AA:0.5"),
-    ("AA@50", f"range at character 1, 'AA@50': {ITEM}{WEIGHT}"),
+    ("AA@1", "range at character 1, 'AA@1': @1 may be a part or per cent; write :1 or @1%"),
+    ("AA@0.5", "range at character 1, 'AA@0.5': @0.5 may be a part or per cent; write :0.5 or @0.5%"),
+    ("AA@500", "range at character 1, 'AA@500': the weight is @500, expected per cent from 0 to 100"),
     ("AA(0.5)", f"range at character 1, 'AA(0.5)': {ITEM}{WEIGHT}"),
     ("AA=0.5", f"range at character 1, 'AA=0.5': {ITEM}{WEIGHT}"),
     ("0.5:AA", f"range at character 1, '0.5:AA': {ITEM}; a weight follows its hands and has a point, AA:0.5"),
@@ -96,7 +109,8 @@ RANGES = [
     ("QQ..22", f"range at character 1, 'QQ..22': {ITEM}; intervals have a hyphen, QQ-22"),
     ("A5s-2s", f"range at character 1, 'A5s-2s': {ITEM}; both ends of an interval are written in full, A5s-A2s"),
     ("A5s-A2o", f"range at character 1, 'A5s-A2o': {ENDS}"),
-    ("KQs-JTs", f"range at character 1, 'KQs-JTs': {ENDS}"),
+    ("KQs-J9s", f"range at character 1, 'KQs-J9s': {ENDS}"),
+    ("KQ-TT", f"range at character 1, 'KQ-TT': {ENDS}"),
     ("QQ+-22", f"range at character 1, 'QQ+-22': + and - together; {ITEM}"),
     ("AAs", "range at character 1, 'AAs': a pair is neither suited nor offsuit; write AA"),
     ("Axs", f"range at character 1, 'Axs': {ITEM}; any lower card is 2+, as in A2+, A2s+ and K2o+"),

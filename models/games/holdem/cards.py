@@ -2,7 +2,10 @@
 
 import contextlib
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
@@ -97,6 +100,20 @@ def read_board(text: str, deck: str = "full") -> list[int]:
     return board
 
 
+class RangeWarning(UserWarning):
+    """Says that items of a range give a hand different weights.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from treeplex.models.games.holdem import Range
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     _ = Range.parse("QQ+:0.5, KsKh")
+    >>> print(caught[0].message)
+    range at character 10, 'KsKh': KsKh has the weight 0.5 by an item before, and 1 by this one, which counts
+    """
+
+
 class Range:
     """The hands that a player may hold, each with a weight.
 
@@ -130,11 +147,18 @@ class Range:
         ----------
         text : str
             Items parted by commas: ``AA``, ``66+``, ``QQ-22``, ``AKs``, ``AKo``, ``AK``, ``A2s+``, ``A5s-A2s``,
-            ``AsKh`` or ``random``, each with a weight if ``:0.5`` follows. A hand named twice has the last weight.
+            ``98s-65s``, ``AsKh`` or ``random``. The ends of an interval are two pairs, share their higher card, or
+            are as far apart in both cards: of ``98s-65s`` both cards fall together. An item has a weight if ``:0.5``
+            or, in per cent, ``@50`` follows, or if ``[50]`` and ``[/50]`` enclose it and others.
 
         Raises
         ------
         InvalidGameError
+
+        Warns
+        -----
+        RangeWarning
+            If items give a hand different weights. The last one counts, but other programs take the first.
         """
         if isinstance(text, Range):
             return text
@@ -142,16 +166,21 @@ class Range:
             text = ",".join(f"{item}:{weight}" for item, weight in text.items())
         if not isinstance(text, str):
             raise InvalidGameError(f"the range is {shown(text, 60)}, expected a text such as 'QQ+, AKs, A5s-A2s:0.5'")
-        weights = np.zeros(len(HANDS))
-        place = 0
-        for item in text.split(","):
-            written = item.strip()
-            if written:
-                name, colon, weight = (part.strip() for part in written.partition(":"))
-                where = f"range at character {place + len(item) - len(item.lstrip()) + 1}, {shown(written, 60)}"
-                hands = list(_hands(name, where))
-                weights[hands] = _weight(weight, where) if colon else 1.0
-            place += len(item) + 1
+        weights, given = np.zeros(len(HANDS)), np.zeros(len(HANDS), dtype=bool)
+        noted = False
+        for item in range_items(text):
+            hands = list(item.hands)
+            clashes = [hand for hand in hands if given[hand] and weights[hand] != item.weight]
+            if clashes and not noted:
+                noted = True
+                more = f", and {len(clashes) - 1:,} more hands" if len(clashes) > 1 else ""
+                warnings.warn(
+                    f"{item.where}: {HAND_NAMES[clashes[0]]} has the weight {weights[clashes[0]]:g} by an item before, "
+                    f"and {item.weight:g} by this one, which counts{more}",
+                    RangeWarning,
+                    stacklevel=1,
+                )
+            weights[hands], given[hands] = item.weight, True
         return cls(weights)
 
     def __str__(self) -> str:
@@ -169,8 +198,92 @@ class Range:
         return ",".join(items)
 
 
-def _weight(text: str, where: str) -> float:
-    """Return the weight that stands after a colon."""
+@dataclass(frozen=True)
+class RangeItem:
+    """An item of a range.
+
+    Attributes
+    ----------
+    written : str
+        Its hands as they are written.
+    where : str
+        Where it is, for errors.
+    hands : tuple of int
+        The numbers of its hands.
+    weight : float
+    """
+
+    written: str
+    where: str
+    hands: tuple[int, ...]
+    weight: float
+
+
+def range_items(text: str) -> Iterator[RangeItem]:
+    """Yield the items of a range, as :meth:`Range.parse` reads them.
+
+    Raises
+    ------
+    InvalidGameError
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.cards import range_items
+    >>> [(item.written, len(item.hands), item.weight) for item in range_items("[50]QQ+, AKs[/50], 98s-65s")]
+    [('QQ+', 18, 0.5), ('AKs', 4, 0.5), ('98s-65s', 16, 1.0)]
+    """
+    place = 0
+    enclosing, opened = "", ""
+    for piece in text.split(","):
+        written = piece.strip()
+        start = place + len(piece) - len(piece.lstrip()) + 1
+        place += len(piece) + 1
+        if not written:
+            continue
+        where = f"range at character {start}, {shown(written, 60)}"
+        found = _ENCLOSED.fullmatch(written)
+        if found is None:
+            raise InvalidGameError(f"{where}: expected a weight around hands, such as [50]AA, KK[/50]")
+        begin, name, end = (part or "" for part in found.groups())
+        if begin:
+            if enclosing:
+                raise InvalidGameError(f"{where}: {shown(opened, 60)} is still open, expected [/{enclosing}] before")
+            enclosing, opened = begin, written
+        name, mark, weight = _WEIGHTED.fullmatch(name.strip()).groups()  # type: ignore[union-attr]
+        hands, value = tuple(_hands(name.strip(), where)), 1.0
+        if mark and enclosing:
+            raise InvalidGameError(f"{where}: the weight is {shown(weight)} and [{enclosing}], expected one of them")
+        if enclosing or mark:
+            value = _percent(enclosing, where, f"[{enclosing}]") if enclosing else _weight(weight, where, mark)
+        yield RangeItem(name.strip(), where, hands, value)
+        if end:
+            if not enclosing or _percent(end, where, f"[/{end}]") != value:
+                expected = f"[/{enclosing}]" if enclosing else "a weight before it, such as [50]AA[/50]"
+                raise InvalidGameError(f"{where}: [/{end}] closes nothing, expected {expected}")
+            enclosing = ""
+    if enclosing:
+        raise InvalidGameError(f"range: [{enclosing}] is not closed, expected [/{enclosing}] after its hands")
+
+
+#: An item that a weight in brackets may precede and follow, and one that a weight may follow.
+_ENCLOSED = re.compile(r"(?:\[([^\[\]/]*)\])?([^\[\]]*)(?:\[/([^\[\]]*)\])?")
+_WEIGHTED = re.compile(r"([^:@]*)(?:([:@])(.*))?", re.DOTALL)
+
+
+def _percent(text: str, where: str, written: str) -> float:
+    """Return a weight in per cent."""
+    if not re.fullmatch(r"\d{1,3}(?:\.\d{1,12})?\s*%?", text) or Decimal(text.rstrip("% ")) > 100:
+        raise InvalidGameError(f"{where}: the weight is {written}, expected per cent from 0 to 100")
+    return float(Decimal(text.rstrip("% ")) / 100)
+
+
+def _weight(text: str, where: str, mark: str = ":") -> float:
+    """Return the weight that stands after a colon, or in per cent after an @."""
+    text = text.strip()
+    if mark == "@":
+        if re.fullmatch(r"0*(?:1|0?\.\d+|1\.0+)", text):
+            raise InvalidGameError(f"{where}: @{text} may be a part or per cent; write :{float(text):g} or @{text}%")
+        return _percent(text, where, f"@{text}")
     try:
         value = float(text)
     except ValueError:
@@ -183,7 +296,7 @@ def _weight(text: str, where: str) -> float:
 
 
 _ITEM = re.compile(r"^([2-9TJQKA])([2-9TJQKA])([so]?)$", re.IGNORECASE)
-_EXPECTED = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, AsKh or random"
+_EXPECTED = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, 98s-65s, AsKh or random"
 
 
 def _hands(text: str, where: str) -> Iterator[int]:
@@ -204,14 +317,15 @@ def _hands(text: str, where: str) -> Iterator[int]:
         if plus:
             raise InvalidGameError(f"{where}: + and - together; {_EXPECTED}")
         other_high, other_low, other_kind = _item(end, where, text)
-        pairs = high == low and other_high == other_low
-        if not pairs and (high != other_high or kind != other_kind or high == low or other_high == other_low):
+        fall = high - other_high
+        if kind != other_kind or (high == low) != (other_high == other_low) or (fall and fall != low - other_low):
             raise InvalidGameError(
-                f"{where}: the ends of an interval are two pairs, or share their higher card and s or o, as in QQ-22 "
-                "and A5s-A2s"
+                f"{where}: the ends of an interval are two pairs, or share their higher card or their gap, and s or o, "
+                "as in QQ-22, A5s-A2s and 98s-65s"
             )
-        lows = range(min(low, other_low), max(low, other_low) + 1)
-        yield from _combinations(((one, one) if pairs else (high, one) for one in lows), kind)
+        steps = range(abs(low - other_low) + 1)
+        bottom = min(high, other_high), min(low, other_low)
+        yield from _combinations(((bottom[0] + step * (fall != 0), bottom[1] + step) for step in steps), kind)
     elif plus and high == low:
         yield from _combinations(((one, one) for one in range(high, len(RANKS))), kind)
     elif plus:
@@ -240,7 +354,6 @@ def _item(text: str, where: str, whole: str) -> tuple[int, int, str]:
 
 #: Items as other programs and people write them, and what to write here.
 _OTHERS = [
-    (r"\[/?\d*\.?\d*%?\]?.*|.*\[/?\d*\.?\d*%?\]", "a weight follows its hands, AA:0.5"),
     (r"\d+(\.\d+)?%", "a share of hands does not say which; list them, such as 66+, ATs+, AJo+"),
     (r"\d+(\.\d+)?%?[x*]?[2-9TJQKA]{2}[so]?\+?|.+[@*=(]\s*\d*\.?\d+%?\)?", "a weight follows its hands, AA:0.5"),
     (r"[2-9TJQKA][X*?]([so]?)\+?", "any lower card is 2+, as in A2+, A2s+ and K2o+"),

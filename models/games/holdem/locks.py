@@ -22,7 +22,7 @@ from ....seqform.strategy import Profile, Strategy
 from ...constraints import LinearConstraint
 from ...constraints.tokens import Tokens, parse_number
 from .bets import SEATS
-from .cards import HAND_NAMES, Range
+from .cards import HAND_NAMES, Range, range_items
 
 if TYPE_CHECKING:
     from .spot import HoldemSpot
@@ -312,14 +312,16 @@ class Lock:
         if hands == "all":
             return np.asarray(present)
         wanted = np.zeros(len(HAND_NAMES), dtype=bool)
-        for item in filter(None, (one.strip() for one in hands.split(","))):
-            try:
-                found = Range.parse(item).weights > 0.0
-            except InvalidGameError as error:
-                raise InvalidConstraintError(f"{self}: {error}") from None
-            if not found[spot.hands[player]].any():
-                self._refuse(f"no hand of {shown(item, 60)} is in the range of {self.seat} on the board {spot.board}")
-            wanted |= found
+        try:
+            _ = Range.parse(hands)  # warns of hands with several weights
+            items = list(range_items(hands))
+        except InvalidGameError as error:
+            raise InvalidConstraintError(f"{self}: {error}") from None
+        for item in items:
+            if not item.weight or not np.isin(item.hands, spot.hands[player]).any():
+                on = f"the range of {self.seat} on the board {spot.board}"
+                self._refuse(f"no hand of {shown(item.written, 60)} is in {on}")
+            wanted[list(item.hands)] = True
         kept: Indices = present[wanted[spot.hands[player][present]]]
         return kept
 
