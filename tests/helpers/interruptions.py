@@ -52,11 +52,11 @@ class Moment:
         return self._trace
 
     @contextmanager
-    def counting(self) -> Iterator[None]:
+    def counting(self) -> Iterator["Moment"]:
         before, handler = sys.gettrace(), signal.signal(signal.SIGTERM, signal.default_int_handler)
         sys.settrace(self._trace)
         try:
-            yield
+            yield self
         finally:
             sys.settrace(before)
             signal.signal(signal.SIGTERM, handler)
@@ -85,9 +85,11 @@ def differences(first: Solution, second: Solution) -> list[str]:
     ]
     if not all(np.array_equal(*plans) for plans in zip(first.profile.plans, second.profile.plans, strict=True)):
         found.append("plans")
-    for name in ("iterations", "exploitability"):
-        if not np.array_equal(getattr(first.history, name), getattr(second.history, name), equal_nan=True):
-            found.append(f"history of {name}")
+    found += [
+        f"history of {name}"
+        for name in ("iterations", "exploitability")
+        if not np.array_equal(getattr(first.history, name), getattr(second.history, name), equal_nan=True)
+    ]
     return found
 
 
