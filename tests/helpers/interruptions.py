@@ -71,8 +71,8 @@ def own_clock(tick: float = 0.01) -> Iterator[None]:
         reading[0] += tick
         return reading[0]
 
-    clock = SimpleNamespace(perf_counter=read, monotonic=read)
-    with mock.patch.object(iteration, "time", clock), mock.patch.object(checkpoint_module, "time", clock):
+    clock = SimpleNamespace(monotonic=read)
+    with mock.patch.object(iteration, "counted_now", read), mock.patch.object(checkpoint_module, "time", clock):
         yield
 
 
