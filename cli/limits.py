@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..seqform.limits import GRACE, Deadline, now, passed, time_limited
+from ..seqform.signals import last_held
 from .errors import ExitStatus, heed_interrupt, last_interrupt, print_error
 
 #: Seconds after which what has been interrupted, and has not noticed, is ended.
@@ -134,7 +135,7 @@ class Keeper:
             at = now()
             if signals and self._asked is None:
                 self._asked = (began, at + _PATIENCE, signals[0])
-            if self._asked is not None and last_interrupt() >= self._asked[0]:
+            if self._asked is not None and max(last_interrupt(), last_held()) >= self._asked[0]:
                 self._asked = None
             if self._asked is not None and at >= self._asked[1]:
                 self._end(self._asked[2])

@@ -21,8 +21,10 @@ from ..seqform.errors import CheckpointError, UnsupportedProblemError, one_line,
 from ..seqform.game import Game
 from ..seqform.interchange.encoding import to_json
 from ..seqform.interchange.files import check_writable, read_archive, refusing_damaged, write_archive
+from ..seqform.signals import holding_signals
 from ..seqform.standard_error import warn
 from ..seqform.strategy import Strategy
+from .status import Status
 
 #: What a run keeps of itself, by name: arrays of numbers, and what JSON takes.
 Saved = Mapping[str, Any]
@@ -136,7 +138,8 @@ class Checkpoint:
         try:
             yield keeper
         finally:
-            keeper.save(at_once=True)
+            with holding_signals():
+                keeper.save(at_once=True)
 
 
 class _DamagedError(CheckpointError):
@@ -158,15 +161,20 @@ class Keeper:
     ----------
     keeps_loops : bool
         Whether loops that have ended are kept with all that is needed to go on, or their answers alone.
+    asks_time : bool
+        Whether the time limits of loops are part of what was asked: then loops that these end have ended for good.
     """
 
     keeps_loops = True
+    asks_time = True
 
     def __init__(self, checkpoint: Checkpoint, asked: Mapping[str, str]) -> None:
         self.checkpoint, self.asked = checkpoint, dict(asked)
         self.is_damaged = False
         self._parts: dict[str, Saved] = {}  # those that are done
-        self._running: tuple[str, Saved] | None = None
+        self._running: tuple[str, Saved] | None = None  # as it stood: no loop goes on with these arrays
+        self._is_new = False  # whether any of this is not in the file
+        self._is_halted = False  # whether a loop was left before its end: those after it do not follow from its end
         self._begun: dict[str, int] = {}
         self._scope = ""
         self._written = time.monotonic()
@@ -174,9 +182,11 @@ class Keeper:
     def __contains__(self, key: str) -> bool:
         return key in self._parts
 
-    def slot(self) -> "Slot":
-        """Return the place of the next loop."""
+    def slot(self) -> "Slot | None":
+        """Return the place of the next loop; none if the one before it is still to go on."""
         key = self.key("loop")
+        if self._is_halted:
+            return None
         if self._running is not None and self._running[0] == key:
             return Slot(self, key, self._running[1], is_finished=False)
         # What limits ended goes on if the user asks for it, but not if it is a part of something.
@@ -193,7 +203,7 @@ class Keeper:
                 self._parts[key] = compute()
             # What led to it is not needed any more.
             self._parts = {each: kept for each, kept in self._parts.items() if not each.startswith(f"{key}/")}
-            self._running = None
+            self._running, self._is_new = None, True
             self.save()
         return self._parts[key]
 
@@ -215,13 +225,29 @@ class Keeper:
         number = self._begun[name] = self._begun.get(name, 0) + 1
         return f"{name} {number}"
 
-    def keep(self, key: str, saved: Saved, *, is_finished: bool = False) -> None:
-        """Keep where a loop stands, and write it if it is time."""
-        if is_finished:  # what comes next may go on with the same arrays
-            copied = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in saved.items()}
-            self._running, self._parts[key] = None, copied
+    def keep(self, key: str, saved: Saved, stopped: Status | None) -> None:
+        """Keep where a loop stands, and write it if it is time.
+
+        Parameters
+        ----------
+        key : str
+        saved : mapping
+            Arrays in it may change when this has returned.
+        stopped : Status or None
+            What ended the loop; ``None`` if it goes on.
+        """
+        if stopped is None:
+            self._running, self._is_new = (key, saved), True
+            self.save()
+            self._running = None  # the file has it, unless that could not be written
+            return
+        copied = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in saved.items()}
+        self._is_halted = stopped is Status.INTERRUPTED or (stopped is Status.TIME_LIMIT and not self.asks_time)
+        if self._is_halted:
+            self._running = key, copied
         else:
-            self._running = key, saved
+            self._running, self._parts[key] = None, copied
+        self._is_new = True
         self.save()
 
     @property
@@ -231,7 +257,7 @@ class Keeper:
 
     def save(self, *, at_once: bool = False) -> None:
         """Write all that is known if it is time; a run does not end because that is not possible."""
-        if (self.is_due or at_once) and (self._parts or self._running):
+        if (self.is_due or at_once) and self._is_new:
             try:
                 self.write()
             except OSError as error:
@@ -268,7 +294,7 @@ class Keeper:
         write_archive(
             path, metadata | {"checksum": _checksum(metadata, arrays)}, arrays, packed=False, previous=previous
         )
-        self.is_damaged = False
+        self.is_damaged, self._is_new = False, False
         self._written = time.monotonic()
 
     def read(self, path: str) -> None:
@@ -359,9 +385,9 @@ class Slot:
         """Whether it is time to keep the loop."""
         return self.keeper.is_due
 
-    def keep(self, saved: Saved, *, is_finished: bool = False) -> None:
-        """Keep where the loop stands."""
-        self.keeper.keep(self.key, saved, is_finished=is_finished)
+    def keep(self, saved: Saved, stopped: Status | None) -> None:
+        """Keep where the loop stands, and what ended it, if anything has."""
+        self.keeper.keep(self.key, saved, stopped)
 
 
 def fill(arrays: Mapping[str, Any], saved: Saved) -> None:

@@ -4,6 +4,8 @@ A :class:`Stepper` knows an algorithm and nothing of this; :func:`iterate` knows
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from ..seqform.arrays import Floats
 from ..seqform.errors import CheckpointError, one_line
 from ..seqform.limits import counted_now, finishing, seconds_left
+from ..seqform.signals import holding_signals
 from .checkpoint import Saved, Slot
 from .outcome import Options, reported
 from .solution import History
@@ -42,7 +45,8 @@ class Checks(NamedTuple):
 class Stepper(ABC):
     """An iterative method at work on one problem.
 
-    Its iterations must not depend on how they are divided into steps, so that a run in parts is the run in one.
+    Its iterations must not depend on how they are divided into steps, so that a run in parts is the run in one. Checks
+    change nothing of what they go on from: one that is broken off can be done again.
 
     Attributes
     ----------
@@ -53,11 +57,16 @@ class Stepper(ABC):
         its steps.
     begins_with_check : bool
         Whether the answer may be good enough before the first step.
+    may_break_off : bool
+        Whether Ctrl-C may come in the middle of a step, because steps may take long: what :meth:`saved` returns is then
+        a state to go on from all the same, or no checkpoint is kept. Otherwise signals wait for the end of a step, and
+        a run that any other exception ended in the middle of one keeps the checkpoint that was written before.
     """
 
     first_step: int = 32
     next_check: int | None = 1
     begins_with_check: bool = False
+    may_break_off: bool = False
 
     @property
     @abstractmethod
@@ -166,22 +175,40 @@ def iterate(stepper: Stepper, options: Options) -> Run:
     limit = seconds_left(options.time_limit)
     first, chunk, stopped = stepper.iterations, stepper.first_step, Status.ITERATION_LIMIT
     checked: list[tuple[int, float, float, int]] = []  # after how many iterations, when, the error, and the clock
-    is_met, is_extra, begun = False, False, resumed
+    is_met, is_extra, is_torn, begun = False, False, False, resumed
+    found: Status | None = None  # at a look
     slot = None if options.checkpoint is None else options.checkpoint.slot()
     kept = None if slot is None else slot.saved
+    is_finished = slot is not None and slot.is_finished
     if kept is not None:
         try:
             stepper.restore(kept)
             first, begun = int(kept["first"]), resumed - float(kept["seconds"])
             is_met = kept["is_met"] is True and kept["tol"] == repr(options.tol)
+            found = Status(kept["looked"]) if kept["looked"] and kept["tol"] == repr(options.tol) else None
             checked = [tuple(row) for row in zip(*(kept[f"checked_{name}"].tolist() for name in _COLUMNS), strict=True)]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"the checkpoint does not fit: {one_line(str(error))}") from None
 
-    def check() -> float:
-        error = stepper.check()
-        checked.append((stepper.iterations, counted_now() - begun, error, stepper.clock))
-        return error
+    @contextmanager
+    def moving() -> Iterator[None]:
+        """Change the stepper, and write down what came of it: all of the block is done, or nothing of it is kept."""
+        nonlocal is_torn
+        with nullcontext() if stepper.may_break_off else holding_signals():
+            is_torn = not stepper.may_break_off
+            yield
+            is_torn = False
+
+    def check() -> None:
+        """Compute the certificate and write it down."""
+        nonlocal is_met, is_extra
+        error, seconds = stepper.check(), counted_now() - begun
+        with moving():
+            is_extra = stepper.next_check is not None and stepper.clock < stepper.next_check
+            is_met = error <= options.tol and options.tol > 0.0
+            checked.append((stepper.iterations, seconds, error, stepper.clock))
+            if stepper.next_check is not None and not is_extra:
+                stepper.next_check = stepper.check_after(stepper.clock)
 
     def keep(slot: Slot, stopped: Status | None = None) -> None:
         # A check that the end alone asked for is not kept: it is not one of the run that goes on.
@@ -189,32 +216,38 @@ def iterate(stepper: Stepper, options: Options) -> Run:
         slot.keep(
             {f"checked_{name}": rows[name] for name in _COLUMNS}
             | {"first": first, "seconds": counted_now() - begun, "tol": repr(options.tol)}
-            | {"is_met": is_met and not is_extra, "stopped": None if stopped is None else str(stopped)}
+            | {"is_met": is_met and not is_extra}
+            | {"looked": None if found in (None, Status.INTERRUPTED) else str(found)}
+            | {"stopped": None if stopped is None else str(stopped)}
             | dict(stepper.saved()),
-            is_finished=stopped not in (None, Status.INTERRUPTED),
+            stopped,
         )
 
+    def leave(stopped: Status) -> None:
+        """Keep where the run ended, unless that is in the middle of a step."""
+        if slot is not None and not is_finished and not is_torn:
+            with holding_signals(forget=stopped is Status.INTERRUPTED):
+                keep(slot, stopped)
+
+    if kept is not None and is_finished:
+        stopped = Status(kept["stopped"])
     try:
-        if kept is None and stepper.begins_with_check:
-            is_met = check() <= options.tol and options.tol > 0.0
-        while True:
+        if stepper.begins_with_check and not checked and stepper.iterations == first:
+            check()
+        while not is_finished:
             if slot is not None and slot.is_due:
                 keep(slot)
-            if kept is not None and slot is not None and slot.is_finished:
-                stopped = Status(kept["stopped"])
-                break
             done = stepper.iterations - first
             if stepper.next_check is not None and (
                 stepper.clock >= stepper.next_check or done >= options.max_iterations
             ):
-                is_extra = stepper.clock < stepper.next_check
-                is_met = check() <= options.tol and options.tol > 0.0
-                if not is_extra:
-                    stepper.next_check = stepper.check_after(stepper.clock)
+                check()
             if is_met and stepper.confirms():
                 stopped = Status.CONVERGED
                 break
-            found = stepper.look()
+            if found is None:
+                with moving():
+                    found = stepper.look()
             if found is not None:
                 stopped = found
                 break
@@ -228,31 +261,34 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                 if reported(options, before, started - begun, checked[-1][2] if checked else None):
                     stopped = Status.INTERRUPTED
                     break
-            checks = stepper.step(min(chunk, options.max_iterations - done, stepper.room))
-            now, stepped = counted_now(), stepper.iterations - before
-            if checks is not None:
-                # A step tells the time when it is over; within it iterations take equally long.
-                share = (checks.iterations - before) / max(1, stepped)
-                seconds = started - begun + share * (now - started)
-                columns = checks.iterations, seconds, checks.errors, checks.iterations
-                checked.extend(zip(*(column.tolist() for column in columns), strict=True))
-                is_met = checks.is_met
+            with moving():
+                checks = stepper.step(min(chunk, options.max_iterations - done, stepper.room))
+                now, stepped = counted_now(), stepper.iterations - before
+                if checks is not None:
+                    # A step tells the time when it is over; within it iterations take equally long.
+                    share = (checks.iterations - before) / max(1, stepped)
+                    seconds = started - begun + share * (now - started)
+                    columns = checks.iterations, seconds, checks.errors, checks.iterations
+                    checked.extend(zip(*(column.tolist() for column in columns), strict=True))
+                    is_met = checks.is_met
             chunk = _next_chunk(chunk, stepped, now - started, limit - (now - resumed))
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
+    except BaseException:
+        leave(Status.INTERRUPTED)
+        raise
     ended = counted_now() - begun
 
     def conclude() -> None:
-        if slot is not None and not slot.is_finished:
-            keep(slot, stopped)
-        if not checked or checked[-1][0] != stepper.iterations:
-            with finishing():
+        """Compute the certificate of the answer, if that is not the last one."""
+        with finishing():
+            if not checked or checked[-1][0] != stepper.iterations:
                 check()
-        elif kept is not None:
-            with finishing():
+            elif kept is not None:
                 stepper.check()  # what it knows of the answer is not kept
 
     try:
+        leave(stopped)
         conclude()
     except KeyboardInterrupt:  # what was reached is not lost for that
         stopped = Status.INTERRUPTED

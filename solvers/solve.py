@@ -154,6 +154,7 @@ def _ask(
         if Feature.STEPS in problem.needs:  # a step follows from where limits have ended those before it
             part, asked["limits"] = "steps", digest((options.tol, options.max_iterations))
         with Checkpoint.of(checkpoint).kept(asked_of(problem, chosen, **asked)) as keeper:
+            keeper.asks_time = False
             _solved(known, problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
 
 

@@ -173,6 +173,11 @@ def ask(
 #: tolerance through cvxpy, and fractions.
 USUAL_TOLERANCES: Mapping[str, float] = {"highs-ipm": 1e-6, "cvxpy": 1e-6, "rational": 1e-12}
 
+#: What decides responses in steps: linear programs, and regret minimisation, which each is held to the program of its
+#: first step and by its gap in all steps.
+_IN_STEPS = "lp cfr@1e-2 cfr+@1e-3 dcfr@1e-3 pcfr+@1e-3"
+_GADGETS = ("none", "resolving", "max-margin", "reach-max-margin")
+
 # References: by hand for Kuhn poker, whose equilibria are known (Kuhn 1950), and an independent computation for Leduc
 # poker and the transit game, to the digits that are given.
 
@@ -219,8 +224,16 @@ QUICK = Suite(
         *ask("kuhn", "best-nash --opponent uniform", "highs-simplex cvxpy rational", known="1/6"),
         *ask("kuhn", "stackelberg --leader 1", "branch-and-bound", known="1/18"),
         # Whoever looks ahead to the end plays a best response, or a restricted Nash response.
-        *ask("kuhn", "cdbr --opponent uniform --lookahead 3", "lp", known="1/2"),
-        *ask("kuhn", "cdrnr --opponent uniform --p 1/2 --lookahead 3", "lp", known="5/36"),
+        *ask("kuhn", "cdbr --opponent uniform --lookahead 3", _IN_STEPS, known="1/2"),
+        *ask("kuhn", "cdrnr --opponent uniform --p 1/2 --lookahead 3", _IN_STEPS, known="5/36"),
+        *ask("kuhn", "cdrnr --opponent uniform --p 1/4 --lookahead 1 --player 1", _IN_STEPS),
+        *(
+            case
+            for gadget in _GADGETS
+            for case in ask(
+                "kuhn", f"cdrnr --opponent random:seed=1 --p 1/2 --lookahead 1 --gadget {gadget}", _IN_STEPS
+            )
+        ),
         *ask("kuhn", "style --maximise 0/J_:b", "highs-simplex cvxpy rational", known="1/3"),
         *ask("kuhn", "style --maximise 0/J_:b --epsilon 1/20", "highs-simplex cvxpy rational", known="29/60"),
         # NashConv, three times the exploitability, below 1e-3: with three players not promised, but proven.
@@ -237,12 +250,12 @@ QUICK = Suite(
         *ask("leduc", "epsilon-safe --opponent uniform --epsilon 1/10", "highs-simplex cvxpy"),
         *ask("leduc", "best-nash --opponent uniform", "highs-simplex cvxpy", known="0.622079816"),
         *ask("leduc", "best-nash --opponent uniform --player 1", "highs-simplex cvxpy", known="0.870854868"),
-        *ask("leduc", "cdbr --opponent uniform --lookahead 1", "lp", known="1.53056", off=2e-5),
+        *ask("leduc", "cdbr --opponent uniform --lookahead 1", _IN_STEPS, known="1.53056", off=2e-5),
         *ask("leduc", "cdbr --opponent uniform --lookahead 3", "lp", known="2.00156", off=2e-5),
-        *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 3", "lp"),
-        *ask("leduc", "cdbr-ne --opponent uniform --p 1/2 --lookahead 1", "lp"),
+        *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 3", _IN_STEPS),
+        *ask("leduc", "cdbr-ne --opponent uniform --p 1/2 --lookahead 1", "lp cfr@1e-2 cfr+@1e-3"),
         *ask("leduc", "lbr --opponent uniform", "lp"),
-        *ask("leduc", "ses --opponent uniform --p 1/2", "lp"),
+        *ask("leduc", "ses --opponent uniform --p 1/2", _IN_STEPS),
         *ask(
             "leduc",
             "style --maximise 0/Js_:r+0/Jh_:r+0/Qs_:r+0/Qh_:r+0/Ks_:r+0/Kh_:r --epsilon 1/100",
@@ -292,6 +305,16 @@ FULL = Suite(
     cases=(
         *QUICK.cases,
         *ask("kuhn:cards=13", "nash", "highs-simplex cfr@1e-4 cfr+@1e-5 dcfr@1e-5 pcfr+@1e-6"),
+        *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 1", _IN_STEPS),
+        *(
+            case
+            for gadget in _GADGETS
+            for case in ask(
+                "leduc:merge_suits=true", f"cdrnr --opponent uniform --p 1/2 --lookahead 2 --gadget {gadget}", _IN_STEPS
+            )
+        ),
+        *ask("goofspiel:cards=4", "cdbr --opponent uniform --lookahead 1", _IN_STEPS),
+        *ask("liars_dice", "cdrnr --opponent random:seed=1 --p 1/2 --lookahead 1", _IN_STEPS),
         *ask("goofspiel:order=random", "nash", "highs-ipm pcfr+@1e-4"),
         *ask("preflop:stack=3", "nash", "highs dcfr@1e-3 cfr+@1e-3"),
         *ask("liars_dice:sides=5", "nash", "highs-ipm dcfr@1e-4 pcfr+@1e-5"),

@@ -53,7 +53,7 @@ class Row(TableRow):
         What the value is held to: the known one for the exact solution, such as the game's reference value, and the
         exact solution's value for every other row; ``None`` if neither is known.
     difference : float or None
-        Of the objectives.
+        Of the objectives; of what the first step is worth, where a response is decided in steps.
     exploitability, violation : float or None
         What the strategies prove.
     tolerance : float
@@ -261,7 +261,8 @@ class Comparison:
     exact_objective : float
         Of the exact solution, or a value known from elsewhere.
     difference : float
-        The absolute difference of the two.
+        The absolute difference of the two. Of two responses in steps it is that of what the first step is worth: later
+        steps go on from decisions that differ where several are equally good, and are held to their gaps.
     error : float
         What the certificate of the answer under test proves: the exploitability for ``nash``.
     exact_error : float
@@ -397,11 +398,14 @@ def _compare(
     lower, upper = (value, value) if exact is None else _comparable(exact)
     own_lower, own_upper = (solution.lower, solution.upper) if exact is None else _comparable(solution)
     owed = _owed(solution, solution) if exact is None else _owed(solution, exact) + _owed(exact, solution)
+    worth, held_to = objective, target
+    if exact is not None and exact.certificate.steps and solution.certificate.steps:
+        worth, held_to = (each.certificate.steps[0].objective for each in (solution, exact))
     slack = digits + owed + ROUND_OFF * problem.game.sequence_form.payoff_scale
     return Comparison(
         objective=objective,
         exact_objective=target,
-        difference=abs(objective - target),
+        difference=abs(worth - held_to),
         error=problem.error(solution.certificate),
         exact_error=0.0 if exact is None else problem.error(exact.certificate),
         violation=max(unpaid_violation(solution), 0.0 if exact is None else unpaid_violation(exact)),

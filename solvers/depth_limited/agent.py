@@ -22,7 +22,6 @@ from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
 from ..outcome import Options
 from ..regret.ccfr_theorems import payoff_range
-from ..regret.kernel import KernelState
 from ..solve import with_game_value
 from ..status import Status
 from .linear_programs import ProgramStepSolver
@@ -56,7 +55,7 @@ class Decision:
     gap : float
         What a better decision could add to the step's objective at most, payoff units.
     warm : bool
-        Whether the method began with what it knew from the step before.
+        Whether a linear program began at the basis of the one before it. Regret minimisation begins each step anew.
     """
 
     step: int
@@ -104,11 +103,10 @@ class Agent:
     Notes
     -----
     A step is solved when play first comes to it, after those that it goes on from, and remembered: as long as the model
-    stays the same it is solved once. Regret minimisation begins with the regrets of the step before on the same path.
-    So with a tolerance what is decided does not depend on the order in which play comes to public states. A time budget
-    may end a decision anywhere, and the linear programs go on from the basis that was last: where plans are equally
-    good, the order may tell which it is. Whatever is decided stays, and :meth:`strategy` is what was and will be
-    played.
+    stays the same it is solved once. Regret minimisation begins each step with regrets of zero: what is decided does
+    not depend on the order in which play comes to public states, unless a time budget ends a decision. The linear
+    programs go on from the basis that was last: where plans are equally good, the order may tell which it is. Whatever
+    is decided stays, and :meth:`strategy` is what was and will be played.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 3 and 4.
@@ -154,7 +152,6 @@ class Agent:
         self.problem, self.method = problem, found
         self._equilibrium: TrunkSolution | None = None
         self._solver: RegretStepSolver | ProgramStepSolver | None = None
-        self._last_root: KernelState | None = None
         self._forget()
 
     @property
@@ -178,8 +175,7 @@ class Agent:
         Parameters
         ----------
         opponent : Strategy, optional
-            A new model of the opponent. Then everything is decided anew, the first step from the regrets that it had
-            for the model before. Without it all decisions stand.
+            A new model of the opponent. Then everything is decided anew. Without it all decisions stand.
 
         Raises
         ------
@@ -188,7 +184,6 @@ class Agent:
         """
         if opponent is not None:
             self.problem = dataclasses.replace(self.problem, opponent=opponent)
-            self._last_root = self._states.get(0, self._last_root)
             self._forget()
 
     def act(self, infoset: Hashable) -> dict[Hashable, float]:
@@ -251,7 +246,6 @@ class Agent:
         self._run: ResolvingRun | None = None
         self._answers: dict[int, StepAnswer] = {}
         self._decisions: list[Decision] = []
-        self._states: dict[int, KernelState] = {}
         self._kept: Floats | None = None
 
     def _started(self) -> ResolvingRun:
@@ -259,7 +253,6 @@ class Agent:
             if self.problem.needs_equilibrium and self._equilibrium is None:
                 self._equilibrium = equilibrium_of(self.problem)
             self._run = self.problem.start(self._equilibrium)
-            self._followed = {step.before for step in self._run.steps}
             # Which step decides at each infoset; none where an equilibrium strategy is kept to.
             self._step_of = np.full(self.problem.view().own.num_infosets, -1, dtype=np.int32)
             for number, step in enumerate(self._run.steps):
@@ -284,12 +277,10 @@ class Agent:
             compile_loop()
         begun = counted_now()
         program = run.program(number)
-        iterations, warm = 0, True
+        iterations, warm = 0, False
         if run.goes_on(number):
             assert step.before is not None
             answer = self._answers[step.before]
-            if step.before in self._states:
-                self._states[number] = self._states[step.before]
         else:
             answer, iterations, warm = self._answer(number, program)
         seconds = counted_now() - begun
@@ -300,18 +291,12 @@ class Agent:
         )
 
     def _answer(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
-        """Return the answer of a step, the iterations that it took, and whether the solver knew something before."""
+        """Return the answer of a step, the iterations that it took, and whether the solver had a basis before."""
         run = self._started()
         warm = isinstance(self._solver, ProgramStepSolver)
         if self._solver is None:
             self._solver = self._new_solver()
         solver = self._solver
-        if isinstance(solver, RegretStepSolver):
-            # Regrets go on from the step before on the path; those of a subgame fit no other.
-            before = run.steps[number].before
-            state = self._last_root if before is None else self._states.get(before)
-            warm = run.whole and state is not None
-            solver.begin_with(state if run.whole else None)
         solver.stopped, done = Status.CONVERGED, solver.iterations
         answer = solver.solve_step(run, number, program, self._options)
         if solver.stopped is Status.INTERRUPTED:
@@ -321,9 +306,6 @@ class Agent:
                 f"{self.problem.name}: no decision at level {run.steps[number].level} within the limits: "
                 f"{solver.said(0, 1)}"
             )
-        if isinstance(solver, RegretStepSolver) and run.whole and (number in self._followed or number == 0):
-            assert solver.state is not None
-            self._states[number] = solver.state
         return answer, solver.iterations - done, warm
 
     def _new_solver(self) -> RegretStepSolver | ProgramStepSolver:
@@ -337,7 +319,6 @@ class Agent:
 
     def _keep(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         needed = 8 * (len(answer.plan) + len(answer.reply)) * (len(self._answers) + 1)
-        needed += sum(array.nbytes for state in self._states.values() for array in state.arrays)
         Budget().require(needed, f"what an agent remembers of {len(self._answers) + 1:,} decisions")
         self._answers[number] = answer
         self._started().decide(number, program, answer)

@@ -64,21 +64,18 @@ class RegretStepSolver(StepSolver):
         In all steps.
     stopped : Status
         ``CONVERGED`` if every step came within the tolerance, or what stopped one that did not.
-    state : KernelState or None
-        Where the last step ended. The next one begins with its regrets, if that is laid out alike.
+
+    Notes
+    -----
+    Every step begins with regrets of zero. Those of the step before have grown with its iterations, and without
+    discounts the next step takes as many iterations again to move away from them: in Leduc poker ``cfr`` was 0.5 chips
+    off after 10,000 iterations a step. With discounts steps still took 1.2 to 4 times as many iterations to a small gap.
     """
 
     def __init__(self, method: RegretMethod, view: PlayerView) -> None:
         self.method, self.view = method, view
         self.rule = method.local_rule
         self.iterations, self.stopped = 0, Status.CONVERGED
-        self.state: KernelState | None = None
-        self._kernel: Kernel | None = None
-
-    def begin_with(self, state: KernelState | None) -> None:
-        """Let the next step begin where a step of the whole game ended, or anew."""
-        self.state = None if state is None else state.copy()
-        self._kernel = None if state is None else kernel_of(self.view.game.sequence_form)
 
     def said(self, answered: int, steps: int) -> str:
         """Return how many iterations there were."""
@@ -120,12 +117,10 @@ class RegretStepSolver(StepSolver):
         return Placed(program, kernel, own, PartArrays(settled, kept, inflow), tilt)
 
     def begin(self, placed: Placed) -> KernelState:
-        """Return a state that plays what is settled, with the regrets of the step before if they fit."""
-        kernel = placed.kernel
-        if self.state is None or kernel is not self._kernel:
-            self._kernel, self.state = kernel, kernel.initial_state()
-        self.play(placed, self.state)
-        return self.state
+        """Return a state without regrets that plays what is settled."""
+        state = placed.kernel.initial_state()
+        self.play(placed, state)
+        return state
 
     @staticmethod
     def play(placed: Placed, state: KernelState, replies: Floats | None = None) -> None:
@@ -196,12 +191,11 @@ class _StepLoop(AnsweringStepper):
 
     def __init__(self, solver: RegretStepSolver, placed: Placed, state: KernelState) -> None:
         self.solver, self.program, self.placed, self.state = solver, placed.program, placed, state
-        self._first = state.iteration
 
     @property
     def iterations(self) -> int:
         """In this step."""
-        return self.state.iteration - self._first
+        return self.state.iteration
 
     def step(self, iterations: int) -> None:
         """Run the compiled loop."""
@@ -221,13 +215,13 @@ class _StepLoop(AnsweringStepper):
         return self.solver.answer(self.placed, self.state)
 
     def saved(self) -> Saved:
-        """Return where the loop stands, and where the step began."""
-        return {**self.state.lasting, "begun": self._first, "due": self.next_check}
+        """Return where the loop stands."""
+        return {**self.state.lasting, "due": self.next_check}
 
     def restore(self, saved: Saved) -> None:
         """Go on from there."""
         fill(self.state.lasting, saved)
-        self._first, self.next_check = saved["begun"], saved["due"]
+        self.next_check = int(saved["due"])
 
 
 @functools.cache

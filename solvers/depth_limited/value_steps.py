@@ -108,7 +108,6 @@ class ValueStepSolver(RegretStepSolver):
         work = TrunkLoop(self, program, limit)
         answer = self.work_on(work, options)
         self.errors.append(work.mean_error)
-        work.forget()
         return answer
 
 
@@ -123,7 +122,7 @@ class TrunkLoop(AnsweringStepper):
         The program's.
     """
 
-    first_step = 1  # queries may take long
+    first_step, may_break_off = 1, True  # queries may take long
 
     def __init__(self, solver: ValueStepSolver, program: StepProgram, limit: DepthLimit) -> None:
         self.solver, self.program, self.limit = solver, program, limit
@@ -139,7 +138,6 @@ class TrunkLoop(AnsweringStepper):
         self._settled[self._below] = 1.0
         for array in (self.state.arrays.behaviour, self.state.arrays.plan, self.placed.part.kept):
             array[self._below] = 0.0
-        self.state.arrays.clock[0] = 0
         # The averages' sums, in the order of the program; whether all values had strategies behind them.
         self._own, self._reply = np.zeros(program.own.num_sequences), np.zeros(program.reply.num_sequences)
         self._proven = True
@@ -154,11 +152,6 @@ class TrunkLoop(AnsweringStepper):
     def mean_error(self) -> float:
         """The mean error of the values; NaN where they were not measured, or had no strategies behind them."""
         return self._errors / self._done if self._proven and self._done else float("nan")
-
-    def forget(self) -> None:
-        """Take away what stands for regrets and behaviour below the limit, which later steps see."""
-        self.state.arrays.regrets[self._below] = 0.0
-        self.state.arrays.behaviour[self._below] = 0.0
 
     def step(self, iterations: int) -> None:
         """Ask, and update both players above the limit."""

@@ -88,6 +88,7 @@ class _DoubleOracle(Stepper):
 
     first_step = 1
     next_check = None
+    may_break_off = True  # integer programs may take long
 
     def __init__(self, problem: CaughtOnce, options: Options) -> None:
         self._problem, self._meetings, self._options = problem, problem.encounters, options

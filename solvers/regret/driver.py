@@ -246,12 +246,16 @@ class RegretStepper(Stepper):
         return agrees
 
     def look(self) -> Status | None:
-        """Ask at looks whether the multipliers prove that constraints cannot be met, or are held back by a bound."""
+        """Ask at looks whether the multipliers prove that constraints cannot be met, or are held back by a bound.
+
+        What begins averages anew is left to the run that goes on from here, if this is the last iteration of this one.
+        """
         if self.iterations < self._next_look:
             return None
         if self.rows is None:
-            self._raise_stake()
-            self._next_look = next_look(self.iterations)
+            if self.iterations < self._last:
+                self._raise_stake()
+                self._next_look = next_look(self.iterations)
             return None
         problem, rows, state, bound = self.problem, self.rows, self.state, self.bound
         plans, averages = self.plans(), self.kernel.average_multipliers(state)
@@ -260,13 +264,11 @@ class RegretStepper(Stepper):
         evidence = rows.curves.evidence(state.multipliers)
         if any(problem.excludes(plans, rows.multipliers(proof), evidence) for proof in proofs):
             return Status.INFEASIBLE
-        if (
-            bound is not None
-            and self.iterations < self._last
-            and bound.holds_back(
-                problem.constraints, plans, rows.multipliers(averages), problem.options.violation, self.iterations
-            )
+        if bound is not None and bound.holds_back(
+            problem.constraints, plans, rows.multipliers(averages), problem.options.violation, self.iterations
         ):
+            if self.iterations >= self._last:
+                return None
             self.bound = bound = bound.doubled(self.iterations)
             self.rows = rows.bounded(bound.beta)
             state.average_anew()
@@ -295,7 +297,8 @@ class RegretStepper(Stepper):
     def restore(self, saved: Saved) -> None:
         """Go on from there."""
         fill(self.state.lasting, saved)
-        self.state.origin = saved.get("origin")
+        origin = saved.get("origin")
+        self.state.origin = None if origin is None else np.array(origin)
         self.stake, (self.next_check, self._next_look) = saved["stake"], saved["due"]
         if saved["bound"] is not None and self.rows is not None:
             self.bound = MultiplierBound(*saved["bound"])

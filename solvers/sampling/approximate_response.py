@@ -357,6 +357,7 @@ class _Learning(Stepper):
 
     first_step = 1
     next_check = None  # a certificate would need the whole game
+    may_break_off = True  # a game may take long, and nothing is learned before it has ended
 
     def __init__(self, response: ApproximateBestResponse) -> None:
         self.response = response

@@ -477,6 +477,7 @@ class _StreamingStepper(Stepper):
 
     first_step = 1
     next_check = None  # a certificate would need the whole game
+    may_break_off = True  # a walk may take long, and changes nothing before it has ended
 
     def __init__(self, sampler: StreamedMCCFR, most_touched: int) -> None:
         self.sampler, self.most_touched = sampler, most_touched

@@ -89,6 +89,7 @@ RUNS: dict[str, Callable[[Checkpoint | None], list[Any]]] = {
     "constrained CFR": solved(ConstrainedNash(LEDUC, BOUND), "ccfr", 12_000),
     "a floor by pcfr+": solved(EpsilonSafeResponse(LEDUC, UNIFORM, epsilon=0.1), "pcfr+", 6_000),
     "Preference-CFR": solved(Nash(LEDUC), PrefCFR(prefer=(Prefer("r", 5.0),), vulnerability=0.05), 8_000),
+    "mirror prox": solved(Nash(LEDUC), "mirror-prox", 400),
     "external sampling": solved(Nash(LEDUC), "es-mccfr", 20_000),
     "streamed sampling": streamed,
     "depth-limited steps": solved(CDRNR(LEDUC, UNIFORM, p=0.5, lookahead=1), "cfr+", 2_000),

@@ -1,13 +1,16 @@
 """Depth-limited responses by regret minimisation, held against the linear program of each step."""
 
+import dataclasses
 import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from effort import examples, few
+from effort import examples, few, soaked
 from hypothesis import given
 from hypothesis import strategies as st
+from interruptions import own_clock
+from problem_cases import Drawing
 from random_trees import seeded_tree, to_game
 
 from treeplex import CDBR, CDBRNE, CDRNR, SES, CFRPlus, Status, Strategy, UnknownMethodError, load_game, solve
@@ -15,6 +18,7 @@ from treeplex.models.depth_limited import GADGETS
 from treeplex.seqform.errors import InvalidGameError, UnsupportedProblemError
 from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.regret_steps import RegretStepSolver
+from treeplex.solvers.depth_limited.resolving import equilibrium_of
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
 from treeplex.solvers.outcome import Options
@@ -26,10 +30,10 @@ def limits(iterations, tolerance=0.0):
     return Options(tol=tolerance, violation=tolerance, max_iterations=iterations, time_limit=math.inf)
 
 
-def solved_both_ways(problem, method, tolerance):
+def solved_both_ways(problem, method, tolerance, iterations=ITERATIONS):
     """Yield what regret minimisation proves of each step, and the optimum of the same program."""
-    steps = problem.start()
-    solver, options = RegretStepSolver(find_method(method), problem.view()), limits(ITERATIONS, tolerance)
+    steps = problem.start(equilibrium_of(problem) if problem.needs_equilibrium else None)
+    solver, options = RegretStepSolver(find_method(method), problem.view()), limits(iterations, tolerance)
     exact = ProgramStepSolver("simplex", interruptible=False)
     for number, step in enumerate(steps.steps):
         program = steps.program(number)
@@ -42,12 +46,16 @@ def solved_both_ways(problem, method, tolerance):
 
 
 def check_steps(problem, method, share=1e-3):
-    form = problem.game.sequence_form
-    values = form.A.data
-    tolerance = share * (values.max() - values.min() if form.leaves is None else np.ptp(form.leaves.payoffs[:, 0]))
+    tolerance = share * span(problem.game)
     for _, lower, upper, optimum in solved_both_ways(problem, method, tolerance):
         assert upper - lower <= tolerance
         assert lower - 1e-9 <= optimum <= upper + 1e-9
+
+
+def span(game):
+    """The range of payoffs; matrices hold them times the probabilities of chance."""
+    leaves = game.sequence_form.leaves
+    return float(np.ptp(game.sequence_form.A.data if leaves is None else leaves.payoffs[:, 0]))
 
 
 def opponents(game, player, full=False):
@@ -91,6 +99,45 @@ def test_gadgets_are_solved_too(gadget):
     game = load_game("leduc:merge_suits=true")
     opponent = Strategy.uniform(game, 1)
     check_steps(CDRNR(game, opponent, p=0.5, lookahead=2, gadget=gadget), "cfr+")
+
+
+@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "pcfr+"])
+def test_steps_do_not_suffer_from_those_before_them(method):
+    """Each used to begin with the regrets of the one before: 1,000 iterations of cfr gained 1.1 for 1.6162."""
+    game = load_game("leduc:merge_suits=true")
+    problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
+    found = solve(problem, method, tol=0, max_iterations=400)
+    assert len(found.steps) > 3
+    # The bound of regret matching falls with the square root of the iterations, and is loose.
+    assert max(step.gap for step in found.certificate.steps) < 2e-3 * span(game)
+    assert found.gain == pytest.approx(solve(problem).gain, abs=2e-3 * span(game))
+
+
+class Stepped(Drawing):
+    """Problems in steps on small random games and named ones."""
+
+    kinds = {"cdbr": 3, "cdrnr": 6, "cdbr-ne": 1, "ses": 2}  # noqa: RUF012
+
+
+@pytest.mark.soak
+def test_random_steps_are_those_of_the_linear_programs():
+    """The simplex method is the oracle, of the very program that regret minimisation solves."""
+    wrong, steps = [], 0
+    for seed in range(soaked(3)):
+        problem = Stepped(seed, {}, 0).case().problem
+        if isinstance(problem, CDRNR | CDBR) and seed % 3 == 0:
+            problem = dataclasses.replace(problem, along="paths")
+        method = ("cfr", "cfr+", "dcfr", "pcfr+", "cfr:updates=simultaneous", "cfr+:iterate=last")[seed % 6]
+        exact_gap = 5e-3 * span(problem.game)
+        for step, lower, upper, optimum in solved_both_ways(problem, method, exact_gap, iterations=20_000):
+            steps += 1
+            round_off = 1e-9 * (1.0 + span(problem.game))
+            # Last plans need not converge, but what they prove holds.
+            is_near = upper - lower <= exact_gap or "last" in method
+            if not (is_near and lower - round_off <= optimum <= upper + round_off):
+                wrong.append(f"seed {seed}: {problem.name} by {method}, {step}: {lower}, {optimum}, {upper}")
+    assert not wrong, "\n".join(wrong)
+    assert steps >= soaked(3)
 
 
 @pytest.mark.parametrize("along", ["levels", "paths"])
@@ -159,16 +206,16 @@ def test_other_responses_in_steps():
 
 def test_limits_end_steps_and_gaps_say_how_good_they_are():
     game = load_game("leduc")
-    problem = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1)
+    problem = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1, game_value=0.0)
     few = solve(problem, "cfr+", tol=0, max_iterations=20)
     assert few.status is Status.ITERATION_LIMIT
     assert few.iterations == 20 * len(few.steps)
     many = solve(problem, "cfr+", tol=0, max_iterations=500)
     assert max(step.gap for step in many.certificate.steps) < max(step.gap for step in few.certificate.steps) / 5
-    hurried = solve(problem, "cfr+", tol=1e-9, time_limit=0.3)
+    with own_clock(tick=60.0):
+        hurried = solve(problem, "cfr+", tol=1e-9, time_limit=1000.0)
     assert hurried.status is Status.TIME_LIMIT
     assert len(hurried.steps) == len(few.steps)
-    assert hurried.seconds < 3.0
 
 
 def test_a_listener_ends_the_run():

@@ -22,6 +22,7 @@ RUNS = [
     "constrained CFR",
     "a floor by pcfr+",
     "Preference-CFR",
+    "mirror prox",
     "external sampling",
     "streamed sampling",
     "depth-limited steps",
