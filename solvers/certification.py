@@ -11,9 +11,9 @@ from ..models.problems.robust import PartlyFree
 from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
+from ..seqform.evaluate import best_response_value
 from ..seqform.game import Game
 from ..seqform.hints import Named
-from ..seqform.evaluate import best_response_value
 from ..seqform.strategy import Profile, Strategy
 from .feasible_plans import feasible
 from .methods import Method
@@ -143,7 +143,7 @@ def certified_error(problem: Problem, certificate: Certificate) -> float:
 
 
 def loop_error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return the error by which a loop goes on: that of the bounds, and violations relative to a tolerance of their own.
+    """Return the error by which a loop goes on: of the bounds, and of violations relative to a tolerance of their own.
 
     It only says when :func:`proven` is worth asking.
     """

@@ -57,9 +57,11 @@ def solve(
     start : Solution or Profile, optional
         Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
         stopped, and its iterations count on. Any other profile is the first iterate, with regrets that lean towards it;
-        how much that saves depends on the game. The simplex method goes on from the basis of a solution by simplex or
-        crossover whose linear program has as many rows and columns, such as that for another bound or p. The interior
-        point method solves smaller programs near the strategies, until what they prove is enough.
+        how much that saves depends on the game. In a game in public form, such as a spot of hold'em, it is the answer
+        if it proves the tolerance, and the run begins anew if it does not. The simplex method goes on from the basis of
+        a solution by simplex or crossover whose linear program has as many rows and columns, such as that for another
+        bound or p. The interior point method solves smaller programs near the strategies, until what they prove is
+        enough.
     progress : bool or callable, optional
         With ``True`` a bar shows where the solve stands, on a terminal's standard error or in a notebook. A callable is
         called about twenty times a second, by iterative methods, with a :class:`~treeplex.solvers.outcome.Progress`.

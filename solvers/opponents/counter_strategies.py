@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.observations import OpponentModel
+from ...models.observations import LineObservations, Observations, OpponentModel
 from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash, RestrictedNash
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
@@ -27,6 +27,8 @@ from ..solve import solve, solve_part
 DEFAULT_PENALTY = 100.0
 #: How near the value of a game is found by regret minimisation, in units of the game's largest payoff.
 _VALUE = 1e-4
+#: How many times as many games are considered at most where those seen are too few.
+MOST_TIMES = 4096
 #: Of a sum of products, relative to their size.
 _ROUND_OFF = 16 * float(np.finfo(np.float64).eps)
 #: What is worth less than this, in units of the game's largest payoff, is worth nothing.
@@ -130,6 +132,11 @@ class CounterStrategy:
         size = self.least_violation + sum(abs(one.limit) for one in self.model.constraints)
         proven -= self.penalty * (self.least_violation + _ROUND_OFF * size)
         return max(proven, worst_case(self.model.game, self.strategy))
+
+    @property
+    def exploits(self) -> bool:
+        """Whether it is proven to earn more than the value of the game against every opponent that fits."""
+        return self.guaranteed is not None and self.guaranteed > self.game_value
 
     @cached_property
     def infeasibility(self) -> Infeasibility | None:
@@ -261,6 +268,44 @@ class CounterStrategy:
             "seconds": solution.seconds,
             "build_seconds": solution.build_seconds,
         }
+
+
+def games_needed(
+    observations: Observations | LineObservations,
+    response: CounterStrategy,
+    confidence: float,
+    interval: str | None = None,
+    bonferroni: bool = False,
+) -> int | None:
+    """Return about how many games with the shares of those observed prove more than the value of the game.
+
+    The observations are taken 4, 16, 64, … times. If the opponent plays otherwise in further games, the answer is
+    another one.
+
+    Parameters
+    ----------
+    observations : Observations or LineObservations
+    response : CounterStrategy
+        To these, hard bounds.
+    confidence, interval, bonferroni
+        As for :meth:`OpponentModel.from_observations <treeplex.OpponentModel.from_observations>`.
+
+    Returns
+    -------
+    int or None
+        ``None`` if not even :data:`MOST_TIMES` as many prove more, or bounds exclude each other before that.
+    """
+    times, solution = 4, response.solution
+    while times <= MOST_TIMES and observations.num_games:
+        more = observations.times(times)
+        model = OpponentModel.from_observations(more, confidence, interval=interval, bonferroni=bonferroni)
+        found = counter_strategy(model, solution.method, p=response.p, tol=solution.tolerance)
+        if found.penalty is not None:
+            return None
+        if found.guaranteed is not None and found.guaranteed > response.game_value + solution.tolerance:
+            return more.num_games
+        times *= 4
+    return None
 
 
 @dataclass(frozen=True, eq=False)

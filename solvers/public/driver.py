@@ -17,6 +17,7 @@ from ...seqform.limits import compiling, counted_now
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ...seqform.rules import TERMINAL
+from ...seqform.strategy import Profile, check_same_game
 from ..certification import loop_error, proven, proves
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
@@ -45,8 +46,15 @@ def serves(method: RegretMethod, problem: Problem, options: Options) -> bool:
         and not method.initial_regrets
         and isinstance(method, CFR | CFRPlus | DCFR | PCFRPlus)
         and (_is_plain(problem) or (method.precision != "half" and _is_taken(problem)))
-        and (options.start is None or _reached(method, problem, options.start) is not None)
+        and (options.start is None or _starts(problem, options.start))
     )
+
+
+def _starts(problem: Problem, start: Any) -> bool:
+    """Whether a start is one of the problem's game, as plans of it: the loop on games with types has none."""
+    if isinstance(problem, SaddleProblem) and not _is_plain(problem) and problem.canonical.view.replies is not None:
+        return isinstance(start, Solution) and isinstance(start.state, PublicState)
+    return isinstance(start, Solution | Profile)
 
 
 def _is_plain(problem: Problem) -> bool:
@@ -100,7 +108,6 @@ class PublicStepper(Stepper):
             state,
             options,
         )
-        self.begins_with_check = self.iterations > 0
         self.best_responses = (np.inf, np.inf)
         self._next_look = _next_look(self.iterations)
         self._answer: tuple[int, dict[str, Any]] | None = None  # after how many iterations it was found
@@ -297,7 +304,12 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
     reached = _reached(method, problem, options.start)
     if reached is not None:
         fill(named(state), converted(kernel.layout, named(reached), state))
-    return PublicStepper(method, problem, kernel, state, options)
+    elif options.start is not None:
+        begun = kernel.start_from(_public_start(problem, options.start), predicting)
+        fill(named(state), converted(kernel.layout, named(begun), state))
+    loop = PublicStepper(method, problem, kernel, state, options)
+    loop.begins_with_check = options.start is not None
+    return loop
 
 
 def _identity(problem: Problem) -> tuple[object, ...]:
@@ -323,6 +335,21 @@ def _reached(method: RegretMethod, problem: Problem, start: Any) -> PlayArrays |
     if isinstance(kept, PublicState) and kept.method == method and kept.problem == _identity(problem):
         return kept.arrays
     return None
+
+
+def _public_start(problem: Problem, start: Any) -> PublicProfile:
+    """Return the strategies that a run starts from; their game's sequence form is not made if they are public.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If they are of another game.
+    """
+    profile = start.profile if isinstance(start, Solution) else start
+    if not isinstance(profile, StrategiesOnDemand) or profile.game is not problem.game:
+        check_same_game(profile[0], problem.game)
+    assert problem.game.public_form is not None
+    return PublicProfile.of(problem.game.public_form, profile)
 
 
 def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
