@@ -11,6 +11,7 @@ import typer
 
 from ..seqform.errors import nearest, one_of
 from ..seqform.errors import shown as quoted
+from ..seqform.limits import answering
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import STANDARD_OUTPUT, Record, check_files, html_file
 from .options import (
@@ -407,9 +408,9 @@ def print_fit(record: dict[str, Any]) -> None:
     if record["recommended"] == "equilibrium":
         needed = record["games_needed"]
         enough = (
-            f"with the same shares about {needed:,} games would be needed"
+            f"against an opponent who plays as it seems about {needed:,} would be needed"
             if needed is not None
-            else "how many games would be needed is not known"
+            else "how many would be needed is not known"
         )
         rows["recommended"] = (
             "an equilibrium (treeplex solve): these games do not prove that the strategy below earns more than the "

@@ -1,7 +1,7 @@
 """What was seen of an opponent in a game in public form: how often it took each line, and what it showed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -166,10 +166,6 @@ class LineObservations:
             nodes.append(np.full(len(present), node))
             states.append(present)
         return np.concatenate(nodes), np.concatenate(states)
-
-    def times(self, number: int) -> "LineObservations":
-        """Return observations of so many times as many games with the same shares."""
-        return replace(self, **{name: number * getattr(self, name) for name in ("passed", "held", "shown")})
 
     @cached_property
     def events(self) -> Events:

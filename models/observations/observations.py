@@ -154,10 +154,6 @@ class Observations:
         other.__dict__["events"] = self.events
         return other
 
-    def times(self, number: int) -> "Observations":
-        """Return observations of so many times as many games with the same shares."""
-        return self.with_counts(number * self.counts)
-
     @cached_property
     def event_counts(self) -> Counts:
         """Games in which each event happened, shape (events,)."""
