@@ -68,5 +68,3 @@ def assert_proven(problem, method, tol, iterations):
             size = max(np.abs(one.coefficients).max(initial=0.0), abs(one.limit))
             assert one.value(found.profile[one.player].plan) <= 1e-9 * size
     return found, exact
-
-
