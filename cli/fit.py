@@ -11,6 +11,7 @@ import typer
 
 from ..seqform.errors import nearest, one_of
 from ..seqform.errors import shown as quoted
+from ..seqform.limits import answering
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import STANDARD_OUTPUT, Record, check_files, html_file
 from .options import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.interchange.page import Page
     from ..seqform.strategy import Strategy
+    from ..solvers.opponents.counter_strategies import CounterStrategy
 
 #: The keys of the JSON.
 KEYS = (
@@ -56,8 +58,8 @@ KEYS = (
     *("mean_result",),
     *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "p", "penalty", "status"),
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
-    *("least_violation", "conflict", "informative", "iterations", "seconds", "build_seconds", "time"),
-    *("frequencies", "locks"),
+    *("recommended", "games_needed", "least_violation", "conflict", "informative"),
+    *("iterations", "seconds", "build_seconds", "time", "frequencies", "locks"),
 )
 #: Of so many names in a log the one that was meant is sought.
 _NAMES = 10_000
@@ -218,6 +220,9 @@ def fit(
             limits["checkpoint"] = checkpoint_of(checkpoint, resume)
             response = counter_strategy(model, chosen, p=p, penalty=penalty, progress=progress, **limits)
 
+    outputs = Outputs(record)
+    advice = _recommendation(response, outputs, record, shown)
+
     def told() -> dict[str, Any]:
         return {
             "games": observations.num_games,
@@ -227,6 +232,7 @@ def fit(
             "mean_result": found.mean_result,
             **response.to_dict(),
             "message": message_of(response.solution),
+            **advice,
         }
 
     def make_page() -> "Page":
@@ -234,13 +240,28 @@ def fit(
 
         return fitted(loaded, record, response)
 
-    return Outputs(record).deliver(
+    return outputs.deliver(
         exit_status(response.solution.status),
         lambda: print_fit(record),
         told,
         Output("profile", "--out", out, response.profile.save, answers=True),
         page(html, make_page),
     )
+
+
+def _recommendation(response: "CounterStrategy", outputs: Outputs, record: Record, shown: bool) -> dict[str, Any]:
+    """Return whether to play the response or an equilibrium, and about how many games would prove the former better.
+
+    The answer does not depend on that number: it is ``None`` if it cannot be found.
+    """
+    from ..solvers.opponents.counter_strategies import games_needed
+
+    if response.guaranteed is None or response.exploits:
+        return {"recommended": None if response.guaranteed is None else "response", "games_needed": None}
+    asked, what = (record["confidence"], record["interval"], record["bonferroni"]), "how many games would be needed"
+    with waiting(what, shown=shown), answering("games_needed"):
+        needed = outputs.ask(what, lambda: games_needed(response, *asked))
+    return {"recommended": "equilibrium", "games_needed": needed}
 
 
 def _probe(name: str | None, game: "Game", player: int, shown: bool) -> "Strategy | None":
@@ -377,7 +398,19 @@ def print_fit(record: dict[str, Any]) -> None:
     # Wilson's intervals hold on average, and the probability of an event is off where the probe is.
     sure = "at least" if record["interval"] == "clopper-pearson" and record["probe"] else "about"
     together = "for all of them together" if record["bonferroni"] else "for each of them"
-    rows: dict[str, Any] = {
+    rows: dict[str, Any] = {}
+    if record["recommended"] == "equilibrium":
+        needed = record["games_needed"]
+        enough = (
+            f"against an opponent who plays as it seems about {needed:,} would be needed"
+            if needed is not None
+            else "how many would be needed is not known"
+        )
+        rows["recommended"] = (
+            "an equilibrium (treeplex solve): these games do not prove that the strategy below earns more than the "
+            f"value of the game; {enough}"
+        )
+    rows |= {
         "game": named(record["game"]),
         "log": f"{record['log']}: {record['games']:,} games, seen from seat {player}",
     }

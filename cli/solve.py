@@ -144,6 +144,7 @@ def solve(
     is a valid result (exit status 0). The exit status is 1 if the strategies do not prove what an exact method claims,
     or if the constraints cannot be met.
     """
+    exact_at_limit = False
     files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
     check_files({"GAME": game}, out=out, plot=plot, json=json, html=html, chart=chart, profile=True, **files)
     chosen_for_it, problem, by_size = problem is None, problem or "nash", False
@@ -155,7 +156,7 @@ def solve(
             from ..models.games.files import names_file
             from ..models.problems import PROBLEMS
             from ..seqform.strategy import Profile
-            from ..solvers import Exact
+            from ..solvers import Exact, Status
             from ..solvers import solve as run
             from ..validation.questions import Question, question_parameters
             from . import curves, spots
@@ -181,7 +182,11 @@ def solve(
                 is_spot or (not exact and loaded is None and spots.learned_to(game) is not None)
             ) and spots.is_learned(problem, words["opponent"])
             small = frontier and loaded is not None and not spots.is_large(loaded)
+            if learned and loaded is not None and not frontier:
+                of_loops = {"--max-iterations": max_iterations, "--checkpoint": checkpoint, "--start": start, **options}
+                small = spots.is_tiny(loaded) and all(each is None for each in of_loops.values())
             method = "dcfr" if learned and not small else usual_method(problem)
+            exact_at_limit = method == "dcfr" and loaded is not None and max_iterations is None and not frontier
             if problem == "nash" and method != "dcfr" and not exact:
                 loaded = loaded or record.load(game, constrained=True)
                 if loaded.num_players > 2:  # posing builds the game
@@ -248,6 +253,11 @@ def solve(
             with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
                 kept = checkpoint_of(checkpoint, resume)
                 solution = run(posed, chosen, start=first, progress=progress, checkpoint=kept, **limits)
+            if exact_at_limit and solution.status is Status.ITERATION_LIMIT and spots.is_affordable(loaded):
+                # Nobody asked for a loop, and linear programming reaches tolerances that are out of its reach.
+                with waiting(f"linear programming on {loaded.spec}", shown=shown):
+                    solution = run(posed, usual_method(problem), tol=limits["tol"], time_limit=time_limit)
+                record["method"] = solution.method.name
     outputs = Outputs(record)
     if frontier:
         return outputs.deliver(
@@ -270,6 +280,9 @@ def solve(
             worth |= outputs.ask("what is earned", lambda: spots.answer(solution, solved, asked_hands), {})
             worth |= outputs.ask("--at", lambda: spots.node_of(solved, at), {})
             worth |= outputs.ask("what locks are worth", lambda: spots.locked(solution, solved.spot), {})
+            reason = worth.pop("reason", None)
+            if reason is not None:
+                solution = dataclasses.replace(solution, message=f"{solution.message}; {reason}")
 
     def report() -> None:
         if solved is not None and solution.infeasibility is None and "ev" in worth:

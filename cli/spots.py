@@ -25,9 +25,13 @@ KEYS = ("ev", "equity", "rake", "exploitability_percent", "root", "hands", "node
 #: Without being asked for more precision, spots are solved to this part of the pot.
 TOLERANCE = 0.001
 #: To which share of a solution's tolerance the value of its spot without locks is found.
-_VALUE_SHARE = 0.01
+_VALUE_SHARE = 0.1
 #: Up to so many sequences of both players a frontier takes seconds by linear programming.
 _FEW = 3_000
+#: Up to so many sequences of both players linear programming solves a spot in tenths of a second: it is the default.
+_TINY = 1_000
+#: Up to so many it takes seconds, and is called where the loop does not come to the tolerance.
+_AFFORDABLE = 20_000
 #: Locks are checked before a spot is solved where its tree takes so many bytes at most.
 _BUILT = 2**26
 #: Hands of which less is left are not printed.
@@ -82,6 +86,21 @@ def is_large(game: "Game") -> bool:
     """Whether a linear program for each point of a spot's frontier would take long."""
     form = game.public_form
     return form is not None and sum(form.num_sequences) > _FEW
+
+
+def is_tiny(game: "Game") -> bool:
+    """Whether linear programming solves a spot at once."""
+    spot = spot_of(game)
+    if spot is None or spot.size.nodes * min(map(len, spot.hands)) > _TINY:  # it need not be built to be counted
+        return False
+    form = game.public_form
+    return form is not None and sum(form.num_sequences) <= _TINY
+
+
+def is_affordable(game: "Game") -> bool:
+    """Whether linear programming solves a spot in seconds, which the loop could not solve closely enough."""
+    form = game.public_form
+    return form is not None and sum(form.num_sequences) <= _AFFORDABLE
 
 
 def is_learned(problem: str, opponents: Sequence[str] | None) -> bool:
@@ -361,56 +380,85 @@ def show_file(
 def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     """Return what locks gain the player who knows of them, and what that risks; nothing if there are none.
 
+    Where the value without locks cannot be found, what follows from it is ``None``, and ``reason`` says why.
+
     Notes
     -----
-    The gain is what the certificate proves against everybody who keeps to the locks, less the value without locks; the
-    risk is that value less what a best response without locks leaves.
+    With both bounds proven, the gain is at least what the certificate proves against everybody who keeps to the locks,
+    less the upper bound on the value without locks. The risk is at most that upper bound less what a best response
+    without locks leaves.
+    """
+    from ..seqform.errors import TreeplexError
+    from ..seqform.evaluate import worst_case
+
+    if not spot.constraints or solution.infeasibility is not None or solution.lower is None or solution.upper is None:
+        return dict.fromkeys(_LOCKS)
+    found: dict[str, Any] = dict.fromkeys(_LOCKS) | {"locks": [str(lock) for lock in spot.locks]}
+    about = {one.player for one in spot.constraints}
+    told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
+    if solution.problem.name == "constrained":
+        try:
+            with answering("unlocked_value"):
+                free = _without_locks(solution, spot)
+        except (TreeplexError, MemoryError) as error:
+            return found | {"reason": f"what the locks are worth is not known: {str(error) or 'out of memory'}"}
+        value = float(free.value)
+        most = [float(free.upper), -float(free.lower)]
+        gains = [solution.lower - most[0], -solution.upper - most[1]]
+        risks = [most[player] - worst_case(spot.game, solution.profile[player]) for player in (0, 1)]
+    else:
+        assert solution.gain is not None
+        value = float(solution.game_value or 0.0) * (1 if solution.player == 0 else -1)
+        error = solution.problem.value_error
+        gains, risks = [solution.gain - error] * 2, [solution.exploitability + error] * 2
+    return found | {
+        "unlocked_ev": [spot.pot / 2 + value, spot.pot / 2 - value],
+        "lock_gain": [float(gains[player]) if player in told else None for player in (0, 1)],
+        "lock_risk": [max(0.0, float(risks[player])) if player in told else None for player in (0, 1)],
+    }
+
+
+def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
+    """Return the equilibrium without locks, to a part of the tolerance of the answer with locks.
+
+    Raises
+    ------
+    TreeplexError
+        If it cannot be found so closely.
     """
     from ..models.problems import Nash
-    from ..seqform.evaluate import worst_case
+    from ..seqform.errors import SolverError
     from ..solvers import DCFR
     from ..solvers.methods import RegretMethod
     from ..solvers.solve import solve_part
 
-    if not spot.constraints or solution.infeasibility is not None or solution.lower is None or solution.upper is None:
-        return dict.fromkeys(_LOCKS)
-    if solution.problem.name == "constrained":
-        needed, tol = f"the value of {spot.spec or spot.board} without locks", _VALUE_SHARE * solution.tolerance
-        with answering("unlocked_value"):
-            if isinstance(solution.method, RegretMethod):
-                free = solve_part(Nash(spot.game), DCFR(precision="auto"), tol=tol, needed=needed)
-            else:
-                free = solve_part(Nash(spot.game), needed=needed)
-        value = float(free.value)
-        sides = [solution.lower - value, value - solution.upper]
-        worst = [
-            value - worst_case(spot.game, solution.profile[0]),
-            -value - worst_case(spot.game, solution.profile[1]),
-        ]
-    else:
-        assert solution.player is not None
-        assert solution.gain is not None
-        value = float(solution.game_value or 0.0) * (1 if solution.player == 0 else -1)
-        sides, worst = [solution.gain] * 2, [solution.exploitability] * 2
-    about = {one.player for one in spot.constraints}
-    told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
-    return {
-        "locks": [str(lock) for lock in spot.locks],
-        "unlocked_ev": [spot.pot / 2 + value, spot.pot / 2 - value],
-        "lock_gain": [float(sides[player]) if player in told else None for player in (0, 1)],
-        "lock_risk": [max(0.0, float(worst[player])) if player in told else None for player in (0, 1)],
-    }
+    needed, tol = f"the value of {spot.spec or spot.board} without locks", _VALUE_SHARE * solution.tolerance
+    nash = Nash(spot.game)
+    if not isinstance(solution.method, RegretMethod) or is_tiny(spot.game):
+        return solve_part(nash, needed=needed)
+    # A run to a tolerance of 0 says how many iterations are worth it, and not how close the value is to be.
+    tol = tol or _VALUE_SHARE * TOLERANCE * spot.pot
+    try:
+        return solve_part(nash, DCFR(precision="auto"), tol=tol, needed=needed)
+    except SolverError:
+        if not is_affordable(spot.game):
+            raise
+        return solve_part(nash, needed=needed)
 
 
 def _print_locks(found: Mapping[str, Any]) -> dict[str, str]:
     rows = {"locks": "; ".join(found["locks"])}
+    if found["unlocked_ev"] is None:
+        return rows
     for seat, ev, gain, risk in zip(
         ("oop", "ip"), *(found[name] for name in ("unlocked_ev", "lock_gain", "lock_risk")), strict=True
     ):
         if gain is not None:
             other = "ip" if seat == "oop" else "oop"
             rows[f"{seat} gains"] = f"{gain:.4f} chips at least while {other} keeps to them; {ev:.4f} without locks"
-            rows[f"{seat} risks"] = f"{risk:.4f} chips of that EV if {other} does not, as a best response proves"
+            rows[f"{seat} risks"] = (
+                f"{risk:.4f} chips at most of that EV if {other} does not, as a best response proves"
+            )
     return rows
 
 
@@ -452,6 +500,11 @@ def print_answer(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, A
             **(
                 {"proven": f"an EV of oop from {low + pot / 2:.4f} to {high + pot / 2:.4f}"}
                 if solution.player is None and low is not None and high is not None
+                else {}
+            ),
+            **(
+                {"violation": f"{solution.violation:.3g} of a probability at most, by which locks are missed"}
+                if solution.problem.constraints
                 else {}
             ),
             "iterations": f"{solution.iterations:,}",

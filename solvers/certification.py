@@ -5,12 +5,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..models.constraints import Constraint
-from ..models.problems import Certificate, Problem
+from ..models.constraints import Constraint, LinearConstraint
+from ..models.problems import Certificate, Problem, SaddleProblem
+from ..models.problems.robust import PartlyFree
+from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
+from ..seqform.evaluate import best_response_value
+from ..seqform.game import Game
 from ..seqform.hints import Named
-from ..seqform.strategy import Profile
+from ..seqform.strategy import Profile, Strategy
+from .feasible_plans import feasible
 from .methods import Method
 from .outcome import Options, Outcome, nearest_profile
 from .solution import RunState, Solution
@@ -22,6 +27,10 @@ ROUND_OFF = 1e-12
 RESIDUAL = 1e-9
 #: From which proven violation on constraints count as not to be met, relative to the size of their functions.
 EXCLUDED = 1e-9
+#: By how much of the largest coefficient of its function a constraint may be missed by strategies that prove something.
+MISSED = 1e-9
+#: The same of functions that are not linear, which conic solvers meet to fewer digits.
+MISSED_CURVED = 1e-6
 #: What stops a method before it is done.
 LIMITS = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
@@ -52,9 +61,12 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
             )
     if outcome.proof is not None:
         profile, certificate = outcome.proof
+        hard = hard_constraints(problem) if outcome.exact is None else ()
+        if any(certificate.violations.get(one.name, 0.0) > ROUND_OFF * _size(one) for one in hard):
+            profile, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
     else:
         profile = nearest_profile(problem.game, outcome.plans)
-        certificate = problem.certify(profile, outcome.multipliers, outcome.dual_certificate)
+        profile, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
     exact = outcome.exact
     if exact is not None:
         # Fractions prove the optimum; only rounded are they the certificate's, whose other entries are of the floats.
@@ -64,14 +76,15 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         certificate = dataclasses.replace(
             certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper)
         )
-    error = certified_error(problem, certificate, options)
+    error = certified_error(problem, certificate)
+    missed = missed_constraints(problem, certificate)
     status = outcome.stopped
     asked = enough(problem, certificate, options) if status is Status.OPTIMAL else options.tol
-    proven = error <= asked and certificate.residual <= RESIDUAL
-    if status is Status.OPTIMAL and not proven and exact is None:
+    is_proven = error <= asked and certificate.residual <= RESIDUAL and not missed
+    if status is Status.OPTIMAL and not is_proven and exact is None:
         status = Status.UNCERTIFIED
     elif status in (Status.CONVERGED, Status.ITERATION_LIMIT, Status.TIME_LIMIT):
-        if proven and options.tol > 0.0 and problem.error_proves:
+        if is_proven and options.tol > 0.0 and problem.error_proves:
             status = Status.CONVERGED
         elif status is Status.CONVERGED:
             status = Status.UNCERTIFIED
@@ -86,6 +99,12 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         message = f"{message} (proven {error:.3g}, asked {options.tol:.3g}; {outcome.detail})"
         if method.is_exact:
             message = f"no exact proof was found, so numbers are floats, proven within {error:.3g} ({outcome.detail})"
+    if missed:
+        several = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
+        message = (
+            f"{message}; no strategy near this one was found that meets {missed[0]}{several}, "
+            "so it proves no bound, and payoffs alone give that side"
+        )
     if isinstance(outcome.state, RunState) and outcome.state.remark:
         message = f"{message}; {outcome.state.remark}"
     return Solution(
@@ -118,13 +137,146 @@ def enough(problem: Problem, certificate: Certificate, options: Options) -> floa
     return max(options.tol, ROUND_OFF * largest)
 
 
-def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
+def certified_error(problem: Problem, certificate: Certificate) -> float:
+    """Return what the tolerance is held against, in payoff units: violations that are no payoffs are not part of it."""
+    return problem.error(dataclasses.replace(certificate, violations=_in_payoffs(problem, certificate)))
+
+
+def loop_error(problem: Problem, certificate: Certificate, options: Options) -> float:
+    """Return the error by which a loop goes on: of the bounds, and of violations relative to a tolerance of their own.
+
+    It only says when :func:`proven` is worth asking.
+    """
     if not problem.constraints or options.violation in (0.0, options.tol):
         return problem.error(certificate)
-    ratio = options.tol / options.violation
-    violations = {name: violation * ratio for name, violation in certificate.violations.items()}
+    ratio, paid = options.tol / options.violation, _in_payoffs(problem, certificate)
+    violations = {name: one if name in paid else one * ratio for name, one in certificate.violations.items()}
     return problem.error(dataclasses.replace(certificate, violations=violations))
+
+
+def _in_payoffs(problem: Problem, certificate: Certificate) -> dict[str, float]:
+    """Return the violations that are in payoff units, such as that of a floor."""
+    own = {one.name for one in hard_constraints(problem)}
+    return {name: one for name, one in certificate.violations.items() if name not in own}
+
+
+def hard_constraints(problem: Problem) -> tuple[Constraint, ...]:
+    """Return the constraints of a program that must be met: strategies that miss them prove nothing."""
+    if not problem.constraints or not isinstance(problem, SaddleProblem):
+        return ()
+    saddle = problem.canonical
+    hard = [rows.constraints for rows in (saddle.own, saddle.other) if rows is not None and rows.penalty is None]
+    return sum(hard, ())
+
+
+def proves(problem: Problem, certificate: Certificate, tolerance: float) -> bool:
+    """Whether a certificate meets a tolerance, in payoff units, and its strategies meet their constraints."""
+    return certified_error(problem, certificate) <= tolerance and not missed_constraints(problem, certificate)
+
+
+def missed_constraints(problem: Problem, certificate: Certificate) -> list[str]:
+    """Return the hard constraints that the strategies miss by more than round-off, in the constraints' own units."""
+    hard = hard_constraints(problem)
+    return [one.name for one in hard if certificate.violations.get(one.name, 0.0) > _allowed(one)]
+
+
+def _allowed(constraint: Constraint) -> float:
+    if not isinstance(constraint, LinearConstraint):
+        return MISSED_CURVED
+    return MISSED * _size(constraint)
+
+
+def _size(constraint: Constraint) -> float:
+    """Return the largest number of a linear constraint, and 1 of others."""
+    if not isinstance(constraint, LinearConstraint):
+        return 1.0
+    return max(float(np.abs(constraint.coefficients).max(initial=0.0)), abs(constraint.limit))
+
+
+def proven(
+    problem: Problem,
+    profile: Profile,
+    multipliers: Mapping[str, float],
+    dual_certificate: Mapping[str, Floats],
+) -> tuple[Profile, Certificate]:
+    """Return strategies that meet the constraints of a problem, near those given, and what they prove.
+
+    Bounds of a program hold for strategies that meet its hard constraints. Those that miss them are replaced by
+    :func:`~treeplex.solvers.feasible_plans.feasible` ones. Where none is found, the bound is what payoffs alone say, if
+    more than :data:`MISSED` is missed; else it pays the multipliers for what is missed.
+
+    Parameters
+    ----------
+    problem : Problem
+    profile : Profile
+    multipliers : mapping of str to float
+    dual_certificate : mapping of str to ndarray
+    """
+    certify = problem.certify
+    if not hard_constraints(problem):
+        return profile, certify(profile, multipliers, dual_certificate)
+    assert isinstance(problem, SaddleProblem)
+    saddle = problem.canonical
+    view, plans, replies = saddle.view, profile.plans, saddle.view.replies
+    own, other = plans[view.player], plans[1 - view.player]
+    met = feasible(saddle.own_rows, view.own, own)
+    if replies is None:
+        reply = feasible(saddle.other_rows, view.other, other)
+    else:
+        other = replies.chosen(other, dual_certificate.get(REPLY))
+        reply = other
+        if isinstance(replies, PartlyFree) and saddle.other is not None:
+            count = replies.part.num_sequences
+            part = feasible(saddle.other_rows, replies.part, other[:count])
+            reply = None if part is None else other if part is other[:count] else np.concatenate([part, other[count:]])
+    missing = met is None, reply is None
+    met, reply = own if met is None else met, other if reply is None else reply
+    if not (met is own and reply is other):
+        found = list(profile)
+        for seat, plan in enumerate(saddle.seated(met, reply)):
+            if plan is not plans[seat]:
+                found[seat] = _played(problem.game, found[seat], plan)
+        profile = Profile(found)
+        if replies is not None:
+            dual_certificate = {**dual_certificate, REPLY: reply}
+    return profile, _withdrawn(problem, saddle, certify(profile, multipliers, dual_certificate), multipliers, missing)
+
+
+def _played(game: Game, strategy: Strategy, plan: Floats) -> Strategy:
+    """Return a strategy with another plan, that plays as before where the plan does not come."""
+    treeplex = strategy.treeplex
+    reached = np.concatenate([[True], np.repeat(treeplex.reach(plan) > 0.0, treeplex.num_actions)])
+    return Strategy(game, strategy.player, np.where(reached, treeplex.behaviour(plan), strategy.behaviour))
+
+
+def _withdrawn(
+    problem: Problem,
+    saddle: Saddle,
+    certificate: Certificate,
+    multipliers: Mapping[str, float],
+    missing: tuple[bool, bool],
+) -> Certificate:
+    """Return a certificate without the bounds that strategies prove which do not meet their constraints."""
+    missed = missed_constraints(problem, certificate)
+    for lower, rows in zip((True, False), (saddle.own, saddle.other), strict=True):
+        if rows is None or not missing[1 - lower] or certificate.lower is None or certificate.upper is None:
+            continue
+        if any(one.name in missed for one in rows.constraints):
+            most = _most(saddle)
+            low, high = min(-most, certificate.upper), max(most, certificate.lower)
+        else:
+            paid = sum(
+                multipliers.get(one.name, 0.0) * max(0.0, certificate.violations[one.name]) for one in rows.constraints
+            )
+            low, high = certificate.lower - paid, certificate.upper + paid
+        certificate = dataclasses.replace(certificate, **({"lower": low} if lower else {"upper": high}))
+    return certificate
+
+
+def _most(saddle: Saddle) -> float:
+    """Return more than the objective of a program without penalties can be, in either direction."""
+    tilted = 0.0 if saddle.tilt is None else best_response_value(saddle.view.own, np.abs(saddle.tilt))
+    return tilted + float(saddle.weight or 0.0) * saddle.view.game.payoff_scale
 
 
 def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float], lower: float, plan: Floats) -> bool:

@@ -86,9 +86,10 @@ def options_of(
     # Violations are not payoffs, and neither is the least violation.
     relative = method.default_tolerance
     relative = relative if problem.is_linear else max(relative, CONIC)
+    asked = relative * problem.unit if tol is None else check_number(tol, "tol", UnknownMethodError, "[0, inf]")
     return Options(
-        tol=relative * problem.unit if tol is None else check_number(tol, "tol", UnknownMethodError, "[0, inf]"),
-        violation=relative if tol is None else check_number(tol, "tol", UnknownMethodError, "[0, inf]"),
+        tol=asked,
+        violation=relative if tol is None else asked / (problem.unit or 1.0),
         max_iterations=method.default_iterations if max_iterations is None else _checked_count(max_iterations),
         time_limit=math.inf
         if time_limit is None

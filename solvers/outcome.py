@@ -43,7 +43,7 @@ class Options:
     """The arguments of :func:`~treeplex.solvers.solve`, checked and with defaults filled in."""
 
     tol: float
-    violation: float  # of constraints, in their own units
+    violation: float  # of constraints, in their own units: from where a loop asks what feasible plans nearby prove
     max_iterations: int
     time_limit: float
     start: Any = None

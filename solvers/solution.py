@@ -13,7 +13,7 @@ import numpy as np
 from ..models.constraints.builders import shown_number
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
-from ..seqform.errors import UnsupportedProblemError
+from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..seqform.game import Game
 from ..seqform.hints import hinting
 from ..seqform.interchange.encoding import json_ready
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: How many digits of a numerator or denominator are printed.
 SHOWN_DIGITS = 24
+#: By how much of the largest payoff, or of a bound, bounds may cross by round-off.
+CROSSED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +171,27 @@ class RunState:
         return None
 
 
+def _uncrossed(certificate: Certificate, problem: Problem) -> Certificate:
+    """Return a certificate whose lower bound is not above the upper one, not even by round-off.
+
+    Raises
+    ------
+    SolverError
+        If they cross by more than that: then one of them is wrong.
+    """
+    lower, upper = certificate.lower, certificate.upper
+    if lower is None or upper is None or lower <= upper:
+        return certificate
+    size = max(problem.game.payoff_scale, problem.unit, abs(lower), abs(upper))
+    if lower - upper > CROSSED * size:
+        raise SolverError(
+            f"the bounds of {problem.name} on {problem.game.spec} cross: lower {lower:.10g}, upper {upper:.10g}; "
+            "this is a bug in treeplex"
+        )
+    middle = (lower + upper) / 2
+    return dataclasses.replace(certificate, lower=middle, upper=middle)
+
+
 @hinting(
     x="profile[0].plan",
     y="profile[1].plan",
@@ -265,6 +288,9 @@ class Solution(Drawn, Displayed):
     exact: ExactAnswer | None = None
     infeasibility: Infeasibility | None = None
     time: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "certificate", _uncrossed(self.certificate, self.problem))
 
     @property
     def objective(self) -> float | None:

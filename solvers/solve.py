@@ -11,7 +11,7 @@ from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, sh
 from ..seqform.hints import explained
 from ..seqform.limits import answering, finishing, seconds_left, stopwatch, time_limited, timed, too_late
 from ..seqform.strategy import Profile
-from .certification import LIMITS, certified
+from .certification import LIMITS, certified, hard_constraints, missed_constraints, proven
 from .checkpoint import Checkpoint, Keeper, Saved, asked_of, digest
 from .dispatch import chosen_method, options_of, refuse_unfinished, run_method
 from .infeasibility import find_infeasibility
@@ -57,9 +57,11 @@ def solve(
     start : Solution or Profile, optional
         Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
         stopped, and its iterations count on. Any other profile is the first iterate, with regrets that lean towards it;
-        how much that saves depends on the game. The simplex method goes on from the basis of a solution by simplex or
-        crossover whose linear program has as many rows and columns, such as that for another bound or p. The interior
-        point method solves smaller programs near the strategies, until what they prove is enough.
+        how much that saves depends on the game. In a game in public form, such as a spot of hold'em, it is the answer
+        if it proves the tolerance, and the run begins anew if it does not. The simplex method goes on from the basis of
+        a solution by simplex or crossover whose linear program has as many rows and columns, such as that for another
+        bound or p. The interior point method solves smaller programs near the strategies, until what they prove is
+        enough.
     progress : bool or callable, optional
         With ``True`` a bar shows where the solve stands, on a terminal's standard error or in a notebook. A callable is
         called about twenty times a second, by iterative methods, with a :class:`~treeplex.solvers.outcome.Progress`.
@@ -172,7 +174,7 @@ def _solved(known: list[Solution], problem: Any, chosen: Method, options: Option
         if (
             outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED)
             or (outcome.plans is None and outcome.stopped not in LIMITS)
-            or (outcome.stopped is Status.ITERATION_LIMIT and _bounds_cross(problem, options, outcome))
+            or (outcome.stopped is Status.ITERATION_LIMIT and _is_in_doubt(problem, options, outcome))
         ):
             try:
                 # Constraints at a penalty can always be met: whoever says otherwise is at the end of its digits.
@@ -228,19 +230,19 @@ def _part(problem: Any, chosen: Method, options: Options) -> Saved:
     return outcome.saved()
 
 
-def _bounds_cross(problem: Problem, options: Options, outcome: Outcome) -> bool:
-    """Whether hard constraints are missed and bounds cross by more than is asked: perhaps they cannot be met.
+def _is_in_doubt(problem: Problem, options: Options, outcome: Outcome) -> bool:
+    """Whether a run found no strategies that meet hard constraints: perhaps they cannot be met.
 
     Multipliers that learn prove that late where constraints miss each other by little.
     """
-    if not problem.constraints or problem.penalty is not None or not options.tol or outcome.plans is None:
+    if not hard_constraints(problem) or not options.tol or outcome.plans is None:
         return False
     if outcome.proof is None:
         profile = nearest_profile(problem.game, outcome.plans)
-        certificate = problem.certify(profile, outcome.multipliers, outcome.dual_certificate)
+        _, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
     else:
         _, certificate = outcome.proof
-    return certificate.violation > options.violation and -(certificate.gap or 0.0) > options.tol
+    return bool(missed_constraints(problem, certificate))
 
 
 def _infeasible(problem: Problem, method: Method, options: Options, outcome: Outcome, found: Infeasibility) -> Solution:

@@ -53,7 +53,10 @@ class OnePlayerProblem(Problem):
 
         One with a floor takes what a strategy is known to guarantee, so that the floor can be met.
         """
-        return replace(self, game_value=value - slack if slack and Feature.FLOOR in self.always_needs else value)
+        lowered = slack if Feature.FLOOR in self.always_needs else 0.0
+        found = replace(self, game_value=value - lowered if lowered else value)
+        object.__setattr__(found, "value_error", slack + lowered)
+        return found
 
 
 class EpsilonSafe(OnePlayerProblem):

@@ -158,6 +158,8 @@ class Problem(Explained, ABC):
         A model of the opponent, if there is one.
     game_value : float, Fraction or None
         The value of the game to the player, if it is known and needed.
+    value_error : float
+        By how much the value may be above ``game_value``, where it was found up to a tolerance.
     penalty : float, Fraction or None
         Cost per unit of violation; ``None`` if constraints are hard.
     slack : float or None
@@ -173,6 +175,7 @@ class Problem(Explained, ABC):
     constraints: Sequence[Constraint] = ()
     model: Strategy | None = None
     game_value: float | Fraction | None = None
+    value_error: float = 0.0
     penalty: float | Fraction | None = None
     slack: float | None = None
     needs_game_value: ClassVar[bool] = False

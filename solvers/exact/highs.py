@@ -15,7 +15,7 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
 from ...seqform.limits import counted_now, seconds_left, time_limited
 from ...seqform.strategy import Profile
-from ..certification import LIMITS, certified_error, enough
+from ..certification import LIMITS, certified_error, enough, missed_constraints, proven
 from ..outcome import Options, Outcome, nearest_profile, starting_profile
 from ..status import Status
 from .highs_models import STALLED, TOLERANCE, load, objective_factor
@@ -224,8 +224,8 @@ class Attempt:
     @classmethod
     def of(cls, problem: SaddleProblem, options: Options, answer: Answer, profile: Profile) -> "Attempt":
         """Prove what an answer's strategies are worth."""
-        certificate = problem.certify(profile, answer.multipliers, answer.dual_certificate)
-        error = certified_error(problem, certificate, options)
+        profile, certificate = proven(problem, profile, answer.multipliers, answer.dual_certificate)
+        error = certified_error(problem, certificate) if not missed_constraints(problem, certificate) else math.inf
         return cls(answer, (profile, certificate), error if error > enough(problem, certificate, options) else 0.0)
 
 

@@ -1,7 +1,7 @@
 """Responses to an opponent of whom games were observed: the best against the worst opponent that fits them."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...models.observations import OpponentModel
+from ...models.observations import OpponentModel, proportion_intervals
+from ...models.observations.intervals import interval_name
 from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash, RestrictedNash
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
@@ -22,11 +23,16 @@ from ..methods import DCFR, Method, RegretMethod
 from ..outcome import Progress
 from ..solution import Infeasibility, Solution
 from ..solve import solve, solve_part
+from ..status import Status
 
 #: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
 DEFAULT_PENALTY = 100.0
 #: How near the value of a game is found by regret minimisation, in units of the game's largest payoff.
 _VALUE = 1e-4
+#: How many times as many games are considered at most where those seen are too few.
+MOST_TIMES = 4096
+#: Iterations for each of them.
+MOST_ITERATIONS = 1000
 #: Of a sum of products, relative to their size.
 _ROUND_OFF = 16 * float(np.finfo(np.float64).eps)
 #: What is worth less than this, in units of the game's largest payoff, is worth nothing.
@@ -130,6 +136,11 @@ class CounterStrategy:
         size = self.least_violation + sum(abs(one.limit) for one in self.model.constraints)
         proven -= self.penalty * (self.least_violation + _ROUND_OFF * size)
         return max(proven, worst_case(self.model.game, self.strategy))
+
+    @property
+    def exploits(self) -> bool:
+        """Whether it is proven to earn more than the value of the game against every opponent that fits."""
+        return self.guaranteed is not None and self.guaranteed > self.game_value
 
     @cached_property
     def infeasibility(self) -> Infeasibility | None:
@@ -261,6 +272,54 @@ class CounterStrategy:
             "seconds": solution.seconds,
             "build_seconds": solution.build_seconds,
         }
+
+
+def games_needed(
+    response: CounterStrategy, confidence: float, interval: str | None = None, bonferroni: bool = False
+) -> int | None:
+    """Return about how many games would prove that more than the value of the game can be earned.
+
+    The opponent is taken to play as the fitted one, in 4, 16, 64, … times as many games as were observed.
+
+    Parameters
+    ----------
+    response : CounterStrategy
+        To what was observed.
+    confidence, interval, bonferroni
+        As for :meth:`OpponentModel.from_observations <treeplex.OpponentModel.from_observations>`.
+
+    Returns
+    -------
+    int or None
+        ``None`` if not even :data:`MOST_TIMES` as many would.
+    """
+    model, solution, times = response.model, response.solution, 4
+    shares = np.clip(model.probabilities(response.fitted_opponent.plan), 0.0, 1.0)
+    sign = 1.0 if response.player == 0 else -1.0
+    while times <= MOST_TIMES and model.num_games:
+        games = times * model.num_games
+        bounds = proportion_intervals(
+            interval_name(interval, bonferroni),
+            np.rint(games * shares).astype(np.int64),
+            games,
+            confidence,
+            comparisons=max(len(shares), 1) if bonferroni else 1,
+        )
+        lower, upper = np.minimum(bounds.lower, shares), np.maximum(bounds.upper, shares)
+        more = replace(model, num_games=games, frequencies=shares, lower=lower, upper=upper, highest=shares)
+        found = solve(
+            ConstrainedNash(model.game, more.constraints),
+            solution.method,
+            tol=solution.tolerance,
+            max_iterations=MOST_ITERATIONS,
+        )
+        proven = found.lower if response.player == 0 else found.upper
+        if found.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if proven is not None and sign * proven > response.game_value + solution.tolerance:
+            return games
+        times *= 4
+    return None
 
 
 @dataclass(frozen=True, eq=False)

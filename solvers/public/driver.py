@@ -17,7 +17,8 @@ from ...seqform.limits import compiling, counted_now
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ...seqform.rules import TERMINAL
-from ..certification import certified_error
+from ...seqform.strategy import Profile, check_same_game
+from ..certification import loop_error, proven, proves
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
@@ -45,8 +46,15 @@ def serves(method: RegretMethod, problem: Problem, options: Options) -> bool:
         and not method.initial_regrets
         and isinstance(method, CFR | CFRPlus | DCFR | PCFRPlus)
         and (_is_plain(problem) or (method.precision != "half" and _is_taken(problem)))
-        and (options.start is None or _reached(method, problem, options.start) is not None)
+        and (options.start is None or _starts(problem, options.start))
     )
+
+
+def _starts(problem: Problem, start: Any) -> bool:
+    """Whether a start is one of the problem's game, as plans of it: the loop on games with types has none."""
+    if isinstance(problem, SaddleProblem) and not _is_plain(problem) and problem.canonical.view.replies is not None:
+        return isinstance(start, Solution) and isinstance(start.state, PublicState)
+    return isinstance(start, Solution | Profile)
 
 
 def _is_plain(problem: Problem) -> bool:
@@ -100,9 +108,9 @@ class PublicStepper(Stepper):
             state,
             options,
         )
-        self.begins_with_check = self.iterations > 0
         self.best_responses = (np.inf, np.inf)
         self._next_look = _next_look(self.iterations)
+        self._answer: tuple[int, dict[str, Any]] | None = None  # after how many iterations it was found
 
     @property
     def iterations(self) -> int:
@@ -126,17 +134,29 @@ class PublicStepper(Stepper):
         """
         if self.kernel.terms is not None:
             certificate = self._bounds(self.kernel.terms)
-            # A strategy that misses a constraint by a little may earn more than the bound.
+            # Averages that miss a constraint may earn more than the bound, and what they prove is seen in confirms().
             raised = replace(certificate, upper=max(certificate.lower or 0.0, certificate.upper or 0.0))
-            return certified_error(self.problem, raised, self._options)
+            return loop_error(self.problem, raised, self._options)
         first, second = (self.kernel.evaluate(self.state, player, best=True) for player in (0, 1))
         self.best_responses = first, second
         if isinstance(self.problem, EpsilonNash):
             return self.problem.error(self._certificate())
         return max(0.0, (first + second) / 2.0)
 
+    def confirms(self) -> bool:
+        """Whether strategies that meet the constraints, near the averages, prove the tolerance in double precision."""
+        if self.kernel.terms is None:
+            return True
+        found = self.answer()
+        agrees = proves(self.problem, found["proof"][1], self._options.tol)
+        self._answer = (self.iterations, found) if agrees else None
+        return agrees
+
     def _bounds(self, terms: PublicTerms) -> Certificate:
-        """Return the bounds of :meth:`Saddle.bounds`, at the averages, by the compiled loop."""
+        """Return the bounds of :meth:`Saddle.bounds`, at the averages, by the compiled loop.
+
+        They are valid as far as the averages meet their constraints.
+        """
         saddle, kernel, state, player = terms.saddle, self.kernel, self.state, terms.player
         prices = terms.average_prices(state.calls)
         kernel.price(prices)
@@ -205,6 +225,8 @@ class PublicStepper(Stepper):
 
     def answer(self) -> dict[str, Any]:
         """Return the averages, what they prove, in double precision, and what helps, as :class:`Outcome` has them."""
+        if self._answer is not None and self._answer[0] == self.iterations:
+            return self._answer[1]
         game, terms = self.problem.game, self.kernel.terms
         form = self.kernel.layout.form
         if terms is None:
@@ -213,7 +235,7 @@ class PublicStepper(Stepper):
         played = StrategiesOnDemand(terms.saddle.view.game, PublicProfile(form, self.behaviour))
         multipliers = terms.multipliers(self.state.calls, played.plans)
         found, dual = terms.answer(played)
-        proof = found, self.problem.certify(found, multipliers, dual)
+        proof = proven(self.problem, found, multipliers, dual)
         return {"proof": proof, "multipliers": multipliers, "dual_certificate": dual}
 
     def _certificate(self) -> Certificate:
@@ -243,12 +265,7 @@ def _next_look(iterations: int) -> int:
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate on the public form until the certificate meets the tolerance or a limit comes.
-
-    A share of a range may be missed by the share of the largest payoff that the tolerance is.
-    """
-    if problem.constraints:
-        options = replace(options, violation=min(options.violation, options.tol / problem.game.payoff_scale))
+    """Iterate on the public form until the certificate meets the tolerance or a limit comes."""
     number = _number(method, problem, options)
     warm(number, adding=not _is_plain(problem))
     begun = counted_now()
@@ -287,7 +304,12 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
     reached = _reached(method, problem, options.start)
     if reached is not None:
         fill(named(state), converted(kernel.layout, named(reached), state))
-    return PublicStepper(method, problem, kernel, state, options)
+    elif options.start is not None:
+        begun = kernel.start_from(_public_start(problem, options.start), predicting)
+        fill(named(state), converted(kernel.layout, named(begun), state))
+    loop = PublicStepper(method, problem, kernel, state, options)
+    loop.begins_with_check = options.start is not None
+    return loop
 
 
 def _identity(problem: Problem) -> tuple[object, ...]:
@@ -313,6 +335,21 @@ def _reached(method: RegretMethod, problem: Problem, start: Any) -> PlayArrays |
     if isinstance(kept, PublicState) and kept.method == method and kept.problem == _identity(problem):
         return kept.arrays
     return None
+
+
+def _public_start(problem: Problem, start: Any) -> PublicProfile:
+    """Return the strategies that a run starts from; their game's sequence form is not made if they are public.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If they are of another game.
+    """
+    profile = start.profile if isinstance(start, Solution) else start
+    if not isinstance(profile, StrategiesOnDemand) or profile.game is not problem.game:
+        check_same_game(profile[0], problem.game)
+    assert problem.game.public_form is not None
+    return PublicProfile.of(problem.game.public_form, profile)
 
 
 def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:

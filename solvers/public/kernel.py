@@ -12,6 +12,8 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.public_form import PublicForm
+from ...seqform.public_profile import PublicProfile
+from ...seqform.rules import TERMINAL
 from ..methods.rules import Rule
 from ..threads import most_threads
 from .arrays import ASCEND, DESCEND, ITERATE, WORK, PlayArrays
@@ -113,6 +115,42 @@ class PublicKernel:
         if self.terms is not None:
             state.calls[:] = self.terms.first_calls()
         return state
+
+    def start_from(self, profile: PublicProfile, predicting: bool = False) -> PlayArrays:
+        """Return the state before the first update, with a profile as the average that is certified until then.
+
+        Its regrets are zero: the first update forgets the start, so that a run from it takes the iterations of a run
+        anew where the start does not prove the tolerance. More trust in it was tried, on rivers and turns, as regrets
+        of the size of updates and as sums that count as iterations. With little of it runs to a closer tolerance took
+        as many iterations as anew, with much up to twenty times as many.
+        """
+        form, layout = self.layout.form, self.layout
+        walked = layout.numbers[form.boards] >= 0
+        found = layout.state(self._walked, predicting, self._num_rows)
+        if self.terms is not None:
+            found.calls[:] = self.terms.first_calls()
+        reaches: dict[int, Any] = {0: form.weights}
+        for node in range(len(form.players)):
+            here, player = reaches.pop(node, None), int(form.players[node])
+            if here is None or player == TERMINAL:
+                continue
+            played = profile.behaviour(node) if player >= 0 else None
+            for number, child in enumerate(form.children[node].tolist()):
+                if not walked[child]:
+                    continue
+                first, second = here
+                if played is not None:
+                    first, second = (
+                        (first * played[number], second) if player == 0 else (first, second * played[number])
+                    )
+                reaches[child] = first, second
+            if played is not None:
+                places = layout.places(node)
+                kept = places >= 0
+                found.sums[player][places[kept]] = (here[player] * played)[kept]
+        for player in (0, 1):
+            found.sums[player][:] = found.sums[player][layout.stands_for(player)]  # states that are alike stay so
+        return found
 
     def run(self, state: PlayArrays, rule: Rule, iterations: int) -> None:
         """Do that many more iterations; the state is changed in place, and tells how many were done after Ctrl-C."""

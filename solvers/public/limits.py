@@ -14,7 +14,7 @@ _ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True)
-class _Bound:
+class Bound:
     """x_a ≤ u x_σ, or at least so much, for a sequence a that begins at an infoset after σ.
 
     ``factor`` times the multiplier of this is the multiplier of the constraint.
@@ -27,7 +27,7 @@ class _Bound:
     factor: float
 
 
-def _bound_of(constraint: Constraint, treeplex: Treeplex) -> _Bound | None:
+def bound_of(constraint: Constraint, treeplex: Treeplex) -> Bound | None:
     """Return what a constraint bounds, if it bounds one action where its infoset is reached and nothing else.
 
     All other actions together bound it too: they are at most u where it is at least 1 − u.
@@ -53,8 +53,8 @@ def _bound_of(constraint: Constraint, treeplex: Treeplex) -> _Bound | None:
         return None
     number, is_upper = -share / alpha, alpha > 0.0
     if len(bounded) == 1:
-        return _Bound(constraint.name, int(bounded[0]), is_upper, number, 1.0 / abs(alpha))
-    return _Bound(constraint.name, int(others[0]), not is_upper, 1.0 - number, 1.0 / abs(alpha))
+        return Bound(constraint.name, int(bounded[0]), is_upper, number, 1.0 / abs(alpha))
+    return Bound(constraint.name, int(others[0]), not is_upper, 1.0 - number, 1.0 / abs(alpha))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +69,18 @@ class Limits:
     treeplex : Treeplex
     least : ndarray of float64, shape (num_sequences,)
     free : ndarray of bool, shape (num_sequences,)
-    bounds : tuple of _Bound
+    bounds : tuple of Bound
     """
 
     treeplex: Treeplex
     least: Floats
     free: Indices
-    bounds: tuple[_Bound, ...]
+    bounds: tuple[Bound, ...]
 
     @classmethod
     def among(cls, constraints: Sequence[Constraint], treeplex: Treeplex) -> "tuple[Limits | None, list[Constraint]]":
         """Return the limits that some of a player's constraints are, if any are, and the other constraints."""
-        found = {one.name: bound for one in constraints if (bound := _bound_of(one, treeplex)) is not None}
+        found = {one.name: bound for one in constraints if (bound := bound_of(one, treeplex)) is not None}
         least, most = np.zeros(treeplex.num_sequences), np.ones(treeplex.num_sequences)
         for one in found.values():
             if one.is_upper:
@@ -112,7 +112,7 @@ class Limits:
             What the player is paid per unit of each sequence.
         """
         treeplex, values = self.treeplex, self.treeplex.checked_vector(payoffs, "payoffs")
-        at: dict[int, list[_Bound]] = {}
+        at: dict[int, list[Bound]] = {}
         for one in self.bounds:
             at.setdefault(int(treeplex.sequence_infosets[one.sequence]), []).append(one)
         prices = dict.fromkeys((one.constraint for one in self.bounds), 0.0)
@@ -127,10 +127,10 @@ class Limits:
         return prices
 
 
-def _priced(values: Floats, first: int, count: int, bounds: Sequence[_Bound], prices: dict[str, float]) -> float:
+def _priced(values: Floats, first: int, count: int, bounds: Sequence[Bound], prices: dict[str, float]) -> float:
     """Note the multipliers of the bounds at an infoset, and return what it is worth within them."""
     here = values[first : first + count]
-    tightest: list[dict[int, _Bound]] = [{}, {}]  # of each action, the largest lower and the smallest upper bound
+    tightest: list[dict[int, Bound]] = [{}, {}]  # of each action, the largest lower and the smallest upper bound
     for one in bounds:
         if one.number >= 1.0 if one.is_upper else one.number <= 0.0:
             continue  # it always holds

@@ -21,6 +21,7 @@ from ...seqform.joint_payoff import JointPayoff
 from ...seqform.limits import compiling, counted_now
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
+from ..certification import hard_constraints, proven, proves
 from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod, methods_for
@@ -236,12 +237,14 @@ class RegretStepper(Stepper):
     def confirms(self) -> bool:
         """Whether the problem's certificate agrees, where the loop's own is not to be trusted.
 
-        That has its own tangents of convex constraints, and in single precision it is a little off.
+        That is computed from plans that may miss their constraints, has its own tangents of convex ones, and in single
+        precision it is a little off.
         """
-        if self.next_check is not None or not (self.problem.is_curved or self.kernel.layout.number is np.float32):
+        constrained = bool(hard_constraints(self.problem.original))
+        if not constrained and (self.next_check is not None or self.kernel.layout.number is not np.float32):
             return True
         proof = self._prove()
-        agrees = self.problem.error(proof[1]) <= self.problem.options.tol
+        agrees = proves(self.problem.original, proof[1], self.problem.options.tol)
         self.proof = proof if agrees else None
         return agrees
 
@@ -342,7 +345,7 @@ class RegretStepper(Stepper):
 
     def _prove(self) -> tuple[Profile, Certificate]:
         profile = nearest_profile(self.problem.game, self.answer())
-        return profile, self.problem.original.certify(profile, self.multipliers, self.dual_certificate)
+        return proven(self.problem.original, profile, self.multipliers, self.dual_certificate)
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:

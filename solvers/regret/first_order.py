@@ -10,7 +10,7 @@ import numpy as np
 from ...models.problems import Problem
 from ...seqform.arrays import Floats, Integers
 from ...seqform.limits import counted_now
-from ..certification import certified_error
+from ..certification import loop_error
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
 from ..outcome import Options, Outcome, nearest_profile
@@ -130,7 +130,7 @@ class PlanStepper(Stepper):
     def check(self) -> float:
         """Return the error of the answer."""
         profile = nearest_profile(self.problem.game, self.answer())
-        return certified_error(self.problem, self.problem.certify(profile, {}, {}), self.options)
+        return loop_error(self.problem, self.problem.certify(profile, {}, {}), self.options)
 
     def answer(self) -> list[Floats]:
         """Return the last plans, or the averages."""

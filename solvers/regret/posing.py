@@ -22,7 +22,7 @@ from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
-from ..certification import certified_error, excluded
+from ..certification import excluded, loop_error
 from ..methods import RegretMethod
 from ..outcome import Options, nearest_profile
 from .arrays import PreferenceArrays
@@ -172,7 +172,7 @@ class PosedProblem:
 
     def error(self, certificate: Certificate) -> float:
         """Return what the tolerance is held against."""
-        return certified_error(self.original, certificate, self.options)
+        return loop_error(self.original, certificate, self.options)
 
     @property
     def is_certified_within(self) -> bool:

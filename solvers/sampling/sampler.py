@@ -16,7 +16,7 @@ from ...seqform.game import Game
 from ...seqform.limits import compiling, counted_now
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
-from ..certification import certified_error
+from ..certification import loop_error
 from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
 from ..methods import MCCFR
@@ -447,7 +447,7 @@ class SamplingStepper(Stepper):
             [Strategy(game, player, each) for player, each in enumerate(self.sampler.average(self.state))]
         )
         self.proof = profile, self.problem.certify(profile)
-        return certified_error(self.problem, self.proof[1], self.options)
+        return loop_error(self.problem, self.proof[1], self.options)
 
     def saved(self) -> Saved:
         """Return where the samplers stand."""

@@ -1,0 +1,70 @@
+"""Random spots of hold'em with random locks, and what holds of every answer under hard constraints."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from treeplex import ConstrainedNash, Status, solve
+from treeplex.models.constraints import LinearConstraint
+from treeplex.models.games.holdem import HoldemSpot
+from treeplex.models.games.holdem.bets import SEATS
+from treeplex.models.games.holdem.cards import CARDS
+from treeplex.seqform.errors import InvalidConstraintError, InvalidGameError
+
+BETS = [{"bet": "a", "raise": ""}, {"bet": "a", "raise": "a"}, {"bet": "60%, a", "raise": "2.5x"}]
+
+
+def drawn_problem(seed, cards=5):
+    """Return an equilibrium of a few hands under one to three locks on a board of so many cards.
+
+    ``None`` if the locks do not fit.
+    """
+    random = np.random.default_rng(seed)
+    deck = random.permutation(CARDS).tolist()
+    board, deck = "".join(deck[:cards]), deck[cards:]
+    pool = deck[: int(random.integers(5, 12))]  # few cards, so that hands block each other and tie
+    ranges = []
+    for _ in SEATS:
+        hands = {"".join(random.choice(pool, 2, replace=False)) for _ in range(random.integers(1, 5))}
+        ranges.append(", ".join(f"{hand}:{random.choice([1.0, 0.5, 0.2]):g}" for hand in sorted(hands)))
+    pot, stack = int(random.choice([10, 100, 1000])), int(random.choice([5, 50, 300]))
+    try:
+        spot = HoldemSpot(board, ranges, pot, stack, bets=BETS[random.integers(len(BETS))])
+        spot = replace(spot, bets=None, locks=[drawn_lock(spot, random) for _ in range(random.integers(1, 4))])
+        return ConstrainedNash(spot.game, spot.constraints) if spot.constraints else None
+    except (InvalidConstraintError, InvalidGameError):
+        return None
+
+
+def drawn_lock(spot, random):
+    """Return a lock of an action at a random node, of each hand or on average."""
+    form = spot.public_form
+    node = int(random.choice(np.flatnonzero(form.players >= 0)))
+    action = str(form.actions[int(random.choice(form.children[node]))])
+    number = random.choice([0.0, 0.1, 0.25, 0.5, 0.6, 1.0])
+    sense = random.choice(["", "<= ", ">= "])
+    said = {"strategy" if random.random() < 0.5 else "frequency": {action: f"{sense}{number:g}"}}
+    return {"seat": SEATS[form.players[node]], "at": ", ".join(map(str, form.path(node))), **said}
+
+
+def assert_proven(problem, method, tol, iterations):
+    """Hold an answer by iterations against the optimum by linear programming; return both, or ``None`` without one."""
+    exact, scale = solve(problem, "highs"), problem.game.payoff_scale
+    found = solve(problem, method, tol=tol, max_iterations=iterations)
+    if exact.status is Status.INFEASIBLE:
+        assert not found.status.is_success
+        return None
+    if exact.status is not Status.OPTIMAL:
+        return None
+    assert found.status is not Status.INFEASIBLE
+    assert found.lower <= found.upper
+    near = 1e-8 * scale
+    assert found.lower - near <= exact.upper
+    assert exact.lower <= found.upper + near
+    if found.status.is_success:
+        assert found.gap <= tol
+        for one in problem.constraints:
+            assert isinstance(one, LinearConstraint)
+            size = max(np.abs(one.coefficients).max(initial=0.0), abs(one.limit))
+            assert one.value(found.profile[one.player].plan) <= 1e-9 * size
+    return found, exact
