@@ -79,6 +79,8 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
         rows["values"] = ", ".join(ten_decimals(one) for one in value)
     else:
         rows["value"] = f"{shown_exactly(value, exact.value if exact else None)} to player 0"
+        if solution.problem.game.constant:
+            rows["value"] += f", {ten_decimals(solution.certificate.value[1])} to player 1"
         if solution.opponent_value is not None:
             rows["value"] += ", against the model"
         elif solution.player is not None and not solution.problem.exploitability_meaning:

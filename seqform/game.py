@@ -1,5 +1,6 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
+import copy
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -234,6 +235,51 @@ class Game(Drawable):
     def payoff_scale(self) -> float:
         """The largest absolute payoff; 1 if all are zero."""
         return (self.sequence_form if self.public_form is None else self.public_form).payoff_scale
+
+    #: What was taken off player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
+    constant: float = 0.0
+
+    @cached_property
+    def zero_sum(self) -> "Game":
+        """The game that is solved for this one of two players: itself, if the payoffs sum to zero.
+
+        If they have another constant sum, it is taken off player 1's payoffs: :attr:`constant` of the result says how
+        much. Strategies and variables of one game are those of the other.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the payoffs do not have a constant sum, or there are not two players.
+        """
+        form = self.sequence_form
+        opposed = form.zero_sum
+        if opposed is form:
+            return self
+        game = copy.copy(self)
+        for name in ("public_form", "zero_sum", "fingerprint"):
+            game.__dict__.pop(name, None)
+        game._make_public_form, game._make_form = None, None
+        game.sequence_form = opposed
+        game.constant = float(form.constant_sum or 0.0)
+        for treeplex in opposed.treeplexes:
+            treeplex.action_words = self.action_words
+        return game
+
+    @property
+    def stakes(self) -> float:
+        """The largest absolute payoff that play turns on: penalties, which nobody has to pay, are left out.
+
+        The unit of default tolerances, at most :attr:`payoff_scale`, and in most games the same; see
+        :func:`~treeplex.seqform.stakes.find_stakes`.
+
+        Examples
+        --------
+        >>> from treeplex import Game, SequenceForm
+        >>> game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[0, -2], [2, 1], [3, -1e9]]))
+        >>> game.stakes, game.payoff_scale
+        (3.0, 1000000000.0)
+        """
+        return (self.sequence_form if self.public_form is None else self.public_form).stakes
 
     @cached_property
     def tree(self) -> GameTree:

@@ -1,22 +1,23 @@
 """What answers prove: strategies what they are worth, multipliers that constraints cannot be met."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..models.constraints import Constraint
-from ..models.problems import Certificate, Problem
+from ..models.problems import Certificate, Problem, restored
 from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
 from ..seqform.hints import Named
+from ..seqform.stakes import round_off
 from ..seqform.strategy import Profile
 from .methods import Method
 from .outcome import Options, Outcome, nearest_profile
 from .solution import RunState, Solution
 from .status import Status
 
-#: What counts as zero in a certificate of an exact method, relative to the game's largest payoff or penalty paid.
+#: What counts as zero in a certificate of an exact method, relative to the game's stakes or to penalties paid.
 ROUND_OFF = 1e-12
 #: How far plans may be from their polytopes.
 RESIDUAL = 1e-9
@@ -38,12 +39,12 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     if outcome.plans is None and outcome.stopped in LIMITS:
         # Stopped before it had any strategies: the certificate says how good uniform play is instead.
         remark = "the method had no strategies yet, so these are uniform play"
-        outcome = dataclasses.replace(outcome, plans=Profile.uniform(problem.game).plans, detail=remark)
+        outcome = replace(outcome, plans=Profile.uniform(problem.game).plans, detail=remark)
     if outcome.plans is None:
         raise SolverError(f"{method.name} found no strategies: {outcome.detail}")
     if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
         # A solver that says so of numbers too far apart, and hands over strategies: these tell what they are worth.
-        outcome = dataclasses.replace(outcome, stopped=Status.OPTIMAL)
+        outcome = replace(outcome, stopped=Status.OPTIMAL)
     assert outcome.plans is not None
     for player, plan in enumerate(outcome.plans):
         if not np.isfinite(plan).all():
@@ -61,10 +62,8 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         lower, upper = exact.certificate.lower, exact.certificate.upper
         assert lower is not None
         assert upper is not None
-        certificate = dataclasses.replace(
-            certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper)
-        )
-    error = certified_error(problem, certificate, options)
+        certificate = replace(certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper))
+    error = proven_error(problem, profile, certificate, options)
     status = outcome.stopped
     asked = enough(problem, certificate, options) if status is Status.OPTIMAL else options.tol
     proven = error <= asked and certificate.residual <= RESIDUAL
@@ -94,7 +93,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         profile=profile,
         status=status,
         message=message,
-        certificate=certificate,
+        certificate=restored(problem, certificate),
         tolerance=options.tol,
         iterations=outcome.iterations,
         seconds=outcome.seconds,
@@ -106,25 +105,33 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
             f"{problem.name} has no constraint",
         ),
         state=outcome.state,
-        exact=exact,
+        exact=exact and replace(exact, certificate=restored(problem, exact.certificate, exact=True)),
     )
 
 
 def enough(problem: Problem, certificate: Certificate, options: Options) -> float:
     """Return what is asked of an exact method: the tolerance, but not more than arithmetic can give."""
-    largest = problem.game.payoff_scale
+    largest = problem.game.stakes
     if problem.penalty is not None and certificate.objective is not None:
         largest = max(largest, abs(certificate.objective))  # what violations cost may be far beyond payoffs
     return max(options.tol, ROUND_OFF * largest)
 
 
+def proven_error(problem: Problem, profile: Profile, certificate: Certificate, options: Options) -> float:
+    """Return what the tolerance is held against: the certified error, and what round-off may hide of it."""
+    game = problem.game
+    in_payoffs = game.public_form is None and problem.unit == game.stakes
+    hidden = round_off(game.sequence_form, profile.plans) if in_payoffs else 0.0
+    return hidden + certified_error(problem, certificate, options)
+
+
 def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
+    """Return the problem's error; violations that are no payoffs have a tolerance of their own."""
     if not problem.constraints or options.violation in (0.0, options.tol):
         return problem.error(certificate)
     ratio = options.tol / options.violation
     violations = {name: violation * ratio for name, violation in certificate.violations.items()}
-    return problem.error(dataclasses.replace(certificate, violations=violations))
+    return problem.error(replace(certificate, violations=violations))
 
 
 def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float], lower: float, plan: Floats) -> bool:

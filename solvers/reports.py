@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 SMALL = 400
 #: Numbers that a slider holds at most, and values of a bound for which it has a strategy.
 _NUMBERS, _KNOTS = 60_000, 60
-#: Prices below this part of the largest payoff are round-off.
+#: Prices below this part of the stakes are round-off.
 _NOTHING = 1e-9
 
 
@@ -306,7 +306,8 @@ def _said(solution: Solution) -> Iterator[Content]:
             return
         yield "With these strategies player 0 is paid "
         yield emphasis(number(value, exact.value if exact else None))
-        yield " on average in a game, and player 1 the opposite."
+        other = "the opposite" if not problem.game.constant else number(solution.certificate.value[1])
+        yield f" on average in a game, and player 1 {other}."
         return
     if solution.opponent_value is not None:
         yield f"Player {player} earns "
@@ -323,7 +324,7 @@ def _said(solution: Solution) -> Iterator[Content]:
     if problem.exploitability_meaning:
         yield emphasis(number(solution.exploitability))
         yield f" {problem.exploitability_meaning}."
-    elif solution.exploitability <= _NOTHING * problem.game.payoff_scale:
+    elif solution.exploitability <= _NOTHING * problem.game.stakes:
         yield f"It can lose nothing of the value of the game, whatever player {1 - player} does."
     else:
         yield f"Against the worst that player {1 - player} can do, it loses "

@@ -285,6 +285,22 @@ class Solution(Drawn, Displayed):
         return value[0] if len(value) == 2 and self.certificate.regrets is None else value
 
     @property
+    def values(self) -> tuple[Any, ...] | None:
+        """Every player's expected payoff, player 0's first; ``None`` if infeasible. Fractions where they are exact.
+
+        Examples
+        --------
+        >>> from treeplex import Game, Nash, SequenceForm, solve
+        >>> shares = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[7, 4], [4, 6]], [[3, 6], [6, 4]]))
+        >>> solve(Nash(shares), "rational").values
+        (Fraction(26, 5), Fraction(24, 5))
+        """
+        if self.infeasibility is not None:
+            return None
+        exact = () if self.exact is None else self.exact.certificate.value
+        return tuple(exact or self.certificate.value)
+
+    @property
     def lower(self) -> float | None:
         """Proven lower bound on the optimal objective; see :attr:`upper`."""
         return self.certificate.lower
@@ -443,6 +459,8 @@ class Solution(Drawn, Displayed):
             ("status", f"{self.status}: {self.message}"),
             ("value", payoff),
         ]
+        if self.problem.game.constant and self.values is not None:
+            rows.append(("values", ", ".join(f"{float(one) + 0.0:.10g}" for one in self.values)))
         if self.player is not None and self.objective is not None:
             rows.append(("objective", f"{self.objective + 0.0:.10g}"))
         if self.gain is not None:
@@ -494,6 +512,7 @@ class Solution(Drawn, Displayed):
             "objective": self.objective,
             "value": list(value) if isinstance(value, tuple) else None if value is None else float(value),
             "value_exact": fraction_text(value) if isinstance(value, Fraction) else None,
+            "values": None if self.values is None else [float(one) for one in self.values],
             "objective_exact": None if self.exact is None else fraction_text(self.exact.objective),
             "gain_exact": None if self.exact is None else _exact_text(self.exact.certificate.gain),
             "lower": self.lower,

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from os import PathLike
 from typing import Any
 
-from ..models.problems import Feature, Nash, Problem
+from ..models.problems import Feature, Nash, Problem, restored
 from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
 from ..seqform.hints import explained
 from ..seqform.limits import answering, finishing, seconds_left, stopwatch, time_limited, timed, too_late
@@ -240,7 +240,9 @@ def _infeasible(problem: Problem, method: Method, options: Options, outcome: Out
         profile=profile,
         status=Status.INFEASIBLE,
         message=f"{Status.INFEASIBLE.advice} ({found})",
-        certificate=dataclasses.replace(problem.certify(profile), objective=None, lower=None, upper=None),
+        certificate=restored(
+            problem, dataclasses.replace(problem.certify(profile), objective=None, lower=None, upper=None)
+        ),
         tolerance=options.tol,
         iterations=outcome.iterations,
         seconds=outcome.seconds,
