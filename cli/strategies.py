@@ -290,8 +290,8 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> dict[str, Any]:
     if constant is None or not found:
         missing = next(each for each in range(game.num_players) if each not in found)
         raise CommandLineError(
-            f"--strategy: there is none of player {missing}; only in a constant-sum game of two players can one strategy "
-            "be judged alone"
+            f"--strategy: there is none of player {missing}; one strategy can be judged alone only in a "
+            "constant-sum game of two players"
         )
     from ..models.problems import Nash
     from ..solvers.solve import solve_part

@@ -238,19 +238,37 @@ class Game(Drawable):
 
     #: What was taken off player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
     constant: float = 0.0
+    #: Whether player 1 was added to a game of one player; see :attr:`zero_sum`.
+    is_of_one: bool = False
 
     @cached_property
     def zero_sum(self) -> "Game":
-        """The game that is solved for this one of two players: itself, if the payoffs sum to zero.
+        """The game of two players that is solved for this one: itself, if there are two and payoffs sum to zero.
 
         If they have another constant sum, it is taken off player 1's payoffs: :attr:`constant` of the result says how
-        much. Strategies and variables of one game are those of the other.
+        much. A game of one player gets a player 1 who never decides anything: :attr:`is_of_one`. Strategies and
+        variables of one game are those of the other.
 
         Raises
         ------
         UnsupportedProblemError
-            If the payoffs do not have a constant sum, or there are not two players.
+            If the payoffs do not have a constant sum, or there are more than two players.
         """
+        if self.num_players == 1 and self.rules is not None:
+            form = SequenceForm.from_rules(_Accompanied(self.rules))
+            game = Game(
+                self.name,
+                self.parameters,
+                spec=self.spec,
+                rules=_Accompanied(self.rules),
+                sequence_form=SequenceForm(
+                    form.treeplexes, form.leaves, None, form.num_nodes, known_as=self.fingerprint
+                ),
+                functionals=self._make_functionals,
+                citation=self.citation,
+            )
+            game._plans, game.is_of_one = self._plans, True
+            return game
         form = self.sequence_form
         opposed = form.zero_sum
         if opposed is form:
@@ -408,6 +426,24 @@ class Game(Drawable):
         if self.rules is None:
             raise UnsupportedProblemError(f"{self.spec} has no histories to walk: {self._without_histories}")
         return self.rules
+
+
+class _Accompanied:
+    """The rules of a game of one player, with a player 1 who never decides anything and is paid the opposite."""
+
+    num_players = 2
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_rules", "size"):
+            raise AttributeError(name)
+        return getattr(self._rules, name)
+
+    def payoffs(self, state: Any) -> tuple[Any, Any]:
+        (paid,) = self._rules.payoffs(state)
+        return paid, -paid
 
 
 def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:

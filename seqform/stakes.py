@@ -46,8 +46,8 @@ def find_stakes(form: "SequenceForm") -> float:
     A leaf at which a player loses more than 100 S is a penalty. The stakes are the largest absolute payoff at the other
     leaves that chance can come to, and at least S. A penalty is left out however large it is and whomever it hits; a
     large payoff that nobody can avoid counts, with the probability that chance gives it. Where nobody needs to lose
-    anything, S is the smallest absolute payoff other than zero if the payoffs without losses are all zero. Payoffs below
-    1e-13 of the largest count as zero: floats do not tell them apart.
+    anything, S is the smallest absolute payoff other than zero if the payoffs without losses are all zero. Payoffs
+    below 1e-13 of the largest count as zero: floats do not tell them apart.
 
     Examples
     --------

@@ -306,6 +306,9 @@ def _said(solution: Solution) -> Iterator[Content]:
             return
         yield "With these strategies player 0 is paid "
         yield emphasis(number(value, exact.value if exact else None))
+        if problem.game.is_of_one:
+            yield " on average in a game."
+            return
         other = "the opposite" if not problem.game.constant else number(solution.certificate.value[1])
         yield f" on average in a game, and player 1 {other}."
         return

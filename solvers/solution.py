@@ -282,7 +282,7 @@ class Solution(Drawn, Displayed):
         if self.exact is not None and self.exact.value is not None:
             return self.exact.value
         value = self.certificate.value
-        return value[0] if len(value) == 2 and self.certificate.regrets is None else value
+        return value[0] if len(value) in (1, 2) and self.certificate.regrets is None else value
 
     @property
     def values(self) -> tuple[Any, ...] | None:

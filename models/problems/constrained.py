@@ -96,7 +96,8 @@ class ConstrainedNash(SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_player_count(self.name, self.game)
+        if self.game.num_players != 1:
+            check_player_count(self.name, self.game)
         object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
         object.__setattr__(self, "constraints", collect_constraints(self.constraints, self.game))
         if self.penalise not in ("sum", "largest"):

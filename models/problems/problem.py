@@ -363,6 +363,8 @@ class Problem(Explained, ABC):
 
 def restored(problem: Problem, certificate: Certificate, exact: bool = False) -> Certificate:
     """Return a certificate in the payoffs that the user's game has: what was taken off player 1's is added again."""
+    if problem.game.is_of_one:
+        return replace(certificate, value=certificate.value[:1])
     if not problem.game.constant:
         return certificate
     constant: Any = intended_fraction(problem.game.constant) if exact else problem.game.constant

@@ -282,13 +282,15 @@ def check_player_count(problem: str, game: Game) -> None:
 def zero_sum_of(problem: str, game: Game) -> Game:
     """Return the zero-sum game that a problem is posed on, a constant that payoffs sum to being taken off.
 
-    Games of more than two players are returned as they are.
+    A game of one player gets a second one who never decides anything; games of more than two are returned as they are.
 
     Raises
     ------
     UnsupportedProblemError
         If the payoffs do not have a constant sum.
     """
+    if game.num_players == 1:
+        return game.zero_sum
     form = game.sequence_form if game.public_form is None else game.public_form
     if form.is_zero_sum:
         return game
