@@ -64,6 +64,12 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         assert upper is not None
         certificate = replace(certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper))
     error = proven_error(problem, profile, certificate, options)
+    hidden = hidden_by_penalties(problem, profile) if exact is None else 0.0
+    if certificate.lower is not None and certificate.upper is not None:
+        lower, upper = certificate.lower - hidden, certificate.upper + hidden
+        if 0.0 < lower - upper <= ROUND_OFF * max(abs(lower), abs(upper)):
+            lower, upper = upper, lower
+        certificate = replace(certificate, lower=lower, upper=upper)
     status = outcome.stopped
     asked = enough(problem, certificate, options) if status is Status.OPTIMAL else options.tol
     proven = error <= asked and certificate.residual <= RESIDUAL
@@ -87,6 +93,11 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
             message = f"no exact proof was found, so numbers are floats, proven within {error:.3g} ({outcome.detail})"
     if isinstance(outcome.state, RunState) and outcome.state.remark:
         message = f"{message}; {outcome.state.remark}"
+    # A row that states an objective is not a constraint, and has no price.
+    multipliers = Named(
+        {name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
+        f"{problem.name} has no constraint",
+    )
     return Solution(
         problem=problem,
         method=method,
@@ -99,11 +110,8 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         seconds=outcome.seconds,
         build_seconds=outcome.build_seconds,
         history=outcome.history,
-        # A row that states an objective is not a constraint, and has no price.
-        multipliers=Named(
-            {name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
-            f"{problem.name} has no constraint",
-        ),
+        multipliers=multipliers,
+        dual_multipliers=multipliers,
         state=outcome.state,
         exact=exact and replace(exact, certificate=restored(problem, exact.certificate, exact=True)),
     )
@@ -119,10 +127,14 @@ def enough(problem: Problem, certificate: Certificate, options: Options) -> floa
 
 def proven_error(problem: Problem, profile: Profile, certificate: Certificate, options: Options) -> float:
     """Return what the tolerance is held against: the certified error, and what round-off may hide of it."""
+    return hidden_by_penalties(problem, profile) + certified_error(problem, certificate, options)
+
+
+def hidden_by_penalties(problem: Problem, profile: Profile) -> float:
+    """Return by how much round-off may falsify bounds, which is not negligible where penalties are added up."""
     game = problem.game
     in_payoffs = game.public_form is None and problem.unit == game.stakes
-    hidden = round_off(game.sequence_form, profile.plans) if in_payoffs else 0.0
-    return hidden + certified_error(problem, certificate, options)
+    return round_off(game.sequence_form, profile.plans) if in_payoffs else 0.0
 
 
 def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:

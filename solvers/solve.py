@@ -1,8 +1,10 @@
 """One function that solves every problem with every method that serves it."""
 
 import dataclasses
+import math
+import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from os import PathLike
 from typing import Any
 
@@ -97,22 +99,48 @@ def solve(
     >>> solution.exploitability <= 1e-3
     True
     """
+    return _timed(
+        problem,
+        method,
+        tol=tol,
+        max_iterations=max_iterations,
+        time_limit=time_limit,
+        start=start,
+        progress=progress,
+        callback=callback,
+        seed=seed,
+        checkpoint=checkpoint,
+    )
+
+
+def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Solution:
+    """Solve a problem, look for the prices of its constraints unless it is a part of something, and count seconds."""
+    from .parametric.prices import priced  # it solves for more, by modules that import this one
+
     with timed("solving"), stopwatch() as watch:
-        solution = _asked(problem, method, tol, max_iterations, time_limit, start, progress, callback, seed, checkpoint)
+        begun = time.monotonic()
+        solution = _asked(problem, method, **how)
+        if prices and solution.multipliers:
+            limit = how.get("time_limit")
+            left = math.inf if limit is None else limit - (time.monotonic() - begun)
+            # The answer is not lost for its prices.
+            with answering("prices"), suppress(KeyboardInterrupt), time_limited(left):
+                solution = priced(solution)
     return dataclasses.replace(solution, time=watch.seconds, build_seconds=watch.seconds["building"])
 
 
 def _asked(
     problem: Any,
     method: Any,
-    tol: Any,
-    max_iterations: Any,
-    time_limit: Any,
-    start: Any,
-    progress: Any,
-    callback: Any,
-    seed: Any,
-    checkpoint: Any,
+    *,
+    tol: Any = None,
+    max_iterations: Any = None,
+    time_limit: Any = None,
+    start: Any = None,
+    progress: Any = None,
+    callback: Any = None,
+    seed: Any = None,
+    checkpoint: Any = None,
 ) -> Solution:
     """Check what is asked, and solve it."""
     chosen = chosen_method(method, problem)
@@ -270,7 +298,7 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
     TimeLimitError
         If a time limit of what is computed came first.
     """
-    solution = solve(problem, method, **limits)
+    solution = _timed(problem, method, prices=False, **limits)
     refuse_unfinished(solution, needed and f"{needed} was sought")
     if needed and not solution.status.is_success:
         raise SolverError(f"{needed} was not found: {solution.message}")

@@ -199,6 +199,11 @@ class Problem(Explained, ABC):
             )
 
     @property
+    def roles(self) -> Mapping[int, str]:
+        """What reports call the players, by player, where one of them commits; empty where none does."""
+        return {}
+
+    @property
     def is_linear(self) -> bool:
         """Whether all its constraints are linear or piecewise linear, so that linear programs can state it."""
         return all(constraint.is_linear for constraint in self.constraints)

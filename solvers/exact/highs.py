@@ -314,7 +314,7 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
             f"{method.name} takes a start for equilibria, constrained or not, and the problem is {problem.name}: give "
             "none"
         )
-    multipliers = getattr(start, "multipliers", {})
+    multipliers = getattr(start, "dual_multipliers", {})
     known = {one.name: multipliers[one.name] for one in problem.constraints if one.name in multipliers}
     return Attempt.of(problem, options, Answer(tuple(profile.plans), known), profile)
 

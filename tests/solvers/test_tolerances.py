@@ -77,7 +77,8 @@ def test_no_penalty_makes_a_wrong_value_count_as_found(method):
         found = solve(Nash(game), method, max_iterations=300 if "cfr" in method else None)
         allowed = max(float(ordinary(root)), 100.0 * len(game.sequence_form.leaves) * unavoidable(game) + 1e-6)
         relative = found.method.default_tolerance
-        assert found.tolerance <= relative * min(game.payoff_scale, max(allowed, 1e-13 * game.payoff_scale)), seed
+        if ordinary(root):
+            assert found.tolerance <= relative * min(game.payoff_scale, max(allowed, 1e-13 * game.payoff_scale)), seed
         if found.status in SUCCESS:
             error = 2.0 * max(found.tolerance, 1e-12 * game.stakes) + 1e-15 * abs(truth)
             assert abs(float(found.value) - truth) <= error, (seed, found.value, truth)
