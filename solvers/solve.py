@@ -51,7 +51,7 @@ def solve(
         ``highs``, and ``cvxpy`` for a problem that has no linear program.
     tol : float, optional
         What the certificate must prove, in payoff units: the exploitability for ``Nash``. With 0 an iterative method
-        runs exactly ``max_iterations``. The method has a default, relative to the game's largest payoff.
+        runs exactly ``max_iterations``. The method has a default, relative to the game's stakes.
     max_iterations : int, optional
         One iteration updates every player once.
     time_limit : float, optional
