@@ -107,7 +107,7 @@ def find_frontier(posed: Any, chosen: "Method", tol: float | None) -> Responses:
     begun = now()
     learned = isinstance(chosen, RegretMethod)
     method: Any = chosen if learned else find_method("highs-simplex")
-    tolerance = tol if learned and tol is not None else method.default_tolerance * posed.game.payoff_scale
+    tolerance = tol if learned and tol is not None else method.default_tolerance * posed.game.stakes
     value = float(with_game_value(posed, method, tolerance).game_value)
     how: dict[str, Any] = {"method": method, "tol": tolerance} if learned else {}
     frontier = restricted_nash_frontier(posed.game, posed.opponent, value, **how)

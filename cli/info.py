@@ -108,6 +108,7 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
         "nnz": form.nnz,
         "factored": form.factored is not None,
         "zero_sum": form.is_zero_sum,
+        "constant_sum": form.constant_sum if form.operator is None or form.is_zero_sum else None,
         "single_parent": all(treeplex.single_parent for treeplex in form.treeplexes),
         "functionals": {
             name: {"player": functional.player, "description": functional.description}
@@ -158,7 +159,7 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
     rows = {
         "game": named(record["game"]),
         "parameters": values or "none",
-        "players": f"{record['players']}, {'zero-sum' if record['zero_sum'] else 'general-sum'}",
+        "players": f"{record['players']}, {_sums(record)}",
         "histories": _histories(record),
         "sequences": listed(record["sequences"]),
         "infosets": listed(record["infosets"]),
@@ -194,6 +195,12 @@ def _before(record: dict[str, Any]) -> str:
     if "parent" in record:
         return record["parent"] or "the start"
     return ", ".join(f"{name or 'the start'} ({weight:g})" for name, weight in record["inflow"])
+
+
+def _sums(record: dict[str, Any]) -> str:
+    if record["constant_sum"] is None or record["players"] == 1:
+        return "general-sum" if record["players"] > 1 else "a decision problem"
+    return f"payoffs sum to {record['constant_sum']:g}" if record["constant_sum"] else "zero-sum"
 
 
 def _payoffs(record: dict[str, Any]) -> str:

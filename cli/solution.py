@@ -75,15 +75,21 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
     """Return the rows of what was found and what it proves."""
     rows: dict[str, str | Text] = {}
     value, exact = solution.value, solution.exact
-    if isinstance(value, tuple):
+    roles = solution.problem.roles
+    if roles:
+        values = solution.values or ()
+        rows |= {f"{role}'s payoff": f"{ten_decimals(values[one])} to player {one}" for one, role in roles.items()}
+    elif isinstance(value, tuple):
         rows["values"] = ", ".join(ten_decimals(one) for one in value)
     else:
         rows["value"] = f"{shown_exactly(value, exact.value if exact else None)} to player 0"
+        if solution.problem.game.constant:
+            rows["value"] += f", {ten_decimals(solution.certificate.value[1])} to player 1"
         if solution.opponent_value is not None:
             rows["value"] += ", against the model"
         elif solution.player is not None and not solution.problem.exploitability_meaning:
             rows["value"] += ", at worst"
-    if solution.player is not None and solution.objective is not None:
+    if solution.player is not None and solution.objective is not None and not roles:
         rows["player"] = str(solution.player)
         rows["objective"] = shown_exactly(solution.objective, exact.objective if exact else None)
         # A style's is no payoff.
@@ -100,34 +106,33 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
         rows["objective"] = f"{ten_decimals(solution.objective or 0.0)} to player 0, the value with penalties"
     if solution.multiplier_bound is not None:
         rows["price bound"] = f"{solution.multiplier_bound:g} at the end"
-    # A tolerance bounds the exploitability of an equilibrium, and the gap of everything else.
-    judged, is_nash = _judged(solution), solution.problem.name == "nash"
     if solution.lower is not None and solution.upper is not None:
         kept = ", with all decisions before the last step as they are" if solution.certificate.steps else ""
         rows["proven bounds"] = f"{ten_decimals(solution.lower)} to {ten_decimals(solution.upper)}{kept}"
-        rows["gap"] = f"{solution.gap:.3g}{'' if is_nash or solution.certificate.steps else judged}"
+        rows["gap"] = f"{solution.gap:.3g}"
     if solution.regrets is not None:
         gains = ", ".join(f"{regret:.3g} of player {player}" for player, regret in enumerate(solution.regrets))
-        rows["ε-Nash"] = f"ε {max(solution.regrets):.3g}{judged}"
+        rows["ε-Nash"] = f"ε {max(solution.regrets):.3g}"
         rows["regrets"] = f"{gains}; NashConv {sum(solution.regrets):.3g}"
-    rows["exploitability"] = _exploitability(solution) + (judged if is_nash else "")
+    rows["exploitability"] = _exploitability(solution)
     if solution.safety_bound is not None:
         rows["safety bound"] = f"{ten_decimals(solution.safety_bound)}, the most that p, the gain and proven gaps allow"
     if solution.certificate.steps:
         steps = solution.certificate.steps
         rows["steps"] = f"{len(steps)}, worth {listed_numbers([step.objective for step in steps])}"
-        rows["largest gap"] = f"{max(step.gap for step in steps):.3g} in a step{judged}"
+        rows["largest gap"] = f"{max(step.gap for step in steps):.3g} in a step"
     if solution.value_errors is not None:
         measured = [error for error in solution.value_errors if error is not None]
         whole = measured and len(measured) == len(solution.value_errors)
         worst = f"{max(measured):.3g} on average in a step, at most" if whole else "not measured; gaps are"
         rows["value errors"] = worst
+    _add_judgement(rows, solution)
     if solution.certificate.violations:
         met = exact is not None and max(exact.certificate.violations.values()) <= 0
         rows["violation"] = f"{0 if met else solution.violation:.3g}"
     if not getattr(solution.problem, "constraints", ()):
-        for name, multiplier in solution.multipliers.items():
-            rows[f"price of {name}"] = price_text(multiplier)
+        for name in solution.multipliers:
+            rows[f"price of {name}"] = solution.price_text(name, price_text)
     return rows
 
 
@@ -169,19 +174,28 @@ def _print_constraints(solution: "Solution") -> None:
     for constraint in solution.problem.constraints:
         name = constraint.name
         if name in violations:
-            price = [price_text(solution.multipliers.get(name, 0.0))] if feasible else []
+            price = [solution.price_text(name, price_text)] if feasible else []
             rows.append([name, str(constraint.player), f"{max(0.0, violations[name]):.3g}", *price])
     print_columns(["constraint", "player", "violation", *(["price"] if feasible else [])], rows, names=True)
 
 
-def _judged(solution: "Solution") -> str:
-    """Return how the error, violations aside, stands to the tolerance; with one of 0 there is nothing to say."""
+def _add_judgement(rows: dict[str, "str | Text"], solution: "Solution") -> None:
+    """Say of the quantity that is held against the tolerance how it stands to it; of no other one."""
     from ..solvers import Status
 
     # A violation has a row of its own.
     met = replace(solution.certificate, violations=dict.fromkeys(solution.certificate.violations, 0.0))
-    if solution.problem.error(met) <= solution.tolerance:
-        return f", at most the tolerance of {solution.tolerance:.3g}"
-    if solution.status is Status.OPTIMAL:
-        return ", at round-off"
-    return f", above the tolerance of {solution.tolerance:.3g}" if solution.tolerance else ""
+    error, tolerance = float(solution.problem.error(met)), solution.tolerance
+    shown = f"{error:.3g}"
+    if error <= tolerance:
+        judged = f"at most the tolerance of {tolerance:.3g}"
+    elif solution.status is Status.OPTIMAL:
+        judged = f"at round-off, with a tolerance of {tolerance:.3g}"
+    else:
+        judged = f"above the tolerance of {tolerance:.3g}"
+    first, last = ("exploitability", "gap") if solution.player is None else ("gap", "exploitability")
+    for name, begin in (("ε-Nash", "ε "), ("largest gap", ""), (first, ""), (last, "")):
+        if name in rows and str(rows[name]).startswith(f"{begin}{shown}"):
+            rows[name] = f"{rows[name]}, {judged}"
+            return
+    rows["error"] = f"{shown}, {judged}"

@@ -289,20 +289,20 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> dict[str, Any]:
     from ..seqform.strategy import Profile
 
     form = game.sequence_form
-    zero_sum = game.num_players == 2 and form.is_zero_sum
+    constant = form.constant_sum if game.num_players == 2 else None
     if len(found) == game.num_players:
         # Player 0's payoff in equilibrium lies between what its strategy guarantees and what the other one concedes.
         profile = Profile(list(found.values()))
         payoffs, best = expected_payoffs(game, profile), best_response_values(game, profile)
         gap = float((best - payoffs).sum())
-        bounds = {"lower": -best[1], "upper": best[0]} if zero_sum else {}
+        bounds = {} if constant is None else {"lower": constant - best[1], "upper": best[0]}
         worth = {"value": payoffs[0], "payoffs": payoffs.tolist(), "best_response_values": best.tolist()}
         return {"players": list(found), **worth, "nash_conv": gap, "exploitability": gap / game.num_players, **bounds}
-    if not zero_sum or not found:
+    if constant is None or not found:
         missing = next(each for each in range(game.num_players) if each not in found)
         raise CommandLineError(
-            f"--strategy: there is none of player {missing}; only in a two-player zero-sum game can one strategy be "
-            "judged alone"
+            f"--strategy: there is none of player {missing}; one strategy can be judged alone only in a "
+            "constant-sum game of two players"
         )
     from ..models.problems import Nash
     from ..solvers.solve import solve_part
@@ -313,8 +313,8 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> dict[str, Any]:
     low, high = solution.lower, solution.upper
     assert low is not None
     assert high is not None
-    loss = high - guaranteed if player == 0 else -low - guaranteed
-    bound = {"lower": guaranteed} if player == 0 else {"upper": -guaranteed}
+    loss = high - guaranteed if player == 0 else constant - low - guaranteed
+    bound = {"lower": guaranteed} if player == 0 else {"upper": constant - guaranteed}
     return {"players": [player], **bound, "game_value": solution.value, "exploitability": max(loss, 0.0)}
 
 

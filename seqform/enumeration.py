@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -92,8 +93,18 @@ class LeafTable(ReadOnly):
 
     @property
     def is_zero_sum(self) -> bool:
-        """Whether payoffs sum to zero at every leaf, within 1e-9 of the largest payoff."""
-        return bool(np.abs(self.payoffs.sum(axis=1)).max(initial=0.0) <= 1e-9 * self.payoff_scale)
+        """Whether :attr:`constant_sum` is zero."""
+        return self.constant_sum == 0.0
+
+    @cached_property
+    def constant_sum(self) -> float | None:
+        """What payoffs sum to at every leaf that chance can come to; ``None`` if that differs.
+
+        Sums may differ by 1e-9 of the leaf's largest payoff, or of the median payoff where that is more.
+        """
+        reached = self.chance > 0.0
+        payoffs = self.payoffs if reached.all() else self.payoffs[reached]
+        return constant_of_sums(payoffs.sum(axis=1), np.abs(payoffs).max(axis=1, initial=0.0))
 
     @property
     def payoff_scale(self) -> float:
@@ -128,6 +139,34 @@ class LeafTable(ReadOnly):
         for player, plan in enumerate(plans):
             reach *= plan[self.sequences[:, player]]
         return reach @ self.payoffs
+
+
+def constant_of_sums(sums: Floats, sizes: Floats) -> float | None:
+    """Return the number that sums of payoffs are equal to but for round-off, ``None`` if they differ.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (k,)
+    sizes : ndarray of float64, shape (k,)
+        The largest absolute payoff of each sum. A sum may be away from the number by 1e-9 of that, or of the median.
+
+    Returns
+    -------
+    float or None
+        To twelve digits, so that 0.1 + 0.2 sums to 0.3; 0 where there are no sums.
+    """
+    if not len(sums):
+        return 0.0
+    room = 1e-9 * np.maximum(sizes, _middle(sizes[sizes > 0.0]) if sizes.any() else 0.0)
+    if (np.abs(sums) <= room).all():
+        return 0.0
+    constant = float(f"{_middle(sums):.12g}")
+    return constant if (np.abs(sums - constant) <= room).all() else None
+
+
+def _middle(numbers: Floats) -> float:
+    """Return the median without a sum, which may overflow."""
+    return float(np.partition(numbers, len(numbers) // 2)[len(numbers) // 2])
 
 
 def _read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.NDArray[Any]:

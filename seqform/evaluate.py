@@ -285,12 +285,12 @@ def exploitability(game: Game | SequenceForm, profile: Profile) -> float:
 
 @explained
 def worst_case(game: Game | SequenceForm, strategy: Strategy) -> float:
-    """Return what a strategy guarantees its player in a two-player zero-sum game.
+    """Return what a strategy guarantees its player in a two-player game whose payoffs have a constant sum, mostly 0.
 
     Parameters
     ----------
     game : Game or SequenceForm
-        Two players, zero-sum.
+        Two players, constant-sum.
     strategy : Strategy
 
     Returns
@@ -307,11 +307,12 @@ def worst_case(game: Game | SequenceForm, strategy: Strategy) -> float:
     """
     form = sequence_form_of(game)
     check_same_game(strategy, game)
-    if form.num_players != 2 or not form.is_zero_sum:
-        raise InvalidStrategyError("a worst case needs a two-player zero-sum game")
+    constant = form.constant_sum if form.num_players == 2 else None
+    if constant is None:
+        raise InvalidStrategyError("a worst case needs a game of two players whose payoffs have a constant sum")
     other = 1 - strategy.player
     plans = [strategy.plan, strategy.plan]
-    return -best_response_value(form.treeplexes[other], form.gradient(other, plans))
+    return constant - best_response_value(form.treeplexes[other], form.gradient(other, plans))
 
 
 @explained

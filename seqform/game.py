@@ -1,5 +1,6 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
+import copy
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -235,6 +236,69 @@ class Game(Drawable):
         """The largest absolute payoff; 1 if all are zero."""
         return (self.sequence_form if self.public_form is None else self.public_form).payoff_scale
 
+    #: What was taken off player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
+    constant: float = 0.0
+    #: Whether player 1 was added to a game of one player; see :attr:`zero_sum`.
+    is_of_one: bool = False
+
+    @cached_property
+    def zero_sum(self) -> "Game":
+        """The game of two players that is solved for this one: itself, if there are two and payoffs sum to zero.
+
+        If they have another constant sum, it is taken off player 1's payoffs: :attr:`constant` of the result says how
+        much. A game of one player gets a player 1 who never decides anything: :attr:`is_of_one`. Strategies and
+        variables of one game are those of the other.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the payoffs do not have a constant sum, or there are more than two players.
+        """
+        if self.num_players == 1 and self.rules is not None:
+            form = SequenceForm.from_rules(_Accompanied(self.rules))
+            game = Game(
+                self.name,
+                self.parameters,
+                spec=self.spec,
+                rules=_Accompanied(self.rules),
+                sequence_form=SequenceForm(
+                    form.treeplexes, form.leaves, None, form.num_nodes, known_as=self.fingerprint
+                ),
+                functionals=self._make_functionals,
+                citation=self.citation,
+            )
+            game._plans, game.is_of_one = self._plans, True
+            return game
+        form = self.sequence_form
+        opposed = form.zero_sum
+        if opposed is form:
+            return self
+        game = copy.copy(self)
+        for name in ("public_form", "zero_sum", "fingerprint"):
+            game.__dict__.pop(name, None)
+        game._make_public_form, game._make_form = None, None
+        game.sequence_form = opposed
+        game.constant = float(form.constant_sum or 0.0)
+        for treeplex in opposed.treeplexes:
+            treeplex.action_words = self.action_words
+        return game
+
+    @property
+    def stakes(self) -> float:
+        """The largest absolute payoff that play turns on: penalties, which nobody has to pay, are left out.
+
+        The unit of default tolerances, at most :attr:`payoff_scale`, and in most games the same; see
+        :func:`~treeplex.seqform.stakes.find_stakes`.
+
+        Examples
+        --------
+        >>> from treeplex import Game, SequenceForm
+        >>> game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[0, -2], [2, 1], [3, -1e9]]))
+        >>> game.stakes, game.payoff_scale
+        (3.0, 1000000000.0)
+        """
+        return (self.sequence_form if self.public_form is None else self.public_form).stakes
+
     @cached_property
     def tree(self) -> GameTree:
         """The game as a networkx tree; about a kilobyte a node."""
@@ -367,6 +431,24 @@ class Game(Drawable):
         if self.rules is None:
             raise UnsupportedProblemError(f"{self.spec} has no histories to walk: {self._without_histories}")
         return self.rules
+
+
+class _Accompanied:
+    """The rules of a game of one player, with a player 1 who never decides anything and is paid the opposite."""
+
+    num_players = 2
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_rules", "size"):
+            raise AttributeError(name)
+        return getattr(self._rules, name)
+
+    def payoffs(self, state: Any) -> tuple[Any, Any]:
+        (paid,) = self._rules.payoffs(state)
+        return paid, -paid
 
 
 def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:

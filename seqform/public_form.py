@@ -23,6 +23,9 @@ from .public_payoff import PublicPayoff
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
 
+#: Entries of payoffs in factors up to which penalties are looked for.
+_MOST_ENTRIES = 2**17
+
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
@@ -315,6 +318,24 @@ class PublicForm(ReadOnly):
         if self._scale is not None:
             return self._scale
         return max((one.payoff.largest * np.abs(one.amounts).max() for one in self.leaves), default=0.0) or 1.0
+
+    @cached_property
+    def stakes(self) -> float:
+        """The largest absolute payoff apart from penalties, which are looked for in small forms without showdowns.
+
+        Others take :attr:`payoff_scale`: their payoffs are known leaf by leaf to their makers alone.
+        """
+        return self.sequence_form().stakes if self.is_small else self.payoff_scale
+
+    @property
+    def is_small(self) -> bool:
+        """Whether payoffs can be made a matrix in little time, and have no showdowns."""
+        entries = 0
+        for one in self.leaves:
+            if not isinstance(one.payoff, FactoredPayoff):
+                return False
+            entries += len(one.nodes) * one.payoff.nnz
+        return 0 < entries <= _MOST_ENTRIES
 
     @cached_property
     def fingerprint(self) -> str:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, canonical, floats, frozen
 from .checks import check_player
-from .enumeration import LeafTable, enumerate_game
+from .enumeration import LeafTable, constant_of_sums, enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
@@ -316,20 +316,20 @@ class SequenceForm(ReadOnly):
 
     @cached_property
     def is_zero_sum(self) -> bool:
-        """Whether the players' payoffs sum to zero everywhere, within 1e-9 of the largest."""
+        """Whether the players' payoffs sum to zero everywhere, but for round-off."""
         if self.leaves is not None:
             return self.leaves.is_zero_sum
         if self.operator is not None:
             return isinstance(self.operator, FactoredPayoff) or self.operator.is_zero_sum
         first, second = self._first_matrix, self._second_matrix
-        return bool(abs(first + second).max() <= 1e-9 * (abs(first).max() or 1.0))
+        sums, sizes = (first + second).tocoo(), abs(first).maximum(abs(second))
+        return constant_of_sums(sums.data, sizes.tocsr()[sums.coords]) == 0.0
 
     @cached_property
     def constant_sum(self) -> float | None:
         """What the players' payoffs sum to, if that is the same however they play; ``None`` if it differs.
 
-        Sums may differ by 1e-9 of the largest payoff. Zero in a zero-sum game; a constant-sum game of two players
-        becomes one when the constant is taken off one player's payoffs.
+        Zero in a zero-sum game; :attr:`zero_sum` is the game of two players with the constant taken off.
 
         Examples
         --------
@@ -341,12 +341,44 @@ class SequenceForm(ReadOnly):
             return 0.0
         if isinstance(self.operator, JointPayoff):
             return None
-        tolerance = 1e-9 * self.payoff_scale
         if self.leaves is not None:
-            sums = self.leaves.payoffs.sum(axis=1)
-            low, high = float(sums.min()), float(sums.max())
-            return (low + high) / 2 if high - low <= tolerance else None
-        return constant_of(self._first_matrix + self._second_matrix, self.treeplexes[0], self.treeplexes[1], tolerance)
+            return self.leaves.constant_sum
+        typical = min(self.payoff_scale, self.stakes) if self.operator is None else self.payoff_scale
+        sums = self._first_matrix + self._second_matrix
+        constant = constant_of(sums, self.treeplexes[0], self.treeplexes[1], 1e-9 * typical)
+        return None if constant is None else float(f"{constant:.12g}")
+
+    @cached_property
+    def zero_sum(self) -> "SequenceForm":
+        """The same game of two players with :attr:`constant_sum` taken off player 1's payoffs.
+
+        It has the same fingerprint: strategies of one are strategies of the other.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the payoffs of the players do not have a constant sum, or there are not two players.
+
+        Examples
+        --------
+        >>> from treeplex import SequenceForm
+        >>> form = SequenceForm.from_payoff_matrix([[3, 0]], [[2, 5]]).zero_sum
+        >>> form.payoff_matrix(1).toarray().tolist()
+        [[0.0, 0.0, 0.0], [0.0, -3.0, 0.0]]
+        """
+        if self.num_players != 2 or self.constant_sum is None:
+            raise UnsupportedProblemError("expected a game of two players whose payoffs have a constant sum")
+        if not self.constant_sum:
+            return self
+        known = {"num_nodes": self.num_nodes, "known_as": self.fingerprint}
+        if self.leaves is None:
+            first = self._first_matrix
+            return SequenceForm(self.treeplexes, payoff_matrices=(first, -first), **known)  # type: ignore[arg-type]
+        found, first = self.leaves, self.leaves.payoffs[:, 0]
+        exact = found.exact_payoffs and tuple((paid[0], -paid[0]) for paid in found.exact_payoffs)
+        opposed = np.stack([first, -first], axis=1)
+        leaves = LeafTable(found.sequences, found.chance, opposed, found.exact_chance, exact)
+        return SequenceForm(self.treeplexes, leaves, **known)  # type: ignore[arg-type]
 
     @cached_property
     def payoff_scale(self) -> float:
@@ -356,6 +388,13 @@ class SequenceForm(ReadOnly):
         if self.operator is not None:
             return self.operator.scale
         return max(float(abs(self.payoff_matrix(player)).max()) for player in (0, 1)) or 1.0
+
+    @cached_property
+    def stakes(self) -> float:
+        """The largest absolute payoff apart from penalties; see :func:`~treeplex.seqform.stakes.find_stakes`."""
+        from .stakes import find_stakes  # it takes best responses, which are computed from sequence forms
+
+        return find_stakes(self)
 
     def payoff_matrix(self, player: int) -> sp.csr_array:
         """Return what a player of a two-player game is paid for every pair of sequences.

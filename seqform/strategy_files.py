@@ -221,6 +221,8 @@ def _read_archive(path: str | Path, form: SequenceForm) -> Behaviours:
     metadata, vectors = read_archive(path)
     _check_header(metadata, form)
     players = sorted(int(player) for player in metadata["players"])
+    # A game of one player is solved with a second one, who decides nothing.
+    players = [one for one in players if one < form.num_players or len(vectors[f"behaviour_{one}"]) > 1]
     return Behaviours({player: vectors[f"behaviour_{player}"] for player in players}, dict.fromkeys(players, 0))
 
 

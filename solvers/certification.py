@@ -1,12 +1,12 @@
 """What answers prove: strategies what they are worth, multipliers that constraints cannot be met."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..models.constraints import Constraint, LinearConstraint
-from ..models.problems import Certificate, Problem, SaddleProblem
+from ..models.problems import Certificate, Problem, SaddleProblem, restored
 from ..models.problems.robust import PartlyFree
 from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
@@ -14,6 +14,7 @@ from ..seqform.errors import SolverError
 from ..seqform.evaluate import best_response_value
 from ..seqform.game import Game
 from ..seqform.hints import Named
+from ..seqform.stakes import round_off
 from ..seqform.strategy import Profile, Strategy
 from .feasible_plans import feasible
 from .methods import Method
@@ -21,7 +22,7 @@ from .outcome import Options, Outcome, nearest_profile
 from .solution import RunState, Solution
 from .status import Status
 
-#: What counts as zero in a certificate of an exact method, relative to the game's largest payoff or penalty paid.
+#: What counts as zero in a certificate of an exact method, relative to the game's stakes or to penalties paid.
 ROUND_OFF = 1e-12
 #: How far plans may be from their polytopes.
 RESIDUAL = 1e-9
@@ -47,12 +48,12 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     if outcome.plans is None and outcome.stopped in LIMITS:
         # Stopped before it had any strategies: the certificate says how good uniform play is instead.
         remark = "the method had no strategies yet, so these are uniform play"
-        outcome = dataclasses.replace(outcome, plans=Profile.uniform(problem.game).plans, detail=remark)
+        outcome = replace(outcome, plans=Profile.uniform(problem.game).plans, detail=remark)
     if outcome.plans is None:
         raise SolverError(f"{method.name} found no strategies: {outcome.detail}")
     if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
         # A solver that says so of numbers too far apart, and hands over strategies: these tell what they are worth.
-        outcome = dataclasses.replace(outcome, stopped=Status.OPTIMAL)
+        outcome = replace(outcome, stopped=Status.OPTIMAL)
     assert outcome.plans is not None
     for player, plan in enumerate(outcome.plans):
         if not np.isfinite(plan).all():
@@ -73,11 +74,15 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         lower, upper = exact.certificate.lower, exact.certificate.upper
         assert lower is not None
         assert upper is not None
-        certificate = dataclasses.replace(
-            certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper)
-        )
-    error = certified_error(problem, certificate)
+        certificate = replace(certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper))
+    error = proven_error(problem, profile, certificate)
     missed = missed_constraints(problem, certificate)
+    hidden = hidden_by_penalties(problem, profile) if exact is None else 0.0
+    if certificate.lower is not None and certificate.upper is not None:
+        lower, upper = certificate.lower - hidden, certificate.upper + hidden
+        if 0.0 < lower - upper <= ROUND_OFF * max(abs(lower), abs(upper)):
+            lower, upper = upper, lower
+        certificate = replace(certificate, lower=lower, upper=upper)
     status = outcome.stopped
     asked = enough(problem, certificate, options) if status is Status.OPTIMAL else options.tol
     is_proven = error <= asked and certificate.residual <= RESIDUAL and not missed
@@ -107,39 +112,53 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         )
     if isinstance(outcome.state, RunState) and outcome.state.remark:
         message = f"{message}; {outcome.state.remark}"
+    # A row that states an objective is not a constraint, and has no price.
+    multipliers = Named(
+        {name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
+        f"{problem.name} has no constraint",
+    )
     return Solution(
         problem=problem,
         method=method,
         profile=profile,
         status=status,
         message=message,
-        certificate=certificate,
+        certificate=restored(problem, certificate),
         tolerance=options.tol,
         iterations=outcome.iterations,
         seconds=outcome.seconds,
         build_seconds=outcome.build_seconds,
         history=outcome.history,
-        # A row that states an objective is not a constraint, and has no price.
-        multipliers=Named(
-            {name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
-            f"{problem.name} has no constraint",
-        ),
+        multipliers=multipliers,
+        dual_multipliers=multipliers,
         state=outcome.state,
-        exact=exact,
+        exact=exact and replace(exact, certificate=restored(problem, exact.certificate, exact=True)),
     )
 
 
 def enough(problem: Problem, certificate: Certificate, options: Options) -> float:
     """Return what is asked of an exact method: the tolerance, but not more than arithmetic can give."""
-    largest = problem.game.payoff_scale
+    largest = problem.game.stakes
     if problem.penalty is not None and certificate.objective is not None:
         largest = max(largest, abs(certificate.objective))  # what violations cost may be far beyond payoffs
     return max(options.tol, ROUND_OFF * largest)
 
 
+def proven_error(problem: Problem, profile: Profile, certificate: Certificate) -> float:
+    """Return what the tolerance is held against: the certified error, and what round-off may hide of it."""
+    return hidden_by_penalties(problem, profile) + certified_error(problem, certificate)
+
+
+def hidden_by_penalties(problem: Problem, profile: Profile) -> float:
+    """Return by how much round-off may falsify bounds, which is not negligible where penalties are added up."""
+    game = problem.game
+    in_payoffs = game.public_form is None and problem.unit == game.stakes
+    return round_off(game.sequence_form, profile.plans) if in_payoffs else 0.0
+
+
 def certified_error(problem: Problem, certificate: Certificate) -> float:
-    """Return what the tolerance is held against, in payoff units: violations that are no payoffs are not part of it."""
-    return problem.error(dataclasses.replace(certificate, violations=_in_payoffs(problem, certificate)))
+    """Return the problem's error, in payoff units: violations that are no payoffs are not part of it."""
+    return problem.error(replace(certificate, violations=_in_payoffs(problem, certificate)))
 
 
 def loop_error(problem: Problem, certificate: Certificate, options: Options) -> float:
@@ -151,7 +170,7 @@ def loop_error(problem: Problem, certificate: Certificate, options: Options) -> 
         return problem.error(certificate)
     ratio, paid = options.tol / options.violation, _in_payoffs(problem, certificate)
     violations = {name: one if name in paid else one * ratio for name, one in certificate.violations.items()}
-    return problem.error(dataclasses.replace(certificate, violations=violations))
+    return problem.error(replace(certificate, violations=violations))
 
 
 def _in_payoffs(problem: Problem, certificate: Certificate) -> dict[str, float]:
@@ -269,7 +288,7 @@ def _withdrawn(
                 multipliers.get(one.name, 0.0) * max(0.0, certificate.violations[one.name]) for one in rows.constraints
             )
             low, high = certificate.lower - paid, certificate.upper + paid
-        certificate = dataclasses.replace(certificate, **({"lower": low} if lower else {"upper": high}))
+        certificate = replace(certificate, **({"lower": low} if lower else {"upper": high}))
     return certificate
 
 

@@ -15,7 +15,7 @@ from .outcome import Options, Outcome
 from .solution import Solution
 from .status import Status
 
-#: What conic solvers are held to by default, relative to the game's largest payoff.
+#: What conic solvers are held to by default, relative to the game's stakes.
 CONIC = 1e-5
 
 #: Seconds by which the clocks of solvers may differ.

@@ -68,7 +68,7 @@ def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
     given = patrol_method(game) if method is None else method
     chosen = find_method(given) if isinstance(given, str) else given
     if how.get("tol") is None and chosen.keeps_runs:
-        how["tol"] = TOLERANCE * game.payoff_scale
+        how["tol"] = TOLERANCE * game.stakes
     return solve(patrol_problem(game), chosen, **how)
 
 

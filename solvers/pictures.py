@@ -86,7 +86,7 @@ def _frontier(solution: "Solution") -> list[_Draw]:
     def draw(axes: Any) -> None:
         here: Floats = np.array([max(loss, 0.0), gain])
         room = max(1.6 * here.max(), 1e-6)
-        line = solution.problem.gain_line(solution.certificate, solution.multipliers)
+        line = solution.problem.gain_line(solution.certificate, solution.dual_multipliers)
         if line is not None:
             ends = np.array([0.0, room])
             limit = line[0] + line[1] * ends

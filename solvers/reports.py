@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 SMALL = 400
 #: Numbers that a slider holds at most, and values of a bound for which it has a strategy.
 _NUMBERS, _KNOTS = 60_000, 60
-#: Prices below this part of the largest payoff are round-off.
+#: Prices below this part of the stakes are round-off.
 _NOTHING = 1e-9
 
 
@@ -306,9 +306,17 @@ def _said(solution: Solution) -> Iterator[Content]:
             return
         yield "With these strategies player 0 is paid "
         yield emphasis(number(value, exact.value if exact else None))
-        yield " on average in a game, and player 1 the opposite."
+        if problem.game.is_of_one:
+            yield " on average in a game."
+            return
+        other = "the opposite" if not problem.game.constant else number(solution.certificate.value[1])
+        yield f" on average in a game, and player 1 {other}."
         return
-    if solution.opponent_value is not None:
+    if problem.roles:
+        values = solution.values or ()
+        paid = [f"the {role}, player {one}, is paid {number(values[one])}" for one, role in problem.roles.items()]
+        yield f"With this commitment {' and '.join(paid)} on average in a game. "
+    elif solution.opponent_value is not None:
         yield f"Player {player} earns "
         yield emphasis(number(solution.opponent_value))
         yield " on average in a game against the model"
@@ -323,7 +331,7 @@ def _said(solution: Solution) -> Iterator[Content]:
     if problem.exploitability_meaning:
         yield emphasis(number(solution.exploitability))
         yield f" {problem.exploitability_meaning}."
-    elif solution.exploitability <= _NOTHING * problem.game.payoff_scale:
+    elif solution.exploitability <= _NOTHING * problem.game.stakes:
         yield f"It can lose nothing of the value of the game, whatever player {1 - player} does."
     else:
         yield f"Against the worst that player {1 - player} can do, it loses "
@@ -440,13 +448,7 @@ def _prices(solution: Solution) -> Iterator[Content]:
     if len(prices) <= 6:
         said: list[Content] = []
         for name, price in prices.items():
-            what = "allowing one unit more of loss" if name == SAFETY else f"loosening “{name}” by one unit"
-            whom = f" to player {owner[name]}" if name in owner else ""
-            said.append(
-                f"For small changes {what} is worth {number(price)}{whom}, {unit}."
-                if price > nothing
-                else f"{what[0].upper()}{what[1:]} changes nothing: it does not bind."
-            )
+            said.append(_said_of_price(solution, name, price, owner.get(name), unit))
         yield bullets(said)
         if any(isinstance(each, LinearConstraint) and each.fixed for each in constraints):
             yield prose(
@@ -456,17 +458,43 @@ def _prices(solution: Solution) -> Iterator[Content]:
     else:
         binding = sum(price > nothing for price in prices.values())
         yield prose(
-            f"{binding:,} of {len(prices):,} constraints bind. A price is what loosening the constraint by one unit is "
-            f"worth to the player whose constraint it is, {unit}, for small changes."
+            f"{binding:,} of {len(prices):,} constraints have a price. Where it is proven, it is what loosening the "
+            f"constraint by one unit is worth to the player whose constraint it is, {unit}, for small changes."
         )
     violations = solution.certificate.violations
     if constraints:
         rows = (
-            (each.name, str(each.player), number(prices.get(each.name, 0.0)), _error(violations.get(each.name, 0.0)))
+            (
+                each.name,
+                str(each.player),
+                solution.price_text(each.name, number),
+                _error(violations.get(each.name, 0.0)),
+            )
             for each in constraints
         )
         caption = "Constraints, their prices, and by how much they are violated"
         yield table(("constraint", "player", "price", "violation"), rows, caption=caption, more="--json has all")
+
+
+def _said_of_price(solution: Solution, name: str, price: float, player: int | None, unit: str) -> str:
+    """Return a sentence about what moving a constraint is worth, of which no more is said than was found."""
+    nothing = _NOTHING * solution.problem.unit
+    what = "allowing one unit more of loss" if name == SAFETY else f"loosening “{name}” by one unit"
+    whom = "" if player is None else f" to player {player}"
+    found = solution.prices.get(name)
+    if found is None and price > nothing:
+        return (
+            f"A multiplier of “{name}” is {number(price)}{whom}, {unit}. Others may prove the same bounds, so "
+            f"{what} need not be worth as much."
+        )
+    if found is None or (found.is_one and price <= nothing):
+        return f"{what[0].upper()}{what[1:]} changes nothing: it does not bind."
+    earned = f"For small changes {what} is worth {number(price)}{whom}, {unit}"
+    if found.is_one:
+        return f"{earned}."
+    if found.tightening is None:
+        return f"{earned}; it cannot be tightened."
+    return f"{earned}, and tightening it costs {number(found.tightening)}."
 
 
 # What would change it

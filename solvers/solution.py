@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -148,6 +148,35 @@ class Infeasibility:
         return f"{names} {what}; the least sum of violations is {shown_number(self.least_violation, 6)}"
 
 
+@dataclass(frozen=True)
+class Price:
+    """What moving a constraint a little is worth to its own player, per unit of its function.
+
+    Attributes
+    ----------
+    loosening : float
+        What loosening it earns: the smallest multiplier.
+    tightening : float or None
+        What tightening it costs: the largest multiplier; ``None`` if it cannot be tightened.
+
+    Examples
+    --------
+    >>> from treeplex import ConstrainedNash, behaviour_bound, load_game, solve
+    >>> game = load_game("kuhn")
+    >>> solution = solve(ConstrainedNash(game, [behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")]))
+    >>> {name: price.is_one for name, price in solution.prices.items()}
+    {'bluff': True}
+    """
+
+    loosening: float
+    tightening: float | None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether both are the same but for round-off."""
+        return self.tightening is not None and math.isclose(self.loosening, self.tightening, rel_tol=1e-6, abs_tol=1e-9)
+
+
 class RunState:
     """What a method keeps of a run: to go on where it stopped, and to report on it."""
 
@@ -249,7 +278,12 @@ class Solution(Drawn, Displayed):
         Building the game, whenever that was done, and what the method makes of it.
     history : History
     multipliers : mapping of str to float
-        By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 is loosened.
+        By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 is loosened. Of
+        constraints without an entry in `prices` it is one of several possible multipliers, or an estimate.
+    prices : mapping of str to Price
+        By constraint, what loosening it earns and what tightening it costs, where an exact method found both.
+    dual_multipliers : mapping of str to float
+        Multipliers that prove the bounds together, for :meth:`~treeplex.models.problems.Problem.certify`.
     state : object
         What the method needs to go on where it stopped, for ``solve(…, start=solution)``; ``None`` if it cannot.
     exact : ExactAnswer, optional
@@ -284,6 +318,8 @@ class Solution(Drawn, Displayed):
     build_seconds: float
     history: History = field(default_factory=History.empty)
     multipliers: Mapping[str, float] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict, kw_only=True)
+    dual_multipliers: Mapping[str, float] = field(default_factory=dict, kw_only=True, repr=False)
     state: Any = field(default=None, repr=False)
     exact: ExactAnswer | None = None
     infeasibility: Infeasibility | None = None
@@ -308,7 +344,23 @@ class Solution(Drawn, Displayed):
         if self.exact is not None and self.exact.value is not None:
             return self.exact.value
         value = self.certificate.value
-        return value[0] if len(value) == 2 and self.certificate.regrets is None else value
+        return value[0] if len(value) in (1, 2) and self.certificate.regrets is None else value
+
+    @property
+    def values(self) -> tuple[Any, ...] | None:
+        """Every player's expected payoff, player 0's first; ``None`` if infeasible. Fractions where they are exact.
+
+        Examples
+        --------
+        >>> from treeplex import Game, Nash, SequenceForm, solve
+        >>> shares = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[7, 4], [4, 6]], [[3, 6], [6, 4]]))
+        >>> solve(Nash(shares), "rational").values
+        (Fraction(26, 5), Fraction(24, 5))
+        """
+        if self.infeasibility is not None:
+            return None
+        exact = () if self.exact is None else self.exact.certificate.value
+        return tuple(exact or self.certificate.value)
 
     @property
     def lower(self) -> float | None:
@@ -426,6 +478,24 @@ class Solution(Drawn, Displayed):
         """The largest violation of a constraint, 0 if there is none."""
         return self.certificate.violation
 
+    def price_text(self, name: str, text: Callable[[float], str]) -> str:
+        """Return the price of a constraint as text, with what is known of it.
+
+        Parameters
+        ----------
+        name : str
+            Of the constraint.
+        text : callable
+            Writes a number.
+        """
+        price, multiplier = self.prices.get(name), self.multipliers.get(name, 0.0)
+        if price is None:
+            return f"{text(multiplier)}, a multiplier, which need not be unique" if multiplier else text(multiplier)
+        if price.is_one:
+            return text(price.loosening)
+        tightening = "not possible" if price.tightening is None else text(price.tightening)
+        return f"{text(price.loosening)} (tightening: {tightening})"
+
     def __repr__(self) -> str:
         value = self.value
         shown_value = fraction_text(value, SHOWN_DIGITS) if isinstance(value, Fraction) else value
@@ -452,7 +522,7 @@ class Solution(Drawn, Displayed):
             found.pop(name, None)
         yield facts(found)
         if prices and self.infeasibility is None:
-            rows = ([name, f"{self.multipliers[name] + 0.0:.10g}"] for name in prices)
+            rows = ([name, prices[name]] for name in prices)
             yield first_rows(["constraint", "price"], rows, len(prices), "solution.multipliers holds all")
         asked = self.profile if self.player is None else self.strategy
         yield folded("strategies" if self.player is None else "strategy", *asked._html_blocks())
@@ -463,13 +533,17 @@ class Solution(Drawn, Displayed):
         payoff = ", ".join(f"{float(one) + 0.0:.10g}" for one in (value if isinstance(value, tuple) else (value,)))
         if isinstance(value, Fraction):
             payoff = f"{fraction_text(value, SHOWN_DIGITS)} = {payoff}"
+        roles = self.problem.roles
         rows = [
             ("problem", f"{self.problem.name} on {self.problem.game.spec}"),
             ("method", self.method.name),
             ("status", f"{self.status}: {self.message}"),
-            ("value", payoff),
+            *([] if roles else [("value", payoff)]),
+            *((f"{role}'s payoff", f"{self.certificate.value[one] + 0.0:.10g}") for one, role in roles.items()),
         ]
-        if self.player is not None and self.objective is not None:
+        if self.problem.game.constant and self.values is not None:
+            rows.append(("values", ", ".join(f"{float(one) + 0.0:.10g}" for one in self.values)))
+        if self.player is not None and self.objective is not None and not roles:
             rows.append(("objective", f"{self.objective + 0.0:.10g}"))
         if self.gain is not None:
             rows.append(("gain", f"{self.gain + 0.0:.10g} against the model of player {1 - (self.player or 0)}"))
@@ -480,10 +554,13 @@ class Solution(Drawn, Displayed):
             gains = " and ".join(f"{regret:.3g}" for regret in self.regrets)
             rows.append(("regrets", f"{gains}: an ε-Nash equilibrium, NashConv {sum(self.regrets):.3g}"))
         rows.append(("exploitability", f"{self.exploitability:.3g}"))
+        rows.append(("tolerance", f"{self.tolerance:.3g}"))
         if self.certificate.violations:
             rows.append(("violation", f"{self.violation:.3g}"))
-        for name, multiplier in self.multipliers.items():
-            rows.append((f"price of {name}", f"{multiplier + 0.0:.10g}"))
+        rows += [
+            (f"price of {name}", self.price_text(name, lambda number: f"{number + 0.0:.10g}"))
+            for name in self.multipliers
+        ]
         rows.append(("iterations", f"{self.iterations:,}"))
         rows.append(("seconds", self.time_in_words))
         return rows
@@ -520,6 +597,7 @@ class Solution(Drawn, Displayed):
             "objective": self.objective,
             "value": list(value) if isinstance(value, tuple) else None if value is None else float(value),
             "value_exact": fraction_text(value) if isinstance(value, Fraction) else None,
+            "values": None if self.values is None else [float(one) for one in self.values],
             "objective_exact": None if self.exact is None else fraction_text(self.exact.objective),
             "gain_exact": None if self.exact is None else _exact_text(self.exact.certificate.gain),
             "lower": self.lower,
@@ -538,6 +616,7 @@ class Solution(Drawn, Displayed):
             "least_violation": None if self.infeasibility is None else float(self.infeasibility.least_violation),
             "conflict": None if self.infeasibility is None else list(self.infeasibility.conflict),
             "multipliers": dict(self.multipliers),
+            "prices": {name: dataclasses.asdict(price) for name, price in self.prices.items()},
             "multiplier_bound": self.multiplier_bound,
             "preference": self._kept.preference_record(self),
             "steps": None if self.steps is None else list(self.steps),

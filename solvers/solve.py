@@ -1,15 +1,16 @@
 """One function that solves every problem with every method that serves it."""
 
 import dataclasses
+import math
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from os import PathLike
 from typing import Any
 
-from ..models.problems import Feature, Nash, Problem
+from ..models.problems import Feature, Nash, Problem, restored
 from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
 from ..seqform.hints import explained
-from ..seqform.limits import answering, finishing, seconds_left, stopwatch, time_limited, timed, too_late
+from ..seqform.limits import answering, counted_now, finishing, seconds_left, stopwatch, time_limited, timed, too_late
 from ..seqform.strategy import Profile
 from .certification import LIMITS, certified, hard_constraints, missed_constraints, proven
 from .checkpoint import Checkpoint, Keeper, Saved, asked_of, digest
@@ -49,7 +50,7 @@ def solve(
         ``highs``, and ``cvxpy`` for a problem that has no linear program.
     tol : float, optional
         What the certificate must prove, in payoff units: the exploitability for ``Nash``. With 0 an iterative method
-        runs exactly ``max_iterations``. The method has a default, relative to the game's largest payoff.
+        runs exactly ``max_iterations``. The method has a default, relative to the game's stakes.
     max_iterations : int, optional
         One iteration updates every player once.
     time_limit : float, optional
@@ -99,11 +100,36 @@ def solve(
     >>> solution.exploitability <= 1e-3
     True
     """
+    return _timed(
+        problem,
+        method,
+        tol=tol,
+        max_iterations=max_iterations,
+        time_limit=time_limit,
+        start=start,
+        progress=progress,
+        callback=callback,
+        seed=seed,
+        checkpoint=checkpoint,
+    )
+
+
+def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Solution:
+    """Solve a problem, look for the prices of its constraints unless it is a part of something, and count seconds."""
+    from .parametric.prices import priced  # it solves for more, by modules that import this one
+
     before = problem.game.build_seconds if isinstance(problem, Problem) else 0.0
     known: list[Solution] = []
     try:
         with timed("solving"), stopwatch() as watch:
-            _ask(known, problem, method, tol, max_iterations, time_limit, start, progress, callback, seed, checkpoint)
+            begun = counted_now()
+            _ask(known, problem, method, **how)
+            if prices and known[0].multipliers:
+                limit = how.get("time_limit")
+                left = math.inf if limit is None else limit - (counted_now() - begun)
+                # The answer is not lost for its prices.
+                with answering("prices"), suppress(KeyboardInterrupt), time_limited(left):
+                    known[0] = priced(known[0])
     except KeyboardInterrupt:
         if not known:
             raise
@@ -116,14 +142,15 @@ def _ask(
     known: list[Solution],
     problem: Any,
     method: Any,
-    tol: Any,
-    max_iterations: Any,
-    time_limit: Any,
-    start: Any,
-    progress: Any,
-    callback: Any,
-    seed: Any,
-    checkpoint: Any,
+    *,
+    tol: Any = None,
+    max_iterations: Any = None,
+    time_limit: Any = None,
+    start: Any = None,
+    progress: Any = None,
+    callback: Any = None,
+    seed: Any = None,
+    checkpoint: Any = None,
 ) -> None:
     """Check what is asked, and solve it; `known` takes the solution, which an interrupt then does not take away."""
     chosen = chosen_method(method, problem)
@@ -256,7 +283,9 @@ def _infeasible(problem: Problem, method: Method, options: Options, outcome: Out
         profile=profile,
         status=Status.INFEASIBLE,
         message=f"{Status.INFEASIBLE.advice} ({found})",
-        certificate=dataclasses.replace(problem.certify(profile), objective=None, lower=None, upper=None),
+        certificate=restored(
+            problem, dataclasses.replace(problem.certify(profile), objective=None, lower=None, upper=None)
+        ),
         tolerance=options.tol,
         iterations=outcome.iterations,
         seconds=outcome.seconds,
@@ -284,7 +313,7 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
     TimeLimitError
         If a time limit of what is computed came first.
     """
-    solution = solve(problem, method, **limits)
+    solution = _timed(problem, method, prices=False, **limits)
     refuse_unfinished(solution, needed and f"{needed} was sought")
     if needed and not solution.status.is_success:
         raise SolverError(f"{needed} was not found: {solution.message}")

@@ -10,7 +10,7 @@ from .feasibility_relaxation import FeasibilityRelaxation
 from .features import Feature
 from .nash import Nash
 from .one_player import OnePlayerProblem
-from .problem import Certificate, Problem, SaddleProblem, StepBounds
+from .problem import Certificate, Problem, SaddleProblem, StepBounds, restored
 from .registry import PROBLEMS, find_problem, register_problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, ResponseProblem, RestrictedNash
 from .robust import RobustResponse
@@ -55,4 +55,5 @@ __all__ = [
     "StepBounds",
     "find_problem",
     "register_problem",
+    "restored",
 ]

@@ -10,7 +10,7 @@ from ...seqform.game import Game
 from ...seqform.rules import Number
 from ..constraints import Constraint, collect_constraints
 from ..declarations import Constraints, Penalty
-from ..saddle import PlayerView, Rows, Saddle, check_two_players
+from ..saddle import PlayerView, Rows, Saddle, check_player_count, zero_sum_of
 from .features import Feature
 from .problem import Certificate, SaddleProblem
 
@@ -96,7 +96,9 @@ class ConstrainedNash(SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_two_players(self.name, self.game)
+        if self.game.num_players != 1:
+            check_player_count(self.name, self.game)
+        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
         object.__setattr__(self, "constraints", collect_constraints(self.constraints, self.game))
         if self.penalise not in ("sum", "largest"):
             raise InvalidConstraintError(f"penalise is {shown(self.penalise)}, expected sum or largest")

@@ -12,7 +12,7 @@ from ...seqform.polytope import Treeplex
 from ...seqform.rationals import exact_residual
 from ...seqform.strategy import checked_player
 from ..constraints import collect_constraints
-from ..saddle import SAFETY, PlayerView, Rows, Saddle, check_two_players
+from ..saddle import SAFETY, PlayerView, Rows, Saddle, check_player_count, zero_sum_of
 from .features import Feature
 from .problem import Certificate, SaddleProblem
 
@@ -70,6 +70,7 @@ class FeasibilityRelaxation(SaddleProblem):
     floor: float | Fraction | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "least-violation"
+    objective_is_payoff: ClassVar[bool] = False
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.ALONE})
 
     def __post_init__(self) -> None:
@@ -81,7 +82,8 @@ class FeasibilityRelaxation(SaddleProblem):
         object.__setattr__(self, "constraints", tuple(own))
         if self.floor is None:
             return
-        check_two_players(self.name, self.game)
+        check_player_count(self.name, self.game)
+        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
         object.__setattr__(self, "floor", check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError))
         if any(constraint.name == SAFETY for constraint in own):
             raise InvalidConstraintError(f"a constraint is called {SAFETY}, as the floor is: expected another name")

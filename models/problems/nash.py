@@ -1,4 +1,4 @@
-"""Nash equilibria of zero-sum games."""
+"""Nash equilibria of zero-sum and other constant-sum games."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,26 +9,27 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import nash_conv
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
-from ..saddle import PlayerView, Saddle, check_zero_sum
+from ..saddle import PlayerView, Saddle, zero_sum_of
 from .features import Feature
 from .problem import Certificate, SaddleProblem
 
 
 @dataclass(frozen=True, eq=False)
 class Nash(SaddleProblem):
-    """A Nash equilibrium of a zero-sum game: max over x, min over y of xᵀ A y over the players' treeplexes.
+    """A Nash equilibrium of a constant-sum game: max over x, min over y of xᵀ A y over the players' treeplexes.
 
     Parameters
     ----------
     game : Game
-        Zero-sum. Exact methods need two players; iterative ones take more, without a guarantee to converge.
+        Zero-sum, or with another constant sum of payoffs. Exact methods need two players; iterative ones take more,
+        without a guarantee to converge. A game of one player is a decision problem: its best strategy is found.
 
     Raises
     ------
     InvalidGameError
         If it is not a Game.
     UnsupportedProblemError
-        If the game is not zero-sum.
+        If the payoffs do not have a constant sum.
 
     Notes
     -----
@@ -53,7 +54,7 @@ class Nash(SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_zero_sum(self.name, self.game)
+        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
 
     @property
     def needs(self) -> frozenset[str]:

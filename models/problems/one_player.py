@@ -7,20 +7,21 @@ from typing import ClassVar, Self
 from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidGameError
 from ...seqform.game import Game
+from ...seqform.rationals import intended_fraction
 from ...seqform.rules import Number
-from ..saddle import SAFETY, PlayerView, check_two_players
+from ..saddle import SAFETY, PlayerView, check_player_count, zero_sum_of
 from .features import Feature
 from .problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
 class OnePlayerProblem(Problem):
-    """A problem about one player's strategy in a zero-sum game of two, for which the value of the game is needed.
+    """A problem about one player's strategy in a constant-sum game of two, for which the value of the game is needed.
 
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     game_value : float or Fraction, optional
         The value of the game to the player; :func:`~treeplex.solve` finds it if not given.
 
@@ -37,11 +38,14 @@ class OnePlayerProblem(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_two_players(self.name, self.game)
+        check_player_count(self.name, self.game)
+        given, game = self.game, zero_sum_of(self.name, self.game)
+        object.__setattr__(self, "game", game)
         if self.game_value is not None:
-            object.__setattr__(
-                self, "game_value", check_exact_number(self.game_value, f"{self.name}: game_value", InvalidGameError)
-            )
+            value = check_exact_number(self.game_value, f"{self.name}: game_value", InvalidGameError)
+            if self.player == 1 and game is not given:  # from here on payoffs sum to zero
+                value -= intended_fraction(game.constant) if isinstance(value, Fraction) else game.constant
+            object.__setattr__(self, "game_value", value)
 
     def view(self, exact: bool = False) -> PlayerView:
         """Return the game from the player's seat, in floats or in fractions."""

@@ -183,6 +183,8 @@ class Problem(Explained, ABC):
     always_needs: ClassVar[frozenset[str]] = frozenset()
     #: The fields of which exactly one is given, if there are any such.
     one_of: ClassVar[tuple[str, ...]] = ()
+    #: Whether the objective is paid to the player whom the problem is about.
+    objective_is_payoff: ClassVar[bool] = True
     #: Whether an error of 0 proves that nothing is better.
     error_proves: ClassVar[bool] = True
     #: What the exploitability is, in words that follow its number, if not what the strategy may lose of the value.
@@ -198,6 +200,11 @@ class Problem(Explained, ABC):
                 f"{self.name}: expected a Game, got {shown(self.game)}; load_game(…), Game.from_tree(…) and "
                 "Game.from_sequence_form(…) make one"
             )
+
+    @property
+    def roles(self) -> Mapping[int, str]:
+        """What reports call the players, by player, where one of them commits; empty where none does."""
+        return {}
 
     @property
     def is_linear(self) -> bool:
@@ -242,8 +249,8 @@ class Problem(Explained, ABC):
 
     @property
     def unit(self) -> float:
-        """The unit of default tolerances: the largest payoff, if the objective is a payoff."""
-        return self.game.payoff_scale
+        """The unit of default tolerances: the game's stakes, if the objective is a payoff."""
+        return self.game.stakes
 
     @abstractmethod
     def certify(
@@ -360,6 +367,23 @@ class Problem(Explained, ABC):
         raise InvalidConstraintError(
             f"{self.name} has no constraint {shown(name)}; it has {', '.join(known) or 'none'}"
         )
+
+
+def restored(problem: Problem, certificate: Certificate, exact: bool = False) -> Certificate:
+    """Return a certificate in the payoffs that the user's game has: what was taken off player 1's is added again."""
+    if problem.game.is_of_one:
+        return replace(certificate, value=certificate.value[:1])
+    if not problem.game.constant:
+        return certificate
+    constant: Any = intended_fraction(problem.game.constant) if exact else problem.game.constant
+    value = certificate.value
+    if len(value) == 2:
+        certificate = replace(certificate, value=(value[0], value[1] + constant))
+    if certificate.player != 1:
+        return certificate
+    names = ["opponent_value", "game_value", *(("objective", "lower", "upper") * problem.objective_is_payoff)]
+    paid = {name: getattr(certificate, name) for name in names}
+    return replace(certificate, **{name: one + constant for name, one in paid.items() if one is not None})
 
 
 class SaddleProblem(Problem):

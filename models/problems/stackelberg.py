@@ -138,6 +138,11 @@ class Stackelberg(Problem):
         """Who replies."""
         return 1 - self.leader
 
+    @property
+    def roles(self) -> Mapping[int, str]:
+        """Who leads and who follows."""
+        return {self.leader: "leader", self.follower: "follower"}
+
     @cached_property
     def payoffs(self) -> "tuple[Factors, Factors]":
         """What the follower and the leader are paid, by the sequences of the follower and of the leader."""

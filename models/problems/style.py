@@ -92,6 +92,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     player: Player = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "style"
+    objective_is_payoff: ClassVar[bool] = False
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
     one_of: ClassVar[tuple[str, ...]] = ("maximise", "minimise", "nearest")
 
@@ -211,7 +212,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     def error(self, certificate: Certificate) -> float:
         """Return the larger of the violation and the gap, in payoff units: the gap is converted by :attr:`scale`."""
         assert certificate.gap is not None
-        gap = certificate.gap / self.scale * self.game.sequence_form.payoff_scale
+        gap = certificate.gap / self.scale * self.game.stakes
         return max(gap, certificate.violation)
 
     def saddle(self, exact: bool = False) -> Saddle:

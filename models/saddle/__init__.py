@@ -4,7 +4,7 @@ from .conic import ConicProgram
 from .linear import linear_program, rational_program, read_solution
 from .program import REPLY, SAFETY, Answer, Bounds, Saddle
 from .rows import ConstraintMatrix, Rows
-from .view import PlayerView, Replies, check_player_count, check_two_players, check_zero_sum
+from .view import PlayerView, Replies, check_player_count, check_two_players, check_zero_sum, zero_sum_of
 
 __all__ = [
     "REPLY",
@@ -23,4 +23,5 @@ __all__ = [
     "linear_program",
     "rational_program",
     "read_solution",
+    "zero_sum_of",
 ]

@@ -279,6 +279,27 @@ def check_player_count(problem: str, game: Game) -> None:
         raise UnsupportedProblemError(f"{problem} needs two players, and {game.spec} has {game.num_players}")
 
 
+def zero_sum_of(problem: str, game: Game) -> Game:
+    """Return the zero-sum game that a problem is posed on, a constant that payoffs sum to being taken off.
+
+    A game of one player gets a second one who never decides anything; games of more than two are returned as they are.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the payoffs do not have a constant sum.
+    """
+    if game.num_players == 1:
+        return game.zero_sum
+    form = game.sequence_form if game.public_form is None else game.public_form
+    if form.is_zero_sum:
+        return game
+    constant = game.sequence_form.constant_sum if not isinstance(form, PublicForm) or form.is_small else None
+    if constant is None:
+        check_zero_sum(problem, game)
+    return game.zero_sum if game.num_players == 2 else game
+
+
 def check_zero_sum(problem: str, game: Game) -> None:
     """Refuse a game that is not zero-sum, for any number of players.
 

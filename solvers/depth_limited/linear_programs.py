@@ -10,7 +10,7 @@ from ...models.problems.stepped import SteppedResponse
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Integers
 from ...seqform.game import Game
-from ..exact.highs_models import load, objective_factor
+from ..exact.highs_models import choose_algorithm, load, objective_factor
 from ..exact.interruptible import run_solver
 from ..methods import DepthLimitedLP, HiGHS
 from ..outcome import Options, Outcome
@@ -115,8 +115,7 @@ class ProgramStepSolver(StepSolver):
     def _load(self, program: StepProgram) -> None:
         self._loaded, self._program = program, program.linear_program()
         self._solver, self._factor = load(self._program), objective_factor(self._program)
-        self._solver.setOptionValue("solver", "simplex" if self.algorithm == "simplex" else "ipm")
-        self._solver.setOptionValue("run_crossover", "on" if self.algorithm == "ipm-crossover" else "off")
+        choose_algorithm(self._solver, self.algorithm)
 
     def _change(self, program: StepProgram) -> None:
         """Change objective and bounds of the program that is loaded."""

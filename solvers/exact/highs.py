@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import highspy
@@ -12,13 +12,13 @@ from ...models.problems import Certificate, SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
+from ...seqform.errors import TimeLimitError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.limits import counted_now, seconds_left, time_limited
 from ...seqform.strategy import Profile
-from ..certification import LIMITS, certified_error, enough, missed_constraints, proven
+from ..certification import LIMITS, enough, missed_constraints, proven, proven_error
 from ..outcome import Options, Outcome, nearest_profile, starting_profile
 from ..status import Status
-from .highs_models import STALLED, TOLERANCE, load, objective_factor
+from .highs_models import INTERIOR, STALLED, TOLERANCE, choose_algorithm, load, objective_factor
 from .interior import refined as refined_interior
 from .interruptible import run_solver
 from .restriction import Restriction
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 
 #: Rows and columns, together, up to which a program is solved in fractions where floats do not prove the tolerance.
 REFINED = 500
-#: What goes on from strategies.
-INTERIOR = ("ipm", "ipm-crossover")
 #: What sequences may lose to be in the first program, relative to the error of the strategies it starts from.
 _SLACK = 0.25
-_SOLVERS = {"simplex": "simplex", "ipm": "ipm", "ipm-crossover": "ipm", "pdlp": "pdlp"}
 
 # What HiGHS says of itself is a hint alone: interior point without crossover and PDLP end with an unknown status on
 # good solutions. The certificate decides.
@@ -120,7 +117,8 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
         ended = counted_now()
     # Where constraints are hard, infeasible may be the truth: others look for a proof.
     refuted = stopped is Status.INFEASIBLE and problem.constraints and problem.penalty is None
-    if found.error > 0.0 and algorithm == "simplex" and not refuted and stopped not in LIMITS:
+    floats_fail = algorithm == "simplex" or problem.game.stakes < problem.game.payoff_scale
+    if found.error > 0.0 and floats_fail and not refuted and stopped not in LIMITS:
         try:
             with time_limited(options.time_limit - (ended - begun)):
                 for how, again, numbers in _further(problem.canonical, program):
@@ -132,6 +130,12 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
                         found, stopped, detail = better, Status.OPTIMAL, f"{detail}, then solved {how}"
                     if found.error == 0.0:
                         break
+                # Floats may be too short for the answer itself: penalties are multiplied by its last digits.
+                proven = None if found.error == 0.0 else _in_fractions(problem, options, program)
+                if proven is not None:
+                    used = counted_now() - begun
+                    told = f"{detail}, then solved and proven in fractions"
+                    return replace(proven, detail=told, seconds=used, build_seconds=begun - built)
         except KeyboardInterrupt:
             stopped = Status.INTERRUPTED
         except TimeLimitError:
@@ -157,10 +161,9 @@ def _prepared(
 ) -> Any:
     """Return a HiGHS instance that holds a program and has an algorithm, tolerances and limits set."""
     # PDLP is first-order: digits beyond the tolerance are dear. Its own tolerance is relative, so two more are kept.
-    relative = options.tol / problem.game.sequence_form.payoff_scale
+    relative = options.tol / problem.game.stakes
     solver = load(program, min(1e-4, max(TOLERANCE, relative / 100.0)) if algorithm == "pdlp" else TOLERANCE)
-    solver.setOptionValue("solver", _SOLVERS[algorithm])
-    solver.setOptionValue("run_crossover", "on" if algorithm == "ipm-crossover" else "off")
+    choose_algorithm(solver, algorithm)
     solver.setOptionValue("time_limit", seconds_left(seconds))
     for limit in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
         solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
@@ -225,7 +228,7 @@ class Attempt:
     def of(cls, problem: SaddleProblem, options: Options, answer: Answer, profile: Profile) -> "Attempt":
         """Prove what an answer's strategies are worth."""
         profile, certificate = proven(problem, profile, answer.multipliers, answer.dual_certificate)
-        error = certified_error(problem, certificate) if not missed_constraints(problem, certificate) else math.inf
+        error = math.inf if missed_constraints(problem, certificate) else proven_error(problem, profile, certificate)
         return cls(answer, (profile, certificate), error if error > enough(problem, certificate, options) else 0.0)
 
 
@@ -247,7 +250,7 @@ def _run_from_strategies(
     found = _started(method, problem, options)
     assert found.answer is not None
     assert found.proof is not None
-    first, scale = found.answer, problem.game.payoff_scale
+    first, scale = found.answer, problem.game.stakes
     slack = max(_SLACK * problem.error(found.proof[1]), TOLERANCE * scale)
     kept = _near(saddle, first, slack)
     iterations = rounds = 0
@@ -311,7 +314,7 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
             f"{method.name} takes a start for equilibria, constrained or not, and the problem is {problem.name}: give "
             "none"
         )
-    multipliers = getattr(start, "multipliers", {})
+    multipliers = getattr(start, "dual_multipliers", {})
     known = {one.name: multipliers[one.name] for one in problem.constraints if one.name in multipliers}
     return Attempt.of(problem, options, Answer(tuple(profile.plans), known), profile)
 
@@ -344,6 +347,22 @@ def _further(
 
         for how, one in programs:
             yield f"in fractions {how}".strip(), one, refined(one, seconds_left())
+
+
+def _in_fractions(problem: SaddleProblem, options: Options, program: LinearProgram) -> Outcome | None:
+    """Return the answer of the method ``rational``, if it serves the problem and proves one; the program is small."""
+    from ..methods import Rational, check_served
+    from .rational import run as run_rational
+
+    method = Rational()
+    try:
+        check_served(method, problem)
+        if sum(program.shape) > REFINED:
+            return None
+        found = run_rational(method, problem, replace(options, start=None, time_limit=seconds_left()))
+    except UnsupportedProblemError:
+        return None
+    return found if found.exact is not None else None
 
 
 def _start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, int]) -> Basis:

@@ -9,6 +9,8 @@ from ...models.programs.linear_program import LinearProgram
 
 #: What HiGHS is asked for in feasibility and optimality.
 TOLERANCE = 1e-9
+#: The algorithms by interior point.
+INTERIOR = ("ipm", "ipm-crossover")
 #: Interior point takes tens of iterations, or stays where it is for ever.
 STALLED = 1_000
 #: Actions of one infoset above which there is no presolve: its time would grow with their square.
@@ -41,6 +43,17 @@ def silent_solver(tolerance: float = TOLERANCE) -> Any:
     # What is smaller HiGHS takes for zero: by default 1e-9, which is what a rare outcome of chance makes of payoffs.
     solver.setOptionValue("small_matrix_value", 1e-12)
     return solver
+
+
+def choose_algorithm(solver: Any, algorithm: str) -> None:
+    """Set what a HiGHS instance solves by: ``simplex``, ``ipm``, ``ipm-crossover`` or ``pdlp``.
+
+    HiGHS's own ``ipm`` leaves the choice between its interior point solvers to what is installed beside it; ``ipx`` is
+    always the one that this package was tested with.
+    """
+    interior = algorithm in INTERIOR
+    solver.setOptionValue("solver", "ipx" if interior else algorithm)
+    solver.setOptionValue("run_crossover", "on" if algorithm == "ipm-crossover" else "off")
 
 
 def objective_factor(program: LinearProgram) -> float:

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from .distances import StandardProgram
-from .highs_models import STALLED, TOLERANCE, objective_factor, silent_solver
+from .highs_models import STALLED, TOLERANCE, choose_algorithm, objective_factor, silent_solver
 from .interruptible import run_solver
 
 #: The unit of distances from the answer that is begun with, and of what columns cost there. HiGHS's tolerances are
@@ -65,8 +65,7 @@ def interior_point(
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = whole.indptr, whole.indices, whole.data
     solver = silent_solver(TOLERANCE)
-    solver.setOptionValue("solver", "ipm")
-    solver.setOptionValue("run_crossover", "off")
+    choose_algorithm(solver, "ipm")
     solver.setOptionValue("ipm_iteration_limit", STALLED)
     solver.setOptionValue("time_limit", seconds)
     solver.passModel(model)

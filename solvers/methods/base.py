@@ -66,7 +66,7 @@ class Method(Explained):
     takes_start : bool
         Whether it begins with the strategies that it is given, :attr:`Options.start`.
     default_tolerance : float
-        Of the certificate where none is asked for, relative to the largest payoff.
+        Of the certificate where none is asked for, relative to the game's stakes.
     default_iterations : int
         Iteration limit where none is given.
     backend : str or callable

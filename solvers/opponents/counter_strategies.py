@@ -196,7 +196,7 @@ class CounterStrategy:
         """An equilibrium, by linear programming, or as the response was found on a public form."""
         game, needed = self.model.game, f"the value of {self.model.game.spec}"
         if game.public_form is not None and isinstance(self.solution.method, RegretMethod):
-            return solve_part(Nash(game), DCFR(), tol=_VALUE * game.payoff_scale, needed=needed)
+            return solve_part(Nash(game), DCFR(), tol=_VALUE * game.stakes, needed=needed)
         return solve_part(Nash(game), needed=needed)
 
     @property
@@ -244,7 +244,7 @@ class CounterStrategy:
                 worth=float(worth[event]),
             )
             for event in order.tolist()
-            if worth[event] > _NOTHING * model.game.payoff_scale
+            if worth[event] > _NOTHING * model.game.stakes
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -191,7 +191,7 @@ def restricted_nash_frontier(
     if problem.game_value is None:
         problem = with_game_value(problem)
     responses = _Responses(problem)
-    found = find_envelope(responses.line, 0.0, 1.0, _SAME * game.sequence_form.payoff_scale, accuracy)
+    found = find_envelope(responses.line, 0.0, 1.0, _SAME * game.stakes, accuracy)
     value = problem.known_value()
     return Frontier(
         breakpoints=found.breakpoints,
@@ -215,7 +215,7 @@ def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
     best = solve_part(BestResponse(game, opponent, game_value=safe.game_value), _SIMPLEX, needed="a best response")
     nearly = replace(problem, p=_NEARLY, game_value=safe.game_value)
     last = solve_part(nearly, _SIMPLEX, needed=f"the response for p = {_NEARLY}").exploitability
-    level = _SAME * game.sequence_form.payoff_scale
+    level = _SAME * game.stakes
     lines = [best.problem.gain_line(best.certificate, best.multipliers)]
     found: list[tuple[float, float, Strategy]] = []
     ends = max(last, level)
@@ -250,7 +250,7 @@ def _learned(problem: RestrictedNash, points: int, method: str | RegretMethod, t
         known[wanted] = line, (solution.exploitability, solution.gain, solution.profile[problem.player])
         wanted = _FIRST if len(known) == 1 else _most_open(known)
     lines, found = zip(*known.values(), strict=True)
-    return _through(list(found), list(lines), _SAME * problem.game.payoff_scale, len(known) + 1)
+    return _through(list(found), list(lines), _SAME * problem.game.stakes, len(known) + 1)
 
 
 def _most_open(known: Mapping[float, tuple[tuple[float, float], tuple[float, float, Strategy]]]) -> float | None:

@@ -303,7 +303,7 @@ class _Bounds:
 
     def function(self, accuracy: float) -> ParametricValue:
         self.feasible = self.feasible_bounds()
-        scale = self.problem.game.sequence_form.payoff_scale
+        scale = self.problem.game.stakes
         found = find_envelope(self.line, *self.feasible, _SAME * scale, accuracy)
         knots = found.knots.tolist()
         values = [found.value(knot) for knot in knots]

@@ -269,7 +269,7 @@ def trade_off(
         # The bound is on the functional without its constant.
         ends = lowest - style.constant, highest - style.constant
         sides.append(parametric_value(problem, _NAME, *ends, accuracy=accuracy))
-    return _joined(sides, value, style, game.sequence_form.payoff_scale)
+    return _joined(sides, value, style, game.stakes)
 
 
 def _joined(sides: list[ParametricValue], value: float, style: Functional, scale: float) -> TradeOff:

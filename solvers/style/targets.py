@@ -206,7 +206,7 @@ class _Search:
         self.player = targets[0].player
         self.exact = method.is_exact
         self.max_loss: Any = to_fraction(max_loss) if self.exact else float(max_loss)
-        scale = game.sequence_form.payoff_scale
+        scale = game.stakes
         # Whole numbers, which leave fractions what they are.
         self.tolerance = 0 if self.exact else method.default_tolerance * scale
         self.round_off = 0 if self.exact else ROUND_OFF * scale

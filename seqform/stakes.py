@@ -1,0 +1,172 @@
+"""What a game's play turns on: its largest payoff apart from penalties, which every player can avoid."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .arrays import Floats, Integers
+from .evaluate import best_response_plan, best_response_value
+from .factored import FactoredPayoff
+from .polytope import Treeplex
+
+if TYPE_CHECKING:
+    from .sequence_form import SequenceForm
+
+#: By how much a loss exceeds what careful play may lose before it counts as a penalty.
+PENALTY = 100.0
+#: Payoffs below this part of the largest are zero beside it: floats keep no digits of their sum.
+_LEAST = 1e-13
+#: Of a sum of products, relative to the sum of their sizes.
+_UNIT_ROUND_OFF = 4.0 * float(np.finfo(np.float64).eps)
+#: Entries of payoffs in factors up to which they are multiplied out to look for penalties.
+_MOST_ENTRIES = 2**23
+
+
+def find_stakes(form: "SequenceForm") -> float:
+    """Return the unit of default tolerances: the largest absolute payoff apart from penalties; 1 if all are zero.
+
+    Parameters
+    ----------
+    form : SequenceForm
+
+    Returns
+    -------
+    float
+        Payoff units, at most ``form.payoff_scale``; the same if payoffs other than zero are within a factor of 100.
+
+    Notes
+    -----
+    Let l_i(z) ≥ 0 be what player i loses at leaf z. A careful plan of player i minimises Σ π_c(z) l_i(z) x_i(z), as if
+    the others took every action at once. S_i is the most that the others can make it lose: in a game of two players
+    max over y of the chance-weighted losses, by a best response, and at most the largest loss at a leaf that the
+    careful plan can come to. So no player needs to lose more than S = max S_i, and the value of a zero-sum game is at
+    most S in size: what is good for one player is bad for the other, who can avoid it.
+
+    A leaf at which a player loses more than 100 S is a penalty. The stakes are the largest absolute payoff at the other
+    leaves that chance can come to, and at least S. A penalty is left out however large it is and whomever it hits; a
+    large payoff that nobody can avoid counts, with the probability that chance gives it. Where nobody needs to lose
+    anything, S is the smallest absolute payoff other than zero if the payoffs without losses are all zero. Payoffs
+    below 1e-13 of the largest count as zero: floats do not tell them apart.
+
+    Examples
+    --------
+    >>> from treeplex import SequenceForm, load_game
+    >>> from treeplex.seqform.stakes import find_stakes
+    >>> find_stakes(SequenceForm.from_payoff_matrix([[0, -2, 4], [2, 1, 4], [3, -1e9, -4]]))
+    4.0
+    >>> find_stakes(load_game("leduc").sequence_form)
+    13.0
+    """
+    entries = _entries(form)
+    if entries is None:
+        return form.payoff_scale
+    sequences, chance, payoffs, weighted = entries
+    sizes = np.abs(payoffs)
+    largest = float(sizes.max(initial=0.0))
+    told = sizes > _LEAST * largest
+    smallest = float(sizes[told].min(initial=np.inf))
+    if largest <= PENALTY * smallest:
+        return form.payoff_scale
+    losses = np.where(told, np.maximum(-payoffs, 0.0), 0.0)
+    with np.errstate(over="ignore"):
+        unavoidable = max(
+            _careful_loss(form.treeplexes, player, sequences, chance, losses[:, player], weighted)
+            for player in range(len(form.treeplexes))
+        )
+        plausible = losses.max(axis=1) <= PENALTY * unavoidable
+        stakes = max(float(sizes[plausible].max(initial=0.0)), unavoidable)
+        if not stakes:
+            stakes = float(sizes[told & (sizes <= PENALTY * smallest)].max())
+        if plausible.all():  # entries of matrices have chance multiplied in, and hide penalties by it
+            stakes = PENALTY * unavoidable if weighted and unavoidable else largest
+    return min(max(stakes, _LEAST * largest), form.payoff_scale)
+
+
+def round_off(form: "SequenceForm", plans: Sequence[Floats]) -> float:
+    """Return by how much round-off in sums of penalties may falsify the bounds that two players' plans prove.
+
+    Payoffs that are added and nearly cancel leave an error of some 1e-16 of their sizes. That is far below any
+    tolerance unless they are penalties; so 0 is returned of games without penalties, and of more than two players.
+
+    Parameters
+    ----------
+    form : SequenceForm
+    plans : sequence of ndarray of float64
+        One realization plan a player.
+
+    Returns
+    -------
+    float
+        What is to be added to the gap, payoff units.
+
+    Notes
+    -----
+    A best response to gradients that are all worse by their own round-off proves a bound that holds in exact
+    arithmetic; how far it lies from the bound in floats is summed over the players.
+    """
+    if form.num_players != 2 or form.stakes == form.payoff_scale:
+        return 0.0
+    found = 0.0
+    for player, treeplex in enumerate(form.treeplexes):
+        matrix = form.payoff_matrix(player)
+        matrix = matrix if player == 0 else matrix.T
+        gradient, sizes = matrix @ plans[1 - player], abs(matrix) @ plans[1 - player]
+        proven = best_response_value(treeplex, gradient + _UNIT_ROUND_OFF * sizes)
+        found += proven - best_response_value(treeplex, gradient)
+    return found
+
+
+def _entries(form: "SequenceForm") -> tuple[Integers, Floats, Floats, bool] | None:
+    """Return sequences, chance and payoffs of all leaves, or of all entries of matrices, and which of both they are.
+
+    ``None`` if they are too many to be looked at.
+    """
+    if form.leaves is not None:
+        found, reached = form.leaves, form.leaves.chance > 0.0
+        if reached.all():
+            return found.sequences, found.chance, found.payoffs, False
+        return found.sequences[reached], found.chance[reached], found.payoffs[reached], False
+    if form.num_players != 2:
+        return None
+    if form.is_zero_sum:
+        factored = form.factored
+        if factored is not None and not _is_small(factored):
+            return None
+        matrix = (form.payoff_matrix(0) if factored is None else factored.matrix).tocoo()
+        return np.stack(matrix.coords, axis=1), np.ones(matrix.nnz), np.stack([matrix.data, -matrix.data], axis=1), True
+    if form.operator is not None:
+        return None
+    first, second = form.payoff_matrix(0), form.payoff_matrix(1)
+    rows, columns = (abs(first) + abs(second)).tocoo().coords
+    payoffs = np.stack([np.asarray(matrix[rows, columns]).ravel() for matrix in (first, second)], axis=1)
+    return np.stack([rows, columns], axis=1), np.ones(len(rows)), payoffs, True
+
+
+def _is_small(factored: FactoredPayoff) -> bool:
+    """Whether factors can be multiplied out in little time and memory."""
+    if factored.chained is not None:
+        return False
+    return int(np.diff(factored.right.indptr)[factored.left.indices].sum()) <= _MOST_ENTRIES
+
+
+def _careful_loss(
+    treeplexes: Sequence[Treeplex],
+    player: int,
+    sequences: Integers,
+    chance: Floats,
+    losses: Floats,
+    weighted: bool,
+) -> float:
+    """Return the most that a player loses by its careful plan, S_i."""
+    lost, own = chance * losses, sequences[:, player]
+    treeplex = treeplexes[player]
+    possible = np.bincount(own, lost, treeplex.num_sequences)
+    plan = best_response_plan(treeplex, -possible).plan
+    lost = lost * plan[own]
+    if len(treeplexes) == 2:
+        other = treeplexes[1 - player]
+        most = best_response_value(other, np.bincount(sequences[:, 1 - player], lost, other.num_sequences))
+    else:
+        most = float(lost.sum())
+    return most if weighted else min(most, float(losses[plan[own] > 0.0].max(initial=0.0)))
