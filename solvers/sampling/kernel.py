@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from ..compilation import compiled
+from ..compilation import compiled, overload
 from ..team import begin, count_one, take, wait_for_all, wait_for_work
 
 EXTERNAL, OUTCOME = 0, 1  # what is sampled
