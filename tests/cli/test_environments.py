@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from effort import SHARE, soaked, thorough
+from effort import PATIENCE, SHARE, soaked, thorough
 
 import treeplex
 
@@ -27,7 +27,7 @@ def run_bare(commands, folder, flags=(), **environment):
         cwd=folder,
         capture_output=True,
         encoding="utf-8",
-        timeout=240,
+        timeout=PATIENCE,
         check=False,
     )
     *_, statuses = found.stdout.splitlines()

@@ -124,7 +124,7 @@ class Improbable:
     def player(self, state):
         if not state:
             return CHANCE
-        card, step = state
+        _, step = state
         return TERMINAL if step < 0 or step > self.steps else 0 if step == self.steps else 1
 
     def chance_outcomes(self, state):
@@ -216,7 +216,7 @@ def test_limits_and_progress():
     game, profile = uniform("leduc")
     response = ApproximateBestResponse(game, profile, 0, QUICK)
     told = []
-    assert response.run(seconds=10, progress=lambda run: told.append(run) or len(told) >= 2).stopped == "interrupted"
+    assert response.run(seconds=1e4, progress=lambda run: told.append(run) or len(told) >= 2).stopped == "interrupted"
     assert told[0].iterations < told[1].iterations
     assert told[0].touched > 0
     assert response.run(seconds=0.0).stopped == "time"

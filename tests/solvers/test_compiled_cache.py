@@ -11,6 +11,7 @@ from typing import Any
 
 import numba
 import pytest
+from effort import PATIENCE
 
 from treeplex import SolverError
 from treeplex.solvers.compilation import _CheckedCacheFile, compiled
@@ -217,7 +218,7 @@ def test_one_process_compiles_while_others_wait(tmp_path: Path) -> None:
         assert one.stdin is not None
         one.stdin.write("\n")
         one.stdin.flush()
-    said = [one.communicate(timeout=60)[0].splitlines() for one in racing]
+    said = [one.communicate(timeout=PATIENCE)[0].splitlines() for one in racing]
     assert [one.returncode for one in racing] == [0, 0, 0]
     assert sum("compiling, first time only" in lines for lines in said) == 1
     assert all(
