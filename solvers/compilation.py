@@ -57,7 +57,8 @@ if hasattr(os, "register_at_fork"):
 
 def why_not_compiled() -> str:
     """Return why no loop is compiled, and what to do; an empty text if loops are compiled."""
-    if not numba.config.DISABLE_JIT:
+    config: Any = numba.config
+    if not config.DISABLE_JIT:
         return ""
     return "NUMBA_DISABLE_JIT is set, and this loop only runs compiled: unset it, or use another method, such as highs"
 
