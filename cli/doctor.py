@@ -93,12 +93,27 @@ def _found(module: str) -> bool:
 
 
 def _cache() -> dict[str, Any]:
-    """Return where compiled loops are kept, and whether that can be written."""
-    from ..solvers.regret.loop import run_loop
+    """Return where compiled loops are kept, whether that can be written, and why there are none, if so."""
+    from ..seqform.errors import SolverError
 
+    try:
+        from ..solvers.compilation import why_not_compiled
+        from ..solvers.regret.loop import run_loop
+    except SolverError as error:
+        return {"folder": None, "writable": False, "refusal": str(error)}
     kept = getattr(run_loop, "_cache", None)
     folder = getattr(kept, "cache_path", None)
-    return {"folder": folder, "writable": folder is not None and os.access(folder, os.W_OK)}
+    writable = folder is not None and os.access(folder, os.W_OK)
+    return {"folder": folder, "writable": writable, "refusal": why_not_compiled() or None}
+
+
+def _loops(cache: dict[str, Any]) -> str:
+    """Return what becomes of compiled loops, in words."""
+    if cache["refusal"]:
+        return f"not compiled: {cache['refusal']}"
+    if cache["writable"]:
+        return f"kept in {cache['folder']}"
+    return "not kept: compiled again in every process; make a folder and name it in NUMBA_CACHE_DIR"
 
 
 def _error(method: str, **limits: Any) -> float:
@@ -135,16 +150,13 @@ def _print(record: Record) -> None:
     missing = [
         f"{name} (pip install 'treeplex[{_EXTRAS[name]}]')" for name, found in record["extras"].items() if not found
     ]
-    cache = record["cache"]
     print_facts(
         {
             "treeplex": f"{record['version']} in {record['folder']}",
             "Python": f"{record['python']} on {record['platform']}",
             "cores": str(record["cores"]),
             "memory": f"{in_words(record['memory'])} may be taken (TREEPLEX_MEMORY, --memory)",
-            "compiled loops": f"kept in {cache['folder']}"
-            if cache["writable"]
-            else "not kept: compiled again in every process; make a folder and name it in NUMBA_CACHE_DIR",
+            "compiled loops": _loops(record["cache"]),
             "libraries": ", ".join(f"{name} {found or 'missing'}" for name, found in record["libraries"].items())
             or "not known: treeplex runs from its sources",
             "extras": ", ".join(name for name, found in record["extras"].items() if found) or "none",

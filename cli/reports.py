@@ -275,7 +275,9 @@ def sampled(game: "Game", record: Mapping[str, Any]) -> Page:
         "infosets": ", ".join(f"{count:,}" for count in record["infosets"]),
         "memory": f"about {in_words(record['memory'])}",
         "seconds": f"{record['seconds']:.3g}",
-        "regret, estimated": ", ".join(number(each) for each in record["regret_estimates"]),
+        "regret, estimated": ", ".join(
+            "unknown" if each is None else number(each) for each in record["regret_estimates"]
+        ),
     }
     blocks: list[Content] = [
         *opening(f"{game.spec} · sample", f"Which strategies does {record['method']} find by sampling the game?"),

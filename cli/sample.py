@@ -141,7 +141,7 @@ def sample(
             "infosets": list(sampler.infosets),
             "memory": sampler.memory,
             "seconds": run.seconds,
-            "regret_estimates": list(sampler.regret_estimates()),
+            "regret_estimates": _regrets(sampler),
             "unmatched": [str(preference) for preference in sampler.unmatched],
         }
 
@@ -191,6 +191,14 @@ def _run(
         return sampler.run(iterations, seconds=time_limit, progress=told, checkpoint=checkpoint)
 
 
+def _regrets(sampler: "StreamedMCCFR") -> list[float | None]:
+    """Return estimates of regrets; ``None`` for one that is larger than the range of payoffs, or before any walk."""
+    return [
+        estimate if sampler.iterations and estimate <= high - low else None
+        for estimate, (low, high) in zip(sampler.regret_estimates(), sampler.payoff_ranges, strict=True)
+    ]
+
+
 def _interval(result: "MeanResult") -> dict[str, float]:
     return {"mean": result.mean, "lower": result.lower, "upper": result.upper}
 
@@ -214,5 +222,8 @@ def _print(record: dict[str, Any]) -> None:
             rows[f"{heading} {player}"] = f"{found['mean']:.4g} in [{found['lower']:.4g}, {found['upper']:.4g}]"
     if record["payoffs"] or record["gains"]:
         rows["confidence"] = f"about {record['confidence']:g} for each interval, if games are many"
-    rows["regret, estimated"] = ", ".join(f"{each:.3g}" for each in record["regret_estimates"])
+    regrets = record["regret_estimates"]
+    rows["regret, estimated"] = ", ".join("unknown" if each is None else f"{each:.3g}" for each in regrets)
+    if None in regrets:
+        rows["regret, estimated"] += "; unknown where the samples are too few to tell"
     print_facts(rows)

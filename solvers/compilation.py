@@ -12,17 +12,32 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import numba
 import numpy as np
 from filelock import FileLock, Timeout
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.core.bytecode import FunctionIdentity
-from numba.core.caching import IndexDataCacheFile
-from numba.extending import intrinsic
 
+from ..seqform.errors import SolverError, one_line
 from ..seqform.limits import compiling
 from .progress import waiting_for
+
+try:
+    import numba
+    from numba import types
+    from numba.core.bytecode import FunctionIdentity
+    from numba.core.caching import IndexDataCacheFile
+    from numba.extending import intrinsic, models, overload, register_model
+except ValueError as error:  # a setting such as NUMBA_NUM_THREADS=0, which numba reads when it is imported
+    raise SolverError(
+        f"numba does not accept its settings, check the environment variables NUMBA_…: {one_line(str(error))}"
+    ) from None
+
+# All other modules import numba's names from here, so that its settings are checked in one place.
+__all__ = [
+    "call_address", "compiled", "intrinsic", "ir", "models", "overload", "register_model", "types", "why_not_compiled",
+]  # fmt: skip
+
+#: The settings of numba that change the code that it makes of a function, and that its cache does not look at.
+_SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DISABLE_INTEL_SVML")
 
 
 def number_functions_anew() -> None:
@@ -40,11 +55,23 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=number_functions_anew)
 
 
+def why_not_compiled() -> str:
+    """Return why no loop is compiled, and what to do; an empty text if loops are compiled."""
+    config: Any = numba.config
+    if not config.DISABLE_JIT:
+        return ""
+    return "NUMBA_DISABLE_JIT is set, and this loop only runs compiled: unset it, or use another method, such as highs"
+
+
 def compiled(function: Any, cache: bool = False) -> Any:
     """Compile, with a cache on disk if asked for one and a place for it is writable.
 
-    Only the one function that Python calls needs a cache: the others are compiled into it.
+    Only the one function that Python calls needs a cache: the others are compiled into it. Where compiling is off, that
+    function raises :class:`~treeplex.SolverError`: loops use instructions and integers that Python does not have.
     """
+    refusal = why_not_compiled()
+    if refusal:
+        return _refusing(function, refusal) if cache else function
     # No fast mathematics: neither reassociated sums nor fused multiply-adds, so that the same game gives the same
     # iterates on every machine. It costs a few percent.
     njit: Any = numba.njit
@@ -55,13 +82,22 @@ def compiled(function: Any, cache: bool = False) -> Any:
             found = njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # numba: no locator available
             found = njit(nogil=True, **options)(function)
-        kept = getattr(getattr(found, "_cache", None), "_cache_file", None)  # neither if compiling is switched off
+        kept = getattr(found._cache, "_cache_file", None)
         if kept is not None:
             kept.__class__, kept.function = _CheckedCacheFile, function
-        if hasattr(found, "compile"):
-            _announce(found, kept)
+        _announce(found, kept)
         return found
     return njit(no_cpython_wrapper=True, **options)(function)
+
+
+def _refusing(function: Any, refusal: str) -> Any:
+    """Return what stands for a loop that is not compiled."""
+
+    @functools.wraps(function)
+    def refuse(*arguments: Any) -> Any:
+        raise SolverError(refusal)
+
+    return refuse
 
 
 def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) -> Any:
@@ -140,7 +176,8 @@ class _CheckedCacheFile(IndexDataCacheFile):
     @functools.cached_property
     def _stamp(self) -> Any:
         """What the code follows from. The first compilation asks, when all that the function calls is defined."""
-        return (self._source_stamp, *_sources(self.function))
+        settings = tuple(str(getattr(numba.config, name, None)) for name in _SETTINGS)
+        return (self._source_stamp, settings, *_sources(self.function))
 
     def save(self, key: Any, data: Any) -> None:
         """Save the compiled code of a signature, and then that it is there."""

@@ -13,12 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
 
 from ..seqform.budget import available_cores
-from .compilation import call_address, compiled
+from .compilation import call_address, compiled, intrinsic, ir, types
 
 T = TypeVar("T")
 

@@ -4,9 +4,13 @@ import gc
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from clocks import Clock
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -36,6 +40,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     from effort import run_few
 
     run_few(config, items)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> "Clock":
+    """Return the clock that the library reads in the test: it goes on when it is read."""
+    from clocks import Clock
+
+    return Clock().install(monkeypatch)
 
 
 def pytest_collection_finish() -> None:

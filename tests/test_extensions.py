@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from effort import PATIENCE
 
 import treeplex
 from treeplex import (
@@ -53,7 +54,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "COLUMNS": "150"}
     command = [sys.executable, "-P", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, encoding="utf-8", timeout=250, check=False, env=environment
+        command, capture_output=True, text=True, encoding="utf-8", timeout=PATIENCE, check=False, env=environment
     )
 
 

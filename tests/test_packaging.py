@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from effort import PATIENCE
 
 import treeplex
 
@@ -40,7 +41,7 @@ def project() -> dict:
 
 def run(*arguments: str) -> str:
     command = [sys.executable, "-P", *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=PATIENCE, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
 
@@ -248,7 +249,7 @@ def test_help_loads_no_heavy_library() -> None:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in shown.stderr.splitlines()}

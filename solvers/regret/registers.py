@@ -13,10 +13,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic, models, overload, register_model
-
+from ..compilation import intrinsic, ir, models, overload, register_model, types
 from .placement import REGISTER
 
 

@@ -21,6 +21,9 @@ from .splitmix import cumulative
 Answer = Callable[[Hashable, tuple[Hashable, ...]], Sequence[float]]
 #: Bytes of a history, with its state until it is expanded, about.
 _HISTORY = 400
+#: Below this probabilities are multiplied by a power of two, which loses nothing.
+_HALVINGS = 512
+_TINY = 0.5**_HALVINGS
 
 
 class Growing:
@@ -221,11 +224,11 @@ class GrownTree:
 
     def following(self, place: int) -> tuple[int, ...]:
         """Return the infosets that may come after an action, or at first after -1, and find their histories."""
-        sources: list[tuple[int, float]]
+        sources: list[tuple[int, float, int]]  # a history, and its probability: times a power of a half
         if place < 0:
             if self._begin is not None:
                 return self._begin
-            sources = [(0, 1.0)]
+            sources = [(0, 1.0, 0)]
         else:
             starts = self._infosets.array[: len(self), START]
             before = int(np.searchsorted(starts, place, side="right")) - 1
@@ -235,22 +238,26 @@ class GrownTree:
             shares = np.diff(self._shares.array[first:end], prepend=0.0).tolist()
             action = place - int(self._infosets.array[before, START])
             heads = self._nodes.array[self._members.array[first:end], 1] + action
-            sources = list(zip(heads.tolist(), shares, strict=True))
-        met: dict[int, tuple[list[int], list[float]]] = {}
+            sources = [(head, share, 0) for head, share in zip(heads.tolist(), shares, strict=True)]
+        met: dict[int, tuple[list[int], list[tuple[float, int]]]] = {}
         while sources:
-            node, weight = sources.pop()
+            node, weight, halvings = sources.pop()
+            if weight < _TINY:  # a long way: its probability alone may be no float
+                weight, halvings = weight / _TINY, halvings + _HALVINGS
             kind = self.kind(node)
             if kind >= 0:
                 nodes, weights = met.setdefault(kind, ([], []))
                 nodes.append(node)
-                weights.append(weight)
+                weights.append((weight, halvings))
             elif kind == DRAW:
                 _, child, count, start, _ = self._nodes.array[node].tolist()
                 chances = np.diff(self._sums.array[start : start + count], prepend=0.0).tolist()
-                sources += [(child + each, weight * one) for each, one in enumerate(chances) if one > 0.0]
+                sources += [(child + each, weight * one, halvings) for each, one in enumerate(chances) if one > 0.0]
         for number, (nodes, weights) in met.items():
             if self._infosets.array[number, HISTORIES] < 0:
-                self._keep(number, np.array(nodes), np.array(weights))
+                least = min(halvings for _, halvings in weights)
+                relative = [weight * 0.5 ** (halvings - least) for weight, halvings in weights]
+                self._keep(number, np.array(nodes), np.array(relative))
         if place < 0:
             self._begin = tuple(met)
         return tuple(met)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from ..compilation import compiled
+from ..compilation import compiled, overload
 from ..team import begin, count_one, take, wait_for_all, wait_for_work
 
 EXTERNAL, OUTCOME = 0, 1  # what is sampled
@@ -303,7 +302,11 @@ def _traverse_outcome(
     tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, by_history: Any, state: Any,
     target: Any, scratch: Any,
 ) -> None:  # fmt: skip
-    """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``."""
+    """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``.
+
+    Weights stay within the range of floats: a play whose weight is w is sampled with a probability of at most 1 / w,
+    and a game that is held in memory has too few plays for one with w > 1e280 ever to come.
+    """
     nodes, clock, baselines = tree.nodes, state.clock, state.baselines
     frames, policies, values = scratch.frames, scratch.policies, scratch.values
     num_players = np.uint64(tree.payoffs.shape[1])

@@ -33,11 +33,21 @@ from ..outcome import Options, Progress, checked_seed
 from ..status import Status
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, StreamedStrategy, rules_of
-from .walks import Infosets, OutOfMemoryError, OutOfTimeError, Settings, Update, Walker, in_proportion
+from .walks import (
+    OVERFLOW,
+    Infosets,
+    OutOfMemoryError,
+    OutOfTimeError,
+    Settings,
+    Update,
+    Walker,
+    WeightOverflowError,
+    in_proportion,
+)
 
 _FORMAT, _VERSION = "treeplex streamed run", 1
 
-Stop = Literal["iterations", "touched", "time", "memory", "interrupted"]
+Stop = Literal["iterations", "touched", "time", "memory", "weights", "interrupted"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +56,9 @@ class StreamedRun:
 
     Attributes
     ----------
-    stopped : {"iterations", "touched", "time", "memory", "interrupted"} or None
-        Which limit came first; ``None`` while it runs.
+    stopped : {"iterations", "touched", "time", "memory", "weights", "interrupted"} or None
+        Which limit came first; ``None`` while it runs. ``weights``: outcome sampling met a play whose weight leaves the
+        range of floats.
     iterations, touched : int
         In all, those of earlier calls included.
     infosets : int
@@ -175,6 +186,11 @@ class StreamedMCCFR:
         matched = set().union(*(table.matched for table in self._tables))
         return tuple(one for index, one in enumerate(self._preferences) if index not in matched)
 
+    @property
+    def payoff_ranges(self) -> tuple[tuple[float, float], ...]:
+        """Of each player the lowest and the highest payoff that walks have met; (∞, −∞) before the first."""
+        return tuple(self._walker.payoff_ranges)
+
     def run(
         self,
         iterations: int | None = None,
@@ -267,6 +283,7 @@ class StreamedMCCFR:
             "touched": self.touched,
             "turn": self._turn,
             "turns": self._walker.turns,
+            "payoff_ranges": [None if low > high else [low, high] for low, high in self._walker.payoff_ranges],
             "random_state": str(self._walker.numbers.state),
             "seed": str(self.seed),
         }
@@ -286,6 +303,9 @@ class StreamedMCCFR:
         self._turn = int(numbers["turn"]) % self.num_players
         self._walker.turns[:] = [float(each) for each in numbers["turns"]]
         self._walker.numbers.state = int(numbers["random_state"]) % 2**64
+        for player, met in enumerate(numbers.get("payoff_ranges", ())):  # files of 0.2.0 have none
+            if met is not None:
+                self._walker.payoff_ranges[player] = float(met[0]), float(met[1])
 
     @property
     def _asked(self) -> dict[str, str]:
@@ -437,7 +457,8 @@ class StreamedMCCFR:
         is at least the gain of every plan that is fixed beforehand; and in a two-player zero-sum game the sum of both
         is, in expectation, at least NashConv of the expected average strategies. Of one run it is an estimate, no
         bound: it has the noise of the samples, which a maximum makes look like regret. In games of which walks have met
-        a small part it is large and says little.
+        a small part it is large and says little; above the range of the player's payoffs (:attr:`payoff_ranges`), which
+        no regret exceeds, it says nothing.
         """
         return tuple(self._regret_estimate(table) for table in self._tables)
 
@@ -462,6 +483,7 @@ MESSAGES: dict[Stop, str] = {
     "touched": "so many histories have been touched",
     "time": "the time limit came",
     "memory": "the infosets met take the memory budget of {}: allow more by memory=… or TREEPLEX_MEMORY",
+    "weights": OVERFLOW,
     "interrupted": "stopped by the user: the strategies are the latest",
 }
 
@@ -502,6 +524,8 @@ class _StreamingStepper(Stepper):
             self.stopped = "time"
         except OutOfMemoryError:
             self.stopped = "memory"
+        except WeightOverflowError:
+            self.stopped = "weights"
 
     def check(self) -> float:
         """Nothing is known."""

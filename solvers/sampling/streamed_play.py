@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ from ...seqform.limits import now
 from ...seqform.rules import Rules
 from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
 from .splitmix import SplitMix64, first_random_state
-from .walks import Infosets, OutOfTimeError, Settings, Walker, one_hot
+from .walks import OVERFLOW, Infosets, OutOfTimeError, Settings, Walker, WeightOverflowError, one_hot
 
 _FILE_VERSION = 1
 #: Bytes of memory for each byte of a file.
@@ -382,6 +383,11 @@ def streamed_gain(
     UnknownMethodError
         If no limit is given, or the sampling is unknown.
 
+    Warns
+    -----
+    UserWarning
+        If learning ends early, because a play is too long for outcome sampling.
+
     Notes
     -----
     The response is found by regret matching on sampled regrets against the fixed others, and plays the action of the
@@ -439,6 +445,9 @@ def _learned(
             walker.apply(walker.turn(player, averages=False))
     except OutOfTimeError:
         pass
+    except WeightOverflowError:
+        walks = int(walker.turns[player])
+        warnings.warn(f"a response of player {player} was learned from {walks:,} walks: {OVERFLOW}", stacklevel=3)
     table = tables[player]
     shares = array("d")
     for number in range(len(table)):

@@ -32,6 +32,13 @@ _FLOAT = 9
 _LOOK, _LONGEST = 256, 1_000_000
 #: Distributions of chance that are kept.
 _KEPT = 10_000
+#: Samples are divided by the probability of a player's own choices. Quotients up to this remain floats when added up.
+_LARGEST = 1e280
+#: Why outcome sampling cannot go on.
+OVERFLOW = (
+    f"plays are too long for outcome sampling: one was sampled with a probability below {1 / _LARGEST:g}, and "
+    "its weight, the inverse, leaves the range of floats; use another method or a shorter game"
+)
 
 
 class Infosets:
@@ -187,6 +194,10 @@ class OutOfMemoryError(Exception):
     """The infosets that have been met take the memory budget."""
 
 
+class WeightOverflowError(Exception):
+    """The weight of a sample leaves the range of floats; see :data:`OVERFLOW`."""
+
+
 class Update(NamedTuple):
     """What one turn of a player changes: new values, so that writing them twice does no harm."""
 
@@ -243,6 +254,8 @@ class Walker:
         How often each player has walked.
     deadline : float
         When to break off, by ``time.perf_counter``.
+    payoff_ranges : list of tuple of float
+        Of each player the lowest and the highest payoff that walks have met.
     """
 
     def __init__(
@@ -258,6 +271,7 @@ class Walker:
         self._outcomes_at = outcomes_of(rules)
         self.turns = [0.0] * len(tables)
         self.deadline = math.inf
+        self.payoff_ranges = [(math.inf, -math.inf)] * len(tables)
         self._fixed = fixed or {}
         self._root = rules.initial_state()
         self._look, self._met = look, 0
@@ -277,7 +291,7 @@ class Walker:
 
         Raises
         ------
-        OutOfTimeError, OutOfMemoryError
+        OutOfTimeError, OutOfMemoryError, WeightOverflowError
         InvalidGameError
             If the rules break a rule of games; the message shows the state.
         """
@@ -422,6 +436,9 @@ class Walker:
         try:
             value = float(payoffs[player])
             if len(payoffs) == len(self.tables) and math.isfinite(value):
+                low, high = self.payoff_ranges[player]
+                if not low <= value <= high:
+                    self.payoff_ranges[player] = min(low, value), max(high, value)
                 return value
         except (TypeError, ValueError, IndexError, KeyError, OverflowError):
             pass
@@ -539,6 +556,8 @@ class Walker:
             if who == player:
                 action = self._chosen(policy, exploration)
                 reach *= policy[action] * (1.0 - exploration) + exploration / len(policy)
+                if reach * _LARGEST < 1.0:
+                    raise WeightOverflowError
             else:
                 if average and who == averaged:
                     held = table.sums[start : start + len(menu)]
@@ -569,6 +588,8 @@ class Walker:
             mean = expected + probability * correction
             if who == player:
                 scale = 1.0 / here
+                if not scale * abs(correction) <= _LARGEST:  # a product of ratios from here on, and baselines
+                    raise WeightOverflowError
                 guesses[action] = before + correction
                 regrets = table.regrets[start : start + count]
                 new = [max(regret + scale * (own - mean), floor) for regret, own in zip(regrets, guesses, strict=True)]

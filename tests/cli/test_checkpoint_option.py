@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from effort import thorough
+from effort import PATIENCE, thorough
 
 from treeplex.cli import main
 from treeplex.cli.application import COMMANDS
@@ -136,7 +136,7 @@ def test_a_killed_command_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
         "run:every=0.2",
     )
     with subprocess.Popen([sys.executable, "-P", "-m", "treeplex", *command]) as running:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE
         while not Path("run").exists():
             assert time.monotonic() < deadline
             assert running.poll() is None

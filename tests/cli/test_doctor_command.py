@@ -2,6 +2,7 @@
 
 import json
 
+import numba
 import pytest
 
 from treeplex.cli import doctor, main
@@ -26,6 +27,13 @@ def test_what_fails_is_said(capsys, monkeypatch):
     assert "FAILED" in line
     assert "no such library" in line
     assert [line.split()[1] for line in lines if line.startswith(("wrong", "right"))] == ["FAILED", "passed"]
+
+
+def test_loops_that_are_not_compiled_are_said(capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "_TESTS", {})
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert main(["doctor"]) == 0
+    assert "not compiled: NUMBA_DISABLE_JIT is set" in " ".join(capsys.readouterr().out.split())
 
 
 def test_without_a_command_help_is_shown(capsys):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from effort import SHARE, soaked, thorough
+from effort import PATIENCE, SHARE, soaked, thorough
 
 import treeplex
 
@@ -27,7 +27,7 @@ def run_bare(commands, folder, flags=(), **environment):
         cwd=folder,
         capture_output=True,
         encoding="utf-8",
-        timeout=240,
+        timeout=PATIENCE,
         check=False,
     )
     *_, statuses = found.stdout.splitlines()
@@ -63,6 +63,34 @@ def test_homes_that_cannot_be_written_to(tmp_path):
     command = ["solve", "kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier", "--plot", "found.svg"]
     assert run_bare([command], tmp_path, **environment) == ([0], "")
     assert (tmp_path / "found.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("NUMBA_DISABLE_JIT=1", "NUMBA_DISABLE_JIT is set"),
+        ("NUMBA_NUM_THREADS=0", "numba does not accept its settings"),
+    ],
+)
+def test_settings_with_which_nothing_is_compiled(setting, said, tmp_path):
+    ways = [["cfr+"], ["os-mccfr"], ["ccfr", "--problem", "constrained", "--constrain", "0/K_:b <= 1"]]
+    commands = [["solve", "kuhn", "--method", *way] for way in ways]
+    statuses, errors = run_bare(
+        [*commands, ["solve", "kuhn", "--method", "highs"]], tmp_path, **dict([setting.split("=")])
+    )
+    assert statuses == [1, 1, 1, 0]
+    lines = errors.splitlines()
+    assert len(lines) == len(ways)
+    assert all(line.startswith(f"error: {said}") for line in lines)
+
+
+@thorough
+@pytest.mark.parametrize("setting", ["NUMBA_BOUNDSCHECK=1", "NUMBA_NUM_THREADS=1", "NUMBA_OPT=0"])
+def test_settings_that_change_compiled_code_change_no_answer(setting, tmp_path):
+    environment = dict([setting.split("=")], NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    methods = ("cfr+", "es-mccfr", "os-mccfr", "es-mccfr:batch=8", "es-pref-cfr")
+    commands = [["solve", "kuhn", "--method", method, "--tol", "0.05"] for method in methods]
+    assert run_bare(commands, tmp_path, **environment) == ([0] * len(methods), "")
 
 
 def test_clocks_that_are_set_back_do_not_matter():

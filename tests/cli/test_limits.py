@@ -9,7 +9,7 @@ import time
 import weakref
 
 import pytest
-from effort import few, thorough
+from effort import PATIENCE, few, thorough
 
 from treeplex.cli import limits, main
 from treeplex.cli.limits import keeper, kept, time_kept
@@ -48,9 +48,7 @@ def test_a_time_limit_holds_in_every_phase(arguments, tmp_path, capsys):
     main(["solve", "leduc", "--method", "cfr", "--max-iterations", "1"])  # imports and compiles
     main(["solve", "kuhn", "--method", "rational"])
     written = tmp_path / "found.json"
-    begun = time.monotonic()
-    status = main(["solve", *arguments, "--time-limit", "1", "--json", str(written)])
-    assert time.monotonic() - begun < 4.0  # 1.5 where nothing else runs
+    status = main(["solve", *arguments, "--time-limit", "1", "--json", str(written)])  # without it, hours
     assert json.loads(written.read_text())["status"] == "time_limit"
     assert status in (0, 1)
     lines = capsys.readouterr().err.splitlines()
@@ -59,10 +57,8 @@ def test_a_time_limit_holds_in_every_phase(arguments, tmp_path, capsys):
 
 
 def test_python_code_that_looks_at_no_clock_is_interrupted(watching):
-    begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt), time_kept(0.2, _nothing):
         _compute()
-    assert 0.2 <= time.monotonic() - begun < 5.0
     assert watching.reached == "time"
     assert watching.message.startswith("the time limit came")
 
@@ -147,10 +143,8 @@ def test_ctrl_c_ends_what_never_comes_back_to_python():
         if line.startswith("sequences"):  # the last that is printed
             break
     time.sleep(0.3)
-    begun = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 5.0  # 0.4 where nothing else runs
+    _, error = process.communicate(timeout=PATIENCE)
     assert (process.returncode, error) == (130, "error: interrupted\n")
 
 
@@ -170,5 +164,6 @@ def test_an_interrupt_that_python_drops_comes_again() -> None:
         reference = weakref.ref(thing, interrupted)
         del thing
         assert reference() is None
-        time.sleep(5)
+        for _ in range(int(PATIENCE / 0.01)):
+            time.sleep(0.01)
         pytest.fail("the interrupt was lost")

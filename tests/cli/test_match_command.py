@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from effort import PATIENCE
 
 from treeplex.cli import main
 
@@ -138,13 +139,13 @@ def test_ctrl_c_keeps_what_was_played(tmp_path):
     command += ["--out", "hands.phhs", "--json", "record.json"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     passing = []
-    for _ in range(600):
+    for _ in range(int(PATIENCE / 0.1)):
         passing = [each for each in tmp_path.iterdir() if each.stat().st_size > 10_000]
         if passing:
             break
         time.sleep(0.1)
     running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    _, errors = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, errors
     assert "interrupted" in errors
     assert "Traceback" not in errors

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import PATIENCE
 
 from treeplex import Profile, Strategy, expected_payoffs, load_game, read_play_log, simulate, write_play_log
 from treeplex import observer_tree as view_of
@@ -164,13 +165,13 @@ def test_after_ctrl_c_the_log_holds_whole_lines(name):
         [*command, "--out", name, "--json", "results.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not any(each.stat().st_size > 100_000 for each in Path.cwd().glob(".log*.treeplex-*")):
             assert running.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=PATIENCE)
     finally:
         running.kill()
         running.wait()
@@ -203,7 +204,7 @@ def test_a_reader_that_goes_ends_the_games():
         ["bash", "-c", f"set -o pipefail; {command} | head -n 3"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (ran.returncode, ran.stderr, ran.stdout.count("\n")) == (141, "", 3)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from effort import PATIENCE
 
 from treeplex import Profile, load_game
 from treeplex.cli import main
@@ -172,10 +173,11 @@ def test_every_command_with_a_result_can_be_swept(tmp_path, monkeypatch):
     assert frontier.strategies is None
 
 
-def test_a_time_limit_of_a_setting_ends_that_setting_alone(tmp_path, monkeypatch, capsys):
+def test_a_time_limit_of_a_setting_ends_that_setting_alone(tmp_path, monkeypatch, capsys, clock):
     monkeypatch.chdir(tmp_path)
+    clock.reader = "iteration.py"
     Path("s.toml").write_text(
-        'command = "solve"\ngame = "leduc"\nmethod = "cfr"\ntol = 0\nmax_iterations = 1e9\n[grid]\ntime_limit=[0, 0.3]'
+        'command = "solve"\ngame = "leduc"\nmethod = "cfr"\ntol = 0\nmax_iterations = 1e9\n[grid]\ntime_limit=[0, 30]'
     )
     main(["sweep", "s.toml", "--out", "out", "--jobs", "1", "--json", "-"])
     ended, reached = json.loads(capsys.readouterr().out)["rows"]
@@ -212,7 +214,7 @@ def begun(*words: str) -> subprocess.Popen:
 
 
 def wait_for(count: int, process: subprocess.Popen, folder: Path) -> None:
-    end = time.monotonic() + 240
+    end = time.monotonic() + PATIENCE
     while len(lines_of_whole(folder)) < count:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
@@ -225,7 +227,6 @@ def lines_of_whole(folder: Path) -> list[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.skipif(not hasattr(os, "kill") or sys.platform == "win32", reason="needs signals")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -235,12 +236,12 @@ def test_after_a_kill_the_rest_is_computed_and_nothing_twice(jobs, number, tmp_p
     process = begun("--jobs", jobs)
     wait_for(2, process, Path("out"))
     process.send_signal(number)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL), out + err
     before = b"\n".join(lines_of_whole(Path("out")))
     assert len(before.split(b"\n")) < 8
     process = begun("--jobs", jobs, "--json", "found.json")
-    out, err = process.communicate(timeout=200)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, out + err
     after = Path("out/results.jsonl").read_bytes()
     assert after.startswith(before)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from effort import few, thorough
+from effort import PATIENCE, few, thorough
 
 from treeplex import families, load_game
 from treeplex.cli.application import COMMANDS
@@ -22,7 +22,7 @@ PAGES = sorted((REPOSITORY / "docs" / "reference" / "games").glob("*.md"))
 
 def run_example(name: str, *arguments: str) -> str:
     command = [sys.executable, "-P", str(REPOSITORY / "examples" / name), *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=PATIENCE, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 def sources() -> list[Path]:
-    """Return the files that import numba, and those that these import constants and types from."""
+    """Return the files whose functions numba compiles, and those that these import constants and types from."""
     spec = importlib.util.find_spec("treeplex")
     assert spec is not None
     assert spec.origin is not None
     found = set()
     for path in Path(spec.origin).parent.glob("solvers/**/*.py"):
         text = path.read_text(encoding="utf-8")
-        if re.search(r"^(import|from) numba\b", text, re.MULTILINE):
+        if re.search(r"^from \.+compilation import", text, re.MULTILINE):
             found.add(path)
             for dots, name in re.findall(r"^from (\.+)([\w.]+) import", text, re.MULTILINE):
                 module = path.parents[len(dots) - 1].joinpath(*name.split("."))

@@ -17,6 +17,9 @@ Case = TypeVar("Case")
 THOROUGH_EXAMPLES = 50
 SHARE = settings.default.max_examples / THOROUGH_EXAMPLES
 
+#: Seconds after which a test gives up a process that it waits for: it hangs, however busy the machine is.
+PATIENCE = 900.0
+
 #: What the cases of tests marked ``soak`` are multiplied by: 1 unless ``TREEPLEX_SOAK`` says otherwise.
 SOAK = float(os.environ.get("TREEPLEX_SOAK", "1"))
 

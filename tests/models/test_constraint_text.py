@@ -492,10 +492,10 @@ def test_numbers_are_what_python_reads_or_refused(text):
 
 
 def test_long_texts_are_read_in_time():
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert one("+".join(["0/K_:b"] * 5_000) + "<= 1").terms[PLAYER.sequence("K_", "b")] == 5_000
     for text in ("(" * 100_000, "a" * 1_000_000, "0/K_:b<=" + "1+" * 10_000, '"' * 10_000, " " * 1_000_000):
         with pytest.raises(InvalidConstraintError) as refused:
             parse_constraint(text, KUHN)
         assert len(str(refused.value)) < 1000
-    assert time.perf_counter() - begun < 10.0
+    assert time.process_time() - begun < 10.0

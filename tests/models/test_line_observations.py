@@ -207,7 +207,6 @@ def test_the_guarantee_holds_where_the_opponent_fits(model: Game) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 def test_a_hundred_logs_cover_the_opponent_as_often_as_is_said(model: Game) -> None:
     found = [covered(model, log, 3000, iterations=30) for log in range(100)]
     assert sum(fits for fits, _ in found) >= 95 - 2 * np.sqrt(100 * 0.95 * 0.05)
@@ -250,7 +249,6 @@ players = ['them', 'us']
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 def test_a_hundred_logs_of_leduc_cover_the_opponent_and_the_guarantee_holds() -> None:
     game = load_game("leduc:merge_suits=true")
     empty = Observations(game, 0, np.zeros(observer_tree(game, 0).num_classes, dtype=int), Strategy.uniform(game, 0))

@@ -9,6 +9,7 @@ from copy import deepcopy
 import numpy as np
 import psutil
 import pytest
+from effort import PATIENCE
 
 from treeplex.models.games.holdem.cards import read_cards
 from treeplex.models.matches import PhhWriter, Table, match, play_hand
@@ -139,9 +140,7 @@ def test_a_crash_is_told_with_what_it_wrote(tmp_path):
 
 @pytest.mark.parametrize("code", [HANGS, DEAF])
 def test_a_program_that_hangs_is_killed(tmp_path, code):
-    begun = time.monotonic()
     assert reasons(tmp_path, code, more=",seconds=0.2") == {"ProgramError: it took more than 0.2 seconds"}
-    assert time.monotonic() - begun < 20.0
 
 
 def test_the_time_limit_of_a_match_holds_for_programs(tmp_path):
@@ -168,7 +167,7 @@ def test_a_program_that_cannot_be_started_forfeits(command):
 def test_children_of_programs_end_with_them(tmp_path):
     assert match([program(tmp_path, WITH_CHILD), CallBot()], TABLE, 2).forfeits == ()
     child = int((tmp_path / "child").read_text())
-    for _ in range(100):
+    for _ in range(int(PATIENCE / 0.05)):
         if not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE:
             break
         time.sleep(0.05)
@@ -362,7 +361,5 @@ print("VERSION:2.0.0", flush=True)
 while True:
     print("#nothing", flush=True)
 """
-    begun = time.monotonic()
     found = match([program(tmp_path, talks, "acpc", ",over=stdio,seconds=1"), CallBot()], TABLE, 1, duplicate=False)
-    assert time.monotonic() - begun < 20.0
     assert len(found.forfeits) == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import few, thorough
+from effort import PATIENCE, few, thorough
 
 from treeplex import (
     CHANCE,
@@ -411,7 +411,12 @@ def test_a_limit_on_address_space_counts() -> None:
         "print(available_memory())"
     )
     answer = subprocess.run(
-        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, env=os.environ, timeout=60
+        [sys.executable, "-P", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ,
+        timeout=PATIENCE,
     )
     assert 0 < int(answer.stdout) <= 300_000_000
 

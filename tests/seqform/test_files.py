@@ -21,7 +21,7 @@ from treeplex.seqform.interchange.files import writing_whole
 with writing_whole(sys.argv[1]) as passing:
     passing.write_text("half")
     print("writing", flush=True)
-    time.sleep(60)
+    time.sleep(900)
 """
 
 

@@ -1,7 +1,6 @@
 """Game trees: what is refused and how that is said, labels and numbers of every kind, and deep games."""
 
 import re
-import time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -606,7 +605,6 @@ def deep_chain():
 
 
 def test_a_deep_game_is_built_and_answered_without_recursion(deep_chain):
-    begun = time.perf_counter()
     game = Game.from_tree(deep_chain)
     treeplex = game.sequence_form.treeplexes[0]
     assert treeplex.num_infosets == DEPTH
@@ -615,7 +613,6 @@ def test_a_deep_game_is_built_and_answered_without_recursion(deep_chain):
     assert expected_payoffs(game, Profile([response])).tolist() == [1.0]
     assert response[DEPTH - 1] == {"stop": 0.0, "go": 1.0}
     assert treeplex.residual(response.plan) == 0.0
-    assert time.perf_counter() - begun < 60.0
 
 
 @pytest.mark.parametrize(
@@ -630,13 +627,11 @@ def test_a_deep_game_is_built_and_answered_without_recursion(deep_chain):
 def test_an_error_deep_down_shortens_its_path(deep_chain, monkeypatch, node, attributes, message):
     for name, value in attributes.items():
         monkeypatch.setitem(deep_chain.nodes[node], name, value)
-    begun = time.perf_counter()
     with pytest.raises(InvalidGameError) as caught:
         GameTree(deep_chain)
     assert message in str(caught.value)
     assert re.search(rf"history go/go/.*/go/… {DEPTH // 1000 - 1}9[78]\d more …/go/.*/go ", str(caught.value))
     check_message(caught.value)
-    assert time.perf_counter() - begun < 60.0
 
 
 def test_deep_rules_stream_without_recursion():

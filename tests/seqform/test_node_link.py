@@ -548,10 +548,10 @@ def test_labels_whose_hashes_were_made_alike_are_refused_soon(tag: str) -> None:
         data = nodes, [{"source": 0, "target": 1 + n, "action": label} for n, label in enumerate(alike)]
     else:
         data = [{"id": number, "player": 0, "infoset": "", tag: label} for number, label in enumerate(alike)], []
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(GameFileError, match="hash"):
         parse_json(json.dumps({"nodes": data[0], "edges": data[1]}))
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 30
 
 
 def test_an_efg_file_with_more_actions_than_memory_has_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

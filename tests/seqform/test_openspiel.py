@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import PATIENCE
 
 from treeplex import (
     CHANCE,
@@ -284,7 +285,7 @@ def test_a_general_sum_game_is_read_and_no_zero_sum_problem_takes_it(name):
 
 def test_the_command_line_refuses_a_general_sum_game_in_one_line():
     command = [sys.executable, "-P", "-m", "treeplex", "solve", "openspiel:first_sealed_auction", "--problem", "nash"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
     assert "nash needs a zero-sum game" in ran.stderr
 

@@ -16,7 +16,7 @@ from treeplex import (
     load_game,
 )
 from treeplex.seqform.evaluate import best_response_values, expected_payoffs
-from treeplex.seqform.rules import CHANCE
+from treeplex.seqform.rules import CHANCE, TERMINAL
 from treeplex.solvers import ApproximateBestResponse, SearchSettings
 from treeplex.solvers.opponents.strategies import opponent_strategy
 from treeplex.solvers.sampling.grown_tree import GrownTree
@@ -107,6 +107,57 @@ def test_histories_of_infosets_have_the_probabilities_that_bayes_gives_them():
     assert not expected
 
 
+class Improbable:
+    """Chance deals one of two cards; the other player then goes on n times, each time with a probability of 1 / 10.
+
+    Then the searcher moves, without having seen the card; with the higher one the last step is three times as likely.
+    """
+
+    num_players = 2
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def initial_state(self):
+        return ()
+
+    def player(self, state):
+        if not state:
+            return CHANCE
+        _, step = state
+        return TERMINAL if step < 0 or step > self.steps else 0 if step == self.steps else 1
+
+    def chance_outcomes(self, state):
+        return [("low", 0.5), ("high", 0.5)]
+
+    def actions(self, state):
+        return ("on", "stop")
+
+    def infoset(self, state):
+        return "searcher" if state[1] == self.steps else state
+
+    def child(self, state, action):
+        if not state:
+            return action, 0
+        return state[0], -1 if action == "stop" else state[1] + 1
+
+    def payoffs(self, state):
+        return 1.0, -1.0
+
+
+def test_histories_behind_many_improbable_moves_have_their_relative_probabilities():
+    for steps in (3, 700):  # 10 ** -700 is no float
+        on = {("high", steps - 1): 0.3}
+
+        def played(label, _, on=on):
+            return on.get(label, 0.1), 1.0 - on.get(label, 0.1)
+
+        tree = GrownTree(Improbable(steps), 0, {1: played}, 4096, 2**10)
+        (infoset,) = tree.following(-1)
+        first, end = tree._infosets.array[infoset, 4:].tolist()
+        assert sorted(np.diff(tree._shares.array[first:end], prepend=0.0)) == pytest.approx([0.25, 0.75])
+
+
 def test_too_many_histories_are_replaced_by_a_sample():
     game, profile = uniform("leduc")
     settings = SearchSettings(decision_simulations=500, buckets=2**16, particles=3)
@@ -165,7 +216,7 @@ def test_limits_and_progress():
     game, profile = uniform("leduc")
     response = ApproximateBestResponse(game, profile, 0, QUICK)
     told = []
-    assert response.run(seconds=10, progress=lambda run: told.append(run) or len(told) >= 2).stopped == "interrupted"
+    assert response.run(seconds=1e4, progress=lambda run: told.append(run) or len(told) >= 2).stopped == "interrupted"
     assert told[0].iterations < told[1].iterations
     assert told[0].touched > 0
     assert response.run(seconds=0.0).stopped == "time"

@@ -11,7 +11,9 @@ from typing import Any
 
 import numba
 import pytest
+from effort import PATIENCE
 
+from treeplex import SolverError
 from treeplex.solvers.compilation import _CheckedCacheFile, compiled
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -53,6 +55,34 @@ def test_a_damaged_cache_is_compiled_again(
     healed = loaded(path)
     assert healed(21) == 42
     assert sum(healed.stats.cache_hits.values()) == 1
+
+
+@pytest.mark.parametrize(("setting", "value"), [("OPT", 1), ("BOUNDSCHECK", 1), ("DEBUGINFO_DEFAULT", 1)])
+def test_code_of_other_settings_is_compiled_again(
+    setting: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "doubling.py"
+    path.write_text("def double(number):\n    return 2 * number\n")
+    assert loaded(path)(21) == 42
+    with monkeypatch.context() as changed:
+        changed.setattr(numba.config, setting, value)
+        other = loaded(path)
+        assert other(21) == 42
+        assert not other.stats.cache_hits
+    back = loaded(path)
+    assert back(21) == 42
+    assert not back.stats.cache_hits
+
+
+def test_loops_that_may_not_be_compiled_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def double(number: int) -> int:
+        return 2 * number
+
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert compiled(double)(21) == 42  # what only loops call
+    with pytest.raises(SolverError, match=r"^NUMBA_DISABLE_JIT is set, .*: unset it"):
+        compiled(double, cache=True)(21)
 
 
 SHARED = """
@@ -188,7 +218,7 @@ def test_one_process_compiles_while_others_wait(tmp_path: Path) -> None:
         assert one.stdin is not None
         one.stdin.write("\n")
         one.stdin.flush()
-    said = [one.communicate(timeout=60)[0].splitlines() for one in racing]
+    said = [one.communicate(timeout=PATIENCE)[0].splitlines() for one in racing]
     assert [one.returncode for one in racing] == [0, 0, 0]
     assert sum("compiling, first time only" in lines for lines in said) == 1
     assert all(

@@ -2,12 +2,11 @@
 
 import json
 import math
-import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from clocks import ctrl_c_once, needs_ctrl_c
 from effort import few
 
 import treeplex
@@ -352,9 +351,7 @@ def test_a_tolerance_is_met_at_the_first_check_that_meets_it():
 @pytest.mark.parametrize("method", ["cfr", "highs-simplex", "highs-ipm", "cvxpy"])
 def test_time_limits(method):
     game = load_game("leduc")
-    begun = time.perf_counter()
     solution = solve(Nash(game), method, tol=1e-9, time_limit=0.0)
-    assert time.perf_counter() - begun < 30.0
     assert solution.status is Status.TIME_LIMIT
     assert not solution.status.is_success
     assert solution.lower <= VALUES["leduc"][0] <= solution.upper
@@ -363,12 +360,11 @@ def test_time_limits(method):
         assert solution.message.endswith("no strategies yet, so these are uniform play")
 
 
-def test_a_time_limit_is_kept():
+def test_a_time_limit_is_kept(clock):
     game = load_game("leduc")
     solve(Nash(game), "cfr", max_iterations=1)  # builds the game and compiles
-    begun = time.perf_counter()
-    solution = solve(Nash(game), "cfr", tol=0, time_limit=0.5)
-    assert 0.5 <= time.perf_counter() - begun < 5.0
+    solution = solve(Nash(game), "cfr", tol=0, time_limit=20)
+    assert 18 < solution.seconds < 22
     assert solution.status is Status.TIME_LIMIT
     assert solution.iterations > 10
 
@@ -944,19 +940,15 @@ def test_a_good_start_is_kept():
         assert warm.exploitability < 1e-4 < 1e-2 < cold.exploitability
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that signals")
+@needs_ctrl_c
 def test_ctrl_c_within_a_compiled_call_loses_no_count():
     """The uniform average counts every iteration once, so its weight tells how many there were."""
     problem = Nash(load_game("leduc"))
     solve(problem, "cfr", tol=0, max_iterations=1)
-    for delay in (0.21, 0.24, 0.27):
-        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-        try:
-            signal.setitimer(signal.ITIMER_REAL, delay)
-            solution = solve(problem, "cfr", tol=0, max_iterations=10**9)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+    for delay in (0.01, 0.04, 0.07):
+        reports = []
+        with ctrl_c_once(lambda reports=reports: reports, delay):
+            solution = solve(problem, "cfr", tol=0, max_iterations=10**9, progress=reports.append)
         assert solution.status is Status.INTERRUPTED
         arrays = solution.state.state.arrays
         weights = arrays.plan_sums[solution.state.kernel.layout.bases[:-1]]

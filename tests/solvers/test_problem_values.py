@@ -29,7 +29,6 @@ def test_answers_are_those_on_record(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_answers_are_those_on_record(kind):
     _check(_seeds(kind, quick=False))

@@ -1,12 +1,12 @@
 """The loop on games in public form, against the loop on their sequence forms, and against linear programs."""
 
 import pickle
-import signal
 from copy import copy, deepcopy
 from itertools import combinations
 
 import numpy as np
 import pytest
+from clocks import ctrl_c_once, needs_ctrl_c
 from effort import either, thorough
 from public_games import RandomPublicGame
 
@@ -239,20 +239,15 @@ def test_any_number_of_threads_finds_the_same_to_the_bit(turn):
             assert np.array_equal(one, other)
 
 
+@needs_ctrl_c
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_leaves_no_iteration_half_done(turn, threads):
     kernel = PublicKernel(turn.public_form, np.float32, threads=threads)
     rule, state, whole = DCFR().local_rule, kernel.initial_state(), kernel.initial_state()
     kernel.run(state, rule, 3)
     count = 20 if threads == 1 else 1_000_000  # one thread is asked for so few at a time that Python sees the signal
-    before = signal.setitimer(signal.ITIMER_REAL, 0.1)
-    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            [kernel.run(state, rule, count) for _ in range(1_000_000)]
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *before)
-        signal.signal(signal.SIGALRM, handler)
+    with pytest.raises(KeyboardInterrupt), ctrl_c_once(lambda: state.clock[0] > 3, 0.05):
+        [kernel.run(state, rule, count) for _ in range(1_000_000)]
     done = int(state.clock[0])
     assert 3 < done < 3 + 1_000_000
     kernel.run(whole, rule, done)

@@ -294,12 +294,12 @@ def test_a_keyboard_interrupt_returns_the_best_so_far():
     np.testing.assert_array_equal(solution.profile[0].plan, straight.profile[0].plan)
 
 
-def test_limits_and_callbacks_stop_a_run():
+def test_limits_and_callbacks_stop_a_run(clock):
     stopped = solve(Nash(KUHN), "os-mccfr", tol=0, callback=lambda progress: progress.iterations > 100)
     assert stopped.status is Status.INTERRUPTED
-    late = solve(Nash(KUHN), "es-mccfr", tol=0, time_limit=0.1)
+    late = solve(Nash(KUHN), "es-mccfr", tol=0, time_limit=10)
     assert late.status is Status.TIME_LIMIT
-    assert late.seconds < 5.0
+    assert 8 < late.seconds < 12
 
 
 def test_games_that_cannot_be_sampled_are_refused_in_one_line():

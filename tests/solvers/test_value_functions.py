@@ -203,7 +203,6 @@ def test_steps_are_within_their_measured_error(case, p):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("p", [0, 0.5, 1])
 @pytest.mark.parametrize("spec", ["kuhn", "leduc", "goofspiel:cards=4"])
 def test_steps_with_queries_of_500_iterations_are_within_their_measured_error(spec, p):
@@ -369,14 +368,14 @@ def test_solves_do_not_depend_on_those_before():
     assert first.steps == second.steps
 
 
-def test_limits_and_listeners():
+def test_limits_and_listeners(clock):
     problem = CDRNR(LEDUC, Strategy.uniform(LEDUC, 1), p=0.5, lookahead=1)
     method = DepthLimitedCFR("cfr+", CFRValue(20))
     solution = solve(problem, method, tol=0.5)
     assert solution.status is Status.CONVERGED
-    hurried = solve(problem, method, tol=0, time_limit=0.5)
+    hurried = solve(problem, method, tol=0, time_limit=50)
     assert not hurried.status.is_success
-    assert hurried.seconds < 3.0
+    assert hurried.seconds < 100
     assert hurried.iterations < 3000
     heard = []
 
