@@ -345,10 +345,12 @@ class Replay:
         if betting.status and not betting.all_in_status:
             raise BadLineError("unfinished hand", f"the hand is not over: expected a {STREETS[self.street + 1]}")
         folded = tuple(not playing for playing in betting.statuses)
-        put_in = [-payoff for payoff in betting.payoffs]
+        paid: list[Amount] = [-payoff - ante for payoff, ante in zip(betting.payoffs, betting.posted, strict=True)]
         pots: tuple[tuple[Amount, tuple[int, ...]], ...]
-        if betting.folded_status:
-            pots = ((sum(put_in), (folded.index(False),)),)
+        if betting.folded_status:  # the last one takes back what nobody called
+            last = folded.index(False)
+            paid[last] = min(paid[last], max(one for seat, one in enumerate(paid) if seat != last))
+            pots = ((sum(paid) + sum(betting.posted), (last,)),)
         else:
             pots = tuple((pot.amount, self._contenders(pot.player_indices)) for pot in betting.pots)
         hand = Hand(
@@ -362,7 +364,7 @@ class Replay:
             tuple(self.history),
             tuple(_pair(cards) for cards in self.shown),
             folded,
-            tuple(one - ante for one, ante in zip(put_in, betting.posted, strict=True)),
+            tuple(paid),
             ended,
             winnings,
             pots,

@@ -234,6 +234,34 @@ actions = ['d dh p1 ????', 'd dh p2 ????', 'd dh p3 ????', 'p3 cc', 'p1 cbr 20',
         assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("stated", "won"),
+    [
+        # By hand: p2 raises to 12, p1 folds its blind of 1, and p3 its straddle of 4. Of the 12, 8 come back, and the
+        # pot has 1 + 4 + 4 and 2 antes of p2: 11.
+        ("", (-1, 5, -4)),
+        ("winnings = [0, 10.5, 0]", (-1, Decimal("4.5"), -4)),
+        ("finishing_stacks = [99, 104.5, 96]", (-1, Decimal("4.5"), -4)),
+        ("winnings = [0, 10.5, 0]\nfinishing_stacks = [99, 104.5, 96]", (-1, Decimal("4.5"), -4)),
+    ],
+)
+def test_bets_that_come_back_are_not_part_of_what_is_won(stated: str, won: tuple[Any, ...]) -> None:
+    text = """variant = 'NT'
+antes = [0, 2, 0]
+blinds_or_straddles = [1, 2, 4]
+min_bet = 2
+starting_stacks = [100, 100, 100]
+actions = ['p1 f', 'p2 cbr 12', 'p3 f']
+"""
+    (hand,) = read(text + stated)
+    assert (hand.won, hand.paid, hand.pots) == (won, (1, 4, 4), ((11, (1,)),))
+    unknown = text.replace("[100, 100, 100]", "[inf, inf, 100]")
+    (hand,) = read(unknown + stated.replace("99", "inf").replace("104.5", "inf"))
+    assert hand.won == (won if "winnings" in stated else (-1, 5, -4))
+    with pytest.raises(PlayLogError, match="winnings pay p2 19 from the pot, expected from 0 to 11"):
+        read(text + "winnings = [0, 19, 0]")
+
+
 def test_who_folded_is_paid_nothing() -> None:
     with pytest.raises(PlayLogError, match="winnings pay p1 12 from the pot, expected nothing, because it folded"):
         read(HAND + "winnings = [12, 0]\n")
