@@ -181,6 +181,14 @@ def test_edges_of_directed_graphs_say_it_themselves(tmp_path, kind):
     assert "from 'd' to 'a' ('no') and 1 other" in note
 
 
+def test_osmnx_keeps_the_direction_of_drawing_in_undirected_graphs(tmp_path):
+    for ends in (("a", "b"), ("b", "a")):
+        edge = {"source": "a", "target": "b", "oneway": True, "from": ends[0], "to": ends[1]}
+        roads = RoadMap.from_graph(saved(tmp_path, "m.json", {"nodes": [{"id": "a"}, {"id": "b"}], "edges": [edge]}))
+        assert leading(roads) == {ends}
+        assert not any("undirected" in note for note in roads.notes)
+
+
 def test_numpy_has_truth_values_and_numbers_too():
     graph = nx.Graph([("a", "b", {"oneway": np.False_}), ("b", "c", {"oneway": np.float64("nan")})])
     graph.add_edge("c", "d", oneway=np.int64(0))
@@ -340,6 +348,12 @@ def test_coordinates_that_are_no_degrees_are_refused(tmp_path, places, crs, mess
     with pytest.raises(GameFileError, match=message) as refused:
         read_map(saved(tmp_path, "m.geojson", collection(line(*places), **members)))
     assert "\n" not in str(refused.value)
+
+
+def test_a_feature_has_no_coordinates_of_its_own(tmp_path):
+    other = line((1, 1), (1, 2)) | {"crs": {"type": "name", "properties": {"name": "EPSG:25832"}}}
+    with pytest.raises(GameFileError, match=r"features\[0\] has a crs of its own"):
+        read_map(saved(tmp_path, "m.geojson", collection(other)))
 
 
 def test_projected_coordinates_need_pyproj(tmp_path, monkeypatch):

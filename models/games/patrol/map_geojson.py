@@ -91,6 +91,8 @@ class _Features:
         where = f"features[{number}]"
         if not isinstance(feature, dict) or "geometry" not in feature:
             raise GameFileError(f"{where} is {shown(feature, 60)}, expected a feature with a geometry")
+        if feature.get("crs") is not None:
+            raise GameFileError(f"{where} has a crs of its own, expected one of the whole collection")
         properties = feature.get("properties") or {}
         if not isinstance(properties, dict):
             raise GameFileError(f"{where}: properties are {shown(properties, 60)}, expected an object")

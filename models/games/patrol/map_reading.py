@@ -84,6 +84,10 @@ class Roads:
         if directed:
             self._add(first, second, data)
             return
+        if not drawn:  # OSMnx keeps the direction of drawing beside the ends of an undirected edge
+            said = [str(data.get(key, "")).strip() for key in ("from", "to")]
+            first, second = said if said == [second, first] else (first, second)
+            drawn = said == [first, second]
         try:
             forwards, backwards = way = way_of_street(data, f"{first} -- {second}", self.notes)
         except InvalidGameError as error:
