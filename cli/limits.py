@@ -91,10 +91,11 @@ class Keeper:
 
     def heed(self, number: int, frame: Any) -> None:
         """Do what a signal does where Ctrl-C is ignored: nothing, unless a limit was passed."""
-        if not self._ignores(number):
+        if not self.ignores(number):
             heed_interrupt(number, frame)
 
-    def _ignores(self, number: int) -> bool:
+    def ignores(self, number: int) -> bool:
+        """Whether a signal does nothing here: Ctrl-C where that is ignored, unless a limit was passed."""
         return self.ignoring and number == signal.SIGINT and not self.reached
 
     def forget(self) -> None:
@@ -131,7 +132,7 @@ class Keeper:
             heard = self._hear(max(0.0, self._next() - began))
             if 0xFF in heard:
                 return
-            signals = [number for number in heard if number and not self._ignores(number)]
+            signals = [number for number in heard if number and not self.ignores(number)]
             at = now()
             if signals and self._asked is None:
                 self._asked = (began, at + _PATIENCE, signals[0])

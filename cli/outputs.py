@@ -78,9 +78,24 @@ class _Held:
     came: list[float] = field(default_factory=list)
     deadline: Deadline | None = None
 
+    def __post_init__(self) -> None:
+        before, watching = signal.getsignal(signal.SIGINT), keeper()
+        own = before in HANDLERS or (watching is not None and before == watching.heed)
+        # Only the main thread may set handlers; one of the caller's, or none, stays as it is.
+        self._before = before if own and threading.current_thread() is threading.main_thread() else None
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self.handle)
+
+    def release(self) -> None:
+        """Let signals do again what they did."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
     def handle(self, number: int, frame: Any) -> None:
         """Do what a signal does: interrupt, or be remembered."""
         watching = keeper()
+        if watching is not None and watching.ignores(number):
+            return
         note_interrupt()
         if watching is not None and watching.reached:
             if self.open_to:
@@ -97,24 +112,11 @@ class _Held:
                 watching.look_again()
 
 
-@contextlib.contextmanager
-def _holding() -> Iterator[_Held]:
-    """Hold interrupts back in the block, where the command's own handler is in place."""
-    held, before = _Held(), signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before not in HANDLERS:
-        yield held
-        return
-    signal.signal(signal.SIGINT, held.handle)
-    try:
-        yield held
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 class Outputs:
     """Hands out what a command found: its report, its JSON, then files, and pages and pictures at last.
 
-    Each is written although another one fails; what fails is one line on standard error, and in the exit status.
+    Each is written although another one fails; what fails is one line on standard error, and in the exit status. From
+    when this is made, Ctrl-C waits for the answer to be written.
 
     Parameters
     ----------
@@ -126,7 +128,9 @@ class Outputs:
         self._record = record
         self._failed = self._interrupted = False
         self._gone: OSError | None = None  # standard output, and why
-        self._end = math.inf  # when files are to be written
+        end = record.deadline
+        self._end = math.inf if end is None else max(end.at, now()) + LATE  # when all that follows is over
+        self._held = _Held()
 
     def ask(self, what: str, question: Callable[[], Any], otherwise: Any = None) -> Any:
         """Return the answer to a second question, about what is known; what stops it leaves that.
@@ -139,11 +143,16 @@ class Outputs:
         otherwise : object
             What is returned if it fails.
         """
-        if self._interrupted:
+        held = self._held
+        if self._interrupted or held.came:
             return otherwise
         try:
-            with self._within(f"{what} was sought") as _:
-                return question()
+            with self._within(f"{what} was sought"):
+                held.open_to = 2
+                try:
+                    return question()
+                finally:
+                    held.open_to = 0
         except KeyboardInterrupt:
             message = self._cut()
             if not self._interrupted:
@@ -178,10 +187,10 @@ class Outputs:
         int
             The exit status.
         """
-        record, written = self._record, dict[str, str | None]()
-        if record.deadline is not None:
-            self._end = max(record.deadline.at, now()) + LATE
-        with _holding() as held, timed("writing"):
+        record, held, written = self._record, self._held, dict[str, str | None]()
+        with contextlib.ExitStack() as stack:
+            stack.callback(held.release)
+            stack.enter_context(timed("writing"))
             self._try("", lambda: record.update(found()))
             if record.shown and report is not None:
                 self._try("", lambda: _flushed(report))
@@ -190,7 +199,7 @@ class Outputs:
             for each in sorted((one for one in files if one.path is not None), key=lambda one: not one.answers):
                 if held.came and not each.answers:
                     self._interrupted = True
-                if (each.answers or not self._interrupted) and self._write(each, held):
+                if (each.answers or not self._interrupted) and self._write(each):
                     written[each.name] = each.path
                 elif self._interrupted:
                     print_error(f"{each.option}: {each.path} was not written")
@@ -208,9 +217,10 @@ class Outputs:
             return ExitStatus.INTERRUPTED
         return ExitStatus.FAILURE if self._failed and not status else status
 
-    def _write(self, output: Output, held: _Held) -> bool:
+    def _write(self, output: Output) -> bool:
+        held = self._held
         try:
-            with self._within(f"{output.path} was written", self._end) as deadline:
+            with self._within(f"{output.path} was written") as deadline:
                 held.deadline, held.open_to = deadline, 1 if output.answers else 2
                 try:
                     assert output.path is not None
@@ -253,10 +263,10 @@ class Outputs:
         return True
 
     @contextlib.contextmanager
-    def _within(self, what: str, end: float | None = None) -> Iterator[Deadline]:
-        """Keep to the command's time limit in the block, or to a later end."""
+    def _within(self, what: str) -> Iterator[Deadline]:
+        """Keep to the command's time limit in the block, and a second."""
         whole = self._record.deadline
-        left = None if whole is None else max((whole.at if end is None else end) - now(), 0.0)
+        left = None if whole is None else max(self._end - now(), 0.0)
         with time_kept(left, lambda status, message: None) as deadline, doing(what):
             if whole is not None:
                 deadline.seconds = whole.seconds

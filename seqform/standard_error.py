@@ -52,7 +52,7 @@ class StandardError(io.TextIOBase):
     def fileno(self) -> int:
         """Return the descriptor, if there is one."""
         try:
-            return self._stream.fileno()
+            return int(self._stream.fileno())
         except _LACKING as error:
             raise io.UnsupportedOperation("standard error has no descriptor") from error
 

@@ -4,7 +4,7 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..seqform.interchange.page import Content, Displayed, element, fragment
 from ..seqform.limits import now
@@ -132,7 +132,8 @@ def watched(title: str, time_limit: float | None = None) -> Iterator[Callable[[P
     """
     from rich.console import Console
 
-    console = Console(file=StandardError(), highlight=False, markup=False)
+    stream: Any = StandardError()
+    console = Console(file=stream, highlight=False, markup=False)
     if console.is_jupyter:
         with _NotebookBar(title, time_limit) as shown:
             yield shown
