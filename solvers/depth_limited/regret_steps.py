@@ -69,7 +69,7 @@ class RegretStepSolver(StepSolver):
     -----
     Every step begins with regrets of zero. Those of the step before have grown with its iterations, and without
     discounts the next step takes as many iterations again to move away from them: in Leduc poker ``cfr`` was 0.5 chips
-    off after 10,000 iterations a step. With discounts steps still took 1.2 to 4 times as many iterations.
+    off after 10,000 iterations a step. With discounts a step still took 1.2 to 4 times as many iterations.
     """
 
     def __init__(self, method: RegretMethod, view: PlayerView) -> None:
