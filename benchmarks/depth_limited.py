@@ -3,19 +3,11 @@
     python benchmarks/depth_limited.py              all of it, in half a minute
     python benchmarks/depth_limited.py --json FILE
 
-<<<<<<< HEAD
 The exact table is table 1's row of Leduc poker. An agent's first decision is timed by itself: the linear programs of
 later decisions start from the basis before. The time is that of a step's program and its answer, to the default
 tolerance of a thousandth of the range of payoffs. With the full gadget a decision looks at the public states on its
 path and at those that its lookahead sees from each of them. Their number grows linearly along the path, so all
 decisions of a path together look at a number that grows quadratically.
-=======
-The exact table is table 1's row of Leduc poker. Of an agent's decisions the first is timed by itself: the linear
-programs of later ones start from the basis before. What is timed is the step's program and its answer, for the default
-tolerance of a thousandth of the range of payoffs. What a decision looks at with the full gadget are the public states
-on its path and those that its lookahead sees from each of them: their number grows linearly along the path, and what
-all decisions of a path look at quadratically.
->>>>>>> resume
 """
 
 import argparse
