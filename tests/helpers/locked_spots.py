@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
+from constrained_cases import random_plan
+from random_trees import seeded_tree, to_game
 
 from treeplex import ConstrainedNash, Status, solve
 from treeplex.models.constraints import LinearConstraint
@@ -45,6 +47,30 @@ def drawn_lock(spot, random):
     sense = random.choice(["", "<= ", ">= "])
     said = {"strategy" if random.random() < 0.5 else "frequency": {action: f"{sense}{number:g}"}}
     return {"seat": SEATS[form.players[node]], "at": ", ".join(map(str, form.path(node))), **said}
+
+
+def drawn_rows(seed):
+    """Return an equilibrium of a random tree under rows that a random plan meets; ``None`` if none were drawn."""
+    game, random = to_game(seeded_tree(seed)), np.random.default_rng(seed)
+    rows = []
+    for player, treeplex in enumerate(game.sequence_form.treeplexes):
+        met = treeplex.plan(random_plan(treeplex, random)) if treeplex.num_infosets else None
+        for number in range(0 if met is None else random.integers(0, 3)):
+            name, sense = f"{player}/{number}", str(random.choice(["<=", ">="]))
+            sequence = int(random.integers(1, treeplex.num_sequences))
+            kind = random.integers(3)
+            if kind == 0:
+                vector = random.normal(size=treeplex.num_sequences).round(3)
+                terms, bound = dict(enumerate(vector.tolist())), float(vector @ met + random.choice([0.0, 0.05, 1.0]))
+                rows.append(LinearConstraint(player, terms, bound, name))
+            elif kind == 1:
+                rows.append(LinearConstraint(player, {sequence: 1}, float(met[sequence]), name, sense))
+            else:
+                parent = int(treeplex.parents[treeplex.sequence_infosets[sequence]])
+                share = float(random.choice([0.0, 0.25, 1.0]))
+                terms = {sequence: 1, parent: -share} if parent else {sequence: 1}
+                rows.append(LinearConstraint(player, terms, 0 if parent else share, name, sense))
+    return ConstrainedNash(game, rows) if rows else None
 
 
 def assert_proven(problem, method, tol, iterations):

@@ -1,11 +1,14 @@
 """Constrained CFR: known values and multipliers, a plain reference, brackets, penalties, conflicts and resuming."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from constrained_cases import KUHN, KUHN_CASES, bet, constrained_games
-from effort import either, examples, few
+from effort import either, examples, few, soaked
 from hypothesis import given
 from hypothesis import strategies as st
+from locked_spots import assert_proven, drawn_rows
 from random_trees import to_game, trees
 
 from treeplex import (
@@ -13,6 +16,8 @@ from treeplex import (
     BestResponse,
     ConstrainedNash,
     Nash,
+    Profile,
+    SolverError,
     Status,
     Strategy,
     UnknownMethodError,
@@ -21,6 +26,7 @@ from treeplex import (
     solve,
 )
 from treeplex.models.constraints import LinearConstraint, behaviour_bound
+from treeplex.solvers.certification import missed_constraints, proven
 from treeplex.solvers.methods.rules import CFR, DualRule
 from treeplex.solvers.regret.constraints import KernelConstraints
 from treeplex.solvers.regret.kernel import kernel_of
@@ -282,3 +288,34 @@ def test_constraints_that_miss_each_other_by_little_are_infeasible_where_bounds_
     assert solution.iterations == 20_000
     met = [rows[0], behaviour_bound(KUHN, 0, "J_", "b", at_most=0.501)]
     assert solve(ConstrainedNash(KUHN, met), "ccfr", tol=1e-9, max_iterations=300).status == "iteration_limit"
+
+
+@pytest.mark.soak
+def test_bounds_of_random_trees_under_rows_hold_and_their_strategies_meet_the_rows():
+    """The truth is HiGHS's; runs are of few iterations, so that most averages miss their rows."""
+    for seed in range(soaked(4)):
+        problem = drawn_rows(seed)
+        if problem is not None:
+            base, tol = ("dcfr", "cfr+", "pcfr+", "cfr")[seed % 4], 10.0 ** -(1 + seed % 4) * problem.game.payoff_scale
+            assert_proven(problem, CCFR(base=base), tol, (4, 30, 300, 2000)[seed // 4 % 4])
+
+
+def test_a_solution_whose_bounds_cross_by_more_than_round_off_is_an_error():
+    solution = solve(ConstrainedNash(KUHN, KUHN_CASES["A"][0]))
+    low, high = solution.lower, solution.upper
+    near = replace(solution, certificate=replace(solution.certificate, lower=high + 1e-13, upper=low))
+    assert near.lower == near.upper == pytest.approx(-0.1)
+    with pytest.raises(SolverError, match=r"bounds of constrained on kuhn cross: lower 0\.1, upper -0\.1"):
+        replace(solution, certificate=replace(solution.certificate, lower=0.1, upper=-0.1))
+
+
+def test_constraints_that_no_plan_is_found_for_withdraw_the_bound():
+    """Both are met by no plan; what a uniform strategy earns under them would be a bound on nothing."""
+    jack = [bet("J_", at_least=0.7, name="often"), bet("J_", at_most=0.4, name="seldom")]
+    problem = ConstrainedNash(KUHN, jack)
+    _, certificate = proven(problem, Profile.uniform(KUHN), {}, {})
+    assert certificate.lower == -KUHN.payoff_scale
+    assert missed_constraints(problem, certificate)
+    _, met = proven(ConstrainedNash(KUHN, jack[:1]), Profile.uniform(KUHN), {}, {})
+    assert met.violation <= 1e-15
+    assert met.lower <= -1 / 9 <= met.upper

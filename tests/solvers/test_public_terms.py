@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from effort import either
+from effort import either, soaked
+from locked_spots import assert_proven, drawn_problem
 from public_games import RandomPublicGame
 
 from treeplex import (
@@ -269,3 +270,53 @@ def test_limits_and_styles_of_a_river_of_all_hands():
     assert least.objective == pytest.approx(0.1203, abs=1e-3)
     assert most.objective == pytest.approx(0.3969, abs=1e-3)
     assert max(most.certificate.gap, least.certificate.gap) < 1e-3
+
+
+# Bounds under locks
+
+
+@pytest.mark.soak
+def test_bounds_of_random_locked_spots_hold_and_their_strategies_keep_to_the_locks():
+    """The truth is HiGHS's; runs are of few iterations, so that most averages miss their locks."""
+    for seed in range(soaked(4)):
+        problem = drawn_problem(seed, cards=4 if seed % 50 == 49 else 5)
+        if problem is not None:
+            tol = 10.0 ** -(1 + seed % 4) * problem.game.spot.pot
+            assert_proven(problem, ["dcfr", "pcfr+", "ccfr", "cfr+"][seed % 4], tol, (4, 30, 300, 2000)[seed // 4 % 4])
+
+
+@pytest.mark.parametrize(
+    ("locks", "value"),
+    [
+        # By hand: a bluff is called never, and wins the pot of 100 always.
+        (['ip at "all-in": call 0%'], 100.0),
+        # Called always, the nuts earn 200 and air, which cannot bet, 0.
+        (['ip at "all-in": call 100%'], 100.0),
+        # Called 10 % of the time, the nuts earn 110, and air 0.9 · 100 - 0.1 · 100 = 80.
+        (['ip at "all-in" each: call 10%'], 95.0),
+        # The same, where the nuts bet half of the time at most, and else earn 100.
+        (['ip at "all-in" each: call 10%', "oop at root with AcKc: all-in <= 50%"], 92.5),
+    ],
+)
+@pytest.mark.parametrize("method", ["dcfr", "ccfr", "pcfr+"])
+@pytest.mark.parametrize("iterations", [3, 1000])
+def test_bounds_of_the_nuts_or_air_under_locks_hold_the_value_by_hand(locks, value, method, iterations):
+    spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], 100, 100, bets="a", locks=locks)
+    found = solve(ConstrainedNash(spot.game, spot.constraints), method, tol=0.1, max_iterations=iterations)
+    assert found.lower <= found.upper
+    assert found.lower + 50 - 1e-9 <= value <= found.upper + 50 + 1e-9
+    assert found.violation <= 1e-12
+    assert found.status is (Status.CONVERGED if iterations == 1000 else found.status)
+
+
+def test_a_run_from_a_profile_stays_on_the_public_form_and_takes_the_iterations_of_one_anew():
+    spot = HoldemSpot(RIVER, RANGES, 200, 400, bets={"bet": "60%, a", "raise": "a"})
+    first = solve(Nash(spot.game), "dcfr", tol=1e-3 * spot.pot)
+    again = solve(Nash(spot.game), "dcfr", tol=2e-3 * spot.pot, start=first.profile)
+    assert (again.iterations, again.status) == (0, Status.CONVERGED)
+    assert again.exploitability == pytest.approx(first.exploitability, rel=1e-3)
+    closer = {"method": "dcfr", "tol": 2e-4 * spot.pot}
+    anew, started = solve(Nash(spot.game), **closer), solve(Nash(spot.game), start=first.profile, **closer)
+    assert started.iterations == anew.iterations
+    assert started.exploitability == anew.exploitability
+    assert "sequence_form" not in vars(spot.game)
