@@ -97,7 +97,7 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
 
             return Game(name, spec=path, sequence_form=read_matrices(path))
         try:
-            return Game(name, spec=path, tree=_read_tree(path, suffix))
+            return Game(name, spec=path, tree=_read_tree(path, suffix).freeze())
         except GameFileError as error:
             named = GameFileError(f"{error}{other_kind(path, 'a game')}")
             named.line, named.column = error.line, error.column
