@@ -249,9 +249,7 @@ def test_labels_that_are_not_equal_to_themselves_are_refused_with_the_node(where
     if where == "node":  # a state, which is no label
         return
     game = Game("coin", rules=WalkedAs(graph))
-    told = (
-        r"(history|the root).* has .*expected a (hashable|sequence of hashable) label|pairs of a hashable label"
-    )
+    told = r"(history|the root).* has .*expected a (hashable|sequence of hashable) label|pairs of a hashable label"
     with pytest.raises(InvalidGameError, match=told):
         assert game.public_tree  # after the sequence form
 

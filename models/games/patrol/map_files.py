@@ -14,6 +14,7 @@ import networkx as nx
 from ....seqform.errors import GameFileError, nearest, one_line, one_of, shown
 from ....seqform.interchange.encoding import from_json
 from ....seqform.interchange.files import naming, read_bytes
+from ....seqform.interchange.signatures import foreign_file
 from .map_attributes import ENDS, OF_EDGES, ends_of
 from .map_geojson import read_features
 from .map_reading import Roads, name_in_file
@@ -60,6 +61,9 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
         ".csv": _read_csv,
     }
     with naming(path):
+        foreign = foreign_file(path)
+        if foreign is not None:
+            raise GameFileError(str(foreign))
         suffix = Path(path).suffix.lower()
         if suffix not in readers:
             raise GameFileError(
