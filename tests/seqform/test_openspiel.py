@@ -1,6 +1,7 @@
 """Games and policies of OpenSpiel: the same trees, values and distances as OpenSpiel itself finds."""
 
 import builtins
+import json
 import pickle
 import random
 import re
@@ -693,3 +694,23 @@ def test_values_of_another_type_are_refused(text, message):
     # A whole number is a decimal too, and words may be in capitals.
     assert openspiel_interchange._parsed("cursor_go(komi=7)")["komi"] == 7.0
     assert openspiel_interchange._parsed("goofspiel(imp_info=True)")["imp_info"] is True
+
+
+def test_every_policy_that_a_solver_returns_becomes_a_file(tmp_path):
+    """The recipes of the page on strategy files, on what OpenSpiel's solvers in C++ and in Python return."""
+    from open_spiel.python.algorithms import cfr
+
+    theirs, game = pyspiel.load_game("kuhn_poker"), load_game("openspiel:kuhn_poker")
+    found = []
+    for solver in (pyspiel.CFRPlusSolver(theirs), pyspiel.CFRSolver(theirs), cfr.CFRPlusSolver(theirs)):
+        for _ in range(100):
+            solver.evaluate_and_update_policy()
+        found += [solver.average_policy(), solver.current_policy()]
+        path = tmp_path / f"{len(found)}.json"
+        profile_from_policy(game, found[-2]).save(path)
+        assert exploitability(game, Profile.load(path, game)) < 0.02
+        profile_from_policy(game, found[-1]).save(path)
+        assert Profile.load(path, game).num_players == 2
+        if hasattr(solver, "tabular_average_policy"):
+            path.write_text(json.dumps(solver.tabular_average_policy().policy_table()))
+            assert exploitability(game, Profile.load(path, game)) < 0.02

@@ -11,6 +11,7 @@ from xml.parsers import expat
 
 import networkx as nx
 
+from ....seqform.checks import read_float
 from ....seqform.errors import GameFileError, nearest, one_line, one_of, shown
 from ....seqform.interchange.encoding import from_json
 from ....seqform.interchange.files import naming, read_bytes
@@ -184,7 +185,7 @@ class _Graphml:
 
 def _plain(text: Any) -> float:
     try:
-        return float(text)
+        return read_float(text) if isinstance(text, str) else float(text)
     except (TypeError, ValueError):
         return math.nan
 
