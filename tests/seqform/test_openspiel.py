@@ -29,6 +29,7 @@ from treeplex import (
     UnknownGameError,
     UnsupportedProblemError,
     expected_payoffs,
+    exploitability,
     load_game,
     nash_conv,
     solve,
