@@ -15,11 +15,16 @@ from .tables import listed, named, print_facts
 if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.polytope import Treeplex
+    from ..seqform.rules import GameSize
 
 Infosets = list[list[dict[str, Any]]]
 
 #: Up to so many histories public states are counted without being asked for: about a second at most.
 _QUICK = 200_000
+#: Games of more histories are not built where a formula gives their sizes: walking them takes seconds.
+_BUILT = 500_000
+#: Seconds until a count without a formula first says how far it is.
+_FIRST_WORD = 2.0
 #: Up to so many functionals are listed; of more of them, a few.
 _FEW, _SHOWN = 12, 4
 
@@ -37,10 +42,14 @@ def info(
     """Show a game's sizes, its value if known, and its infosets."""
     check_files({}, json=json)
     from ..models.games import load_game
+    from ..seqform.budget import counting
     from ..seqform.game import sequence_form_of
+    from ..seqform.rules import size_of
 
     begun = now()
-    loaded = load_game(game)
+    told = _Counted(game)
+    with counting(told):  # a tree in a file is walked when it is read
+        loaded = load_game(game)
     spot = spot_of(loaded)
     if spot is not None:
         if infosets:
@@ -49,7 +58,14 @@ def info(
                 "shows what hands do"
             )
         return describe(spot, json)
-    with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT):
+    size = None if infosets or public or loaded.rules is None else size_of(loaded.rules)
+    if size is not None and size.nodes > _BUILT:
+        record = size_record(loaded, size)
+        write_json(record, json)
+        if json != STANDARD_OUTPUT:
+            _print(record, None)
+        return 0
+    with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT), counting(told):
         form = sequence_form_of(loaded)
     seconds = now() - begun
     with waiting(f"counting public states of {loaded.spec}", shown=json != STANDARD_OUTPUT):
@@ -61,6 +77,18 @@ def info(
     if json != STANDARD_OUTPUT:
         _print(record, records)
     return 0
+
+
+class _Counted:
+    """Says on standard error how far a walk is: after a few seconds, then after twice as many, and so on."""
+
+    def __init__(self, spec: str) -> None:
+        self.spec, self.begun, self.wait = spec, now(), _FIRST_WORD
+
+    def __call__(self, histories: int) -> None:
+        if now() - self.begun >= self.wait:
+            self.wait *= 2
+            typer.echo(f"{self.spec}: still counting, {histories:,} histories so far", err=True)
 
 
 def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
@@ -83,20 +111,55 @@ def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
         return None
 
 
-def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int] | None = None) -> dict[str, Any]:
-    """Return what there is to know about a game as plain data, ready for JSON."""
+def size_record(game: "Game", size: "GameSize") -> dict[str, Any]:
+    """Return what a formula says about a game that is not built: :func:`game_record` without what takes a walk."""
+    from ..seqform.budget import in_words, sequence_form_bytes
+    from ..seqform.interchange.encoding import json_ready
+
+    unknown = (
+        "levels",
+        "public_states",
+        "public_levels",
+        "nnz",
+        "factored",
+        "zero_sum",
+        "constant_sum",
+        "single_parent",
+        "functionals",
+    )
+    more = ("largest_payoff", "fingerprint", "build_seconds")
+    sizes = {"nodes": size.nodes, "leaves": size.leaves, "sequences": size.sequences, "infosets": size.infosets}
+    needs = {"memory": in_words(sequence_form_bytes(size, False))}
+    record = _about(game) | sizes | dict.fromkeys(unknown + more) | {"players": game.num_players} | needs
+    return json_ready(record)  # type: ignore[no-any-return]
+
+
+def _about(game: "Game") -> dict[str, Any]:
+    """Return what is known of a game without building it."""
     from fractions import Fraction
 
     from .. import __version__
-    from ..seqform.interchange.encoding import json_ready
 
-    form = game.sequence_form
     value = game.reference_value
-    record = {
+    return {
         "schema": 1,
         "version": __version__,
         "game": game.spec,
         "parameters": game.parameters,
+        "action_words": {word: str(label) for word, label in game.action_words.items()},
+        "value": None if value is None else float(value),
+        "value_exact": str(value) if isinstance(value, Fraction) else None,
+        "value_source": game.reference_source or None,
+        "citation": game.citation or None,
+    }
+
+
+def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int] | None = None) -> dict[str, Any]:
+    """Return what there is to know about a game as plain data, ready for JSON."""
+    from ..seqform.interchange.encoding import json_ready
+
+    form = game.sequence_form
+    record = _about(game) | {
         "players": form.num_players,
         "nodes": form.num_nodes,
         "leaves": form.num_leaves,
@@ -114,12 +177,7 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
             name: {"player": functional.player, "description": functional.description}
             for name, functional in game.functionals.items()
         },
-        "action_words": {word: str(label) for word, label in game.action_words.items()},
         "largest_payoff": form.payoff_scale,
-        "value": None if value is None else float(value),
-        "value_exact": str(value) if isinstance(value, Fraction) else None,
-        "value_source": game.reference_source or None,
-        "citation": game.citation or None,
         "fingerprint": game.fingerprint,
         "build_seconds": build_seconds,
     }
@@ -156,28 +214,31 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
     value = record["value_exact"] or (None if record["value"] is None else f"{record['value']:.13g}")
     source = f"  ({record['value_source']})" if record["value_source"] else ""
     values = ", ".join(f"{key}={_shown(value)}" for key, value in record["parameters"].items())
+    built = record["build_seconds"] is not None
     rows = {
         "game": named(record["game"]),
         "parameters": values or "none",
-        "players": f"{record['players']}, {_sums(record)}",
+        "players": f"{record['players']}{_sums(record)}",
         "histories": _histories(record),
         "sequences": listed(record["sequences"]),
         "infosets": listed(record["infosets"]),
-        "levels": f"{listed(record['levels'])} (own decisions in a row)",
-        "public tree": _public(record),
-        "payoffs": _payoffs(record),
-        "largest payoff": f"{record['largest_payoff']:g}",
+        **(_UNBUILT | {"memory": f"about {record['memory']} to build it"} if not built else {}),
+        **({"levels": f"{listed(record['levels'])} (own decisions in a row)"} if built else {}),
+        **({"public tree": _public(record), "payoffs": _payoffs(record)} if built else {}),
+        **({"largest payoff": f"{record['largest_payoff']:g}"} if built else {}),
         **({"functionals": _functionals(record)} if record["functionals"] else {}),
         "value": "not known" if value is None else f"{value}{source}",
         **({"action words": _words(record)} if record["action_words"] else {}),
         "citation": record["citation"] or "none",
-        "fingerprint": record["fingerprint"],
-        "built in": f"{record['build_seconds']:.3g} s",
+        **({"fingerprint": record["fingerprint"], "built in": f"{record['build_seconds']:.3g} s"} if built else {}),
     }
     print_facts(rows)
     for player, records in enumerate(infosets or []):
         typer.echo()
         _print_infosets(player, records)
+
+
+_UNBUILT = {"not built": "sizes are by formula; --public builds the game, for its levels, payoffs and fingerprint"}
 
 
 def _print_infosets(player: int, records: list[dict[str, Any]]) -> None:
@@ -198,9 +259,11 @@ def _before(record: dict[str, Any]) -> str:
 
 
 def _sums(record: dict[str, Any]) -> str:
+    if record["zero_sum"] is None:  # it is not built
+        return ""
     if record["constant_sum"] is None or record["players"] == 1:
-        return "general-sum" if record["players"] > 1 else "a decision problem"
-    return f"payoffs sum to {record['constant_sum']:g}" if record["constant_sum"] else "zero-sum"
+        return ", general-sum" if record["players"] > 1 else ", a decision problem"
+    return f", payoffs sum to {record['constant_sum']:g}" if record["constant_sum"] else ", zero-sum"
 
 
 def _payoffs(record: dict[str, Any]) -> str:
@@ -224,7 +287,7 @@ def _words(record: dict[str, Any]) -> str:
 
 
 def _histories(record: dict[str, Any]) -> str:
-    if not record["single_parent"]:
+    if record["single_parent"] is False:
         return "none: plans are flows, several sequences lead to an infoset"
     return "not known" if record["nodes"] is None else f"{record['nodes']:,}, {record['leaves']:,} of them leaves"
 

@@ -11,8 +11,9 @@ from ..seqform.checks import check_number, is_whole
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
 from ..seqform.game import Game
 from ..seqform.joint_payoff import JointPayoff
+from ..seqform.labels import is_label, listed
 from ..seqform.names import quoted_label
-from ..seqform.polytope import Treeplex, check_one_text, is_hashable
+from ..seqform.polytope import Treeplex, check_one_text
 from ..seqform.strategy import Strategy, check_same_game
 from .constraints.tokens import Tokens, parse_number
 
@@ -87,7 +88,7 @@ class Prefer:
 
     def known_as(self, words: Mapping[str, Hashable]) -> "Prefer":
         """Return the same with labels in place of a game's longer words for them."""
-        if not any(is_hashable(label) and label in words for label in self.labels):
+        if not any(is_label(label) and label in words for label in self.labels):
             return self
         labels = [words.get(label, label) if isinstance(label, str) else label for label in self.labels]
         return replace(self, actions=labels)
@@ -428,7 +429,7 @@ def preferences_of(prefer: Any, player: int | None = None) -> list[Prefer | Pref
     """
     single = isinstance(prefer, Prefer | PreferStrategy | str) or not isinstance(prefer, Iterable)
     found: list[Prefer | PreferStrategy] = []
-    for one in [prefer] if single else prefer:
+    for one in [prefer] if single else listed(prefer, "the preferences are", InvalidPreferenceError):
         preference = parse_preference(one, player) if isinstance(one, str) else one
         if not isinstance(preference, Prefer | PreferStrategy):
             raise InvalidPreferenceError(

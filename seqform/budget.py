@@ -5,10 +5,12 @@ well, so that games of unknown size, endless ones among them, stop in time. The 
 available, unless ``TREEPLEX_MEMORY`` or the argument ``memory`` sets another.
 """
 
+import contextlib
 import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
@@ -374,6 +376,30 @@ class Budget:
             )
 
 
+_reports: ContextVar[Callable[[int], None] | None] = ContextVar("reports", default=None)
+
+
+@contextlib.contextmanager
+def counting(report: Callable[[int], None]) -> Iterator[None]:
+    """Let a function be told, every now and then, how many histories a walk over a game has met.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.budget import counting
+    >>> met = []
+    >>> with counting(met.append):
+    ...     _ = load_game("leduc").sequence_form
+    >>> met == sorted(met) and len(met) > 1
+    True
+    """
+    token = _reports.set(report)
+    try:
+        yield
+    finally:
+        _reports.reset(token)
+
+
 class Watch:
     """Looks now and then at what a walk over a game has taken so far.
 
@@ -427,6 +453,9 @@ class Watch:
         elif histories - self._at_leaf > _LONGEST:  # without a leaf on the way, a depth-first walk only goes down
             self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every one must end")
         check_time(f"the game was built, after {histories:,} histories")
+        report = _reports.get()
+        if report is not None:
+            report(histories)
         seen, at = histories + waiting, now()
         quick, self._glanced = at - self._glanced < _SECONDS / 5, at
         self._stride = min(_LARGEST_STRIDE, 2 * self._stride) if quick else max(1, self._stride // 2)

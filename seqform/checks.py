@@ -38,13 +38,21 @@ class TooSmallError(ValueError):
         super().__init__("too small for a float")
 
 
+class TooLargeError(ValueError):
+    """A finite number whose nearest float is infinite."""
+
+    def __init__(self) -> None:
+        super().__init__("too large for a float")
+
+
 def read_float(text: str) -> float:
     """Return a number given as text as a float.
 
     Raises
     ------
     ValueError
-        If it is not a number; a :class:`TooSmallError` if its float would be zero, and it is not.
+        If it is not a number; a :class:`TooSmallError` if its float would be zero, and it is not; a
+        :class:`TooLargeError` if it would be infinite, and it is not.
 
     Examples
     --------
@@ -56,9 +64,33 @@ def read_float(text: str) -> float:
     treeplex.seqform.checks.TooSmallError: too small for a float
     """
     number = float(text)
+    if math.isinf(number) and any(digit in text for digit in "123456789"):
+        raise TooLargeError
     if number == 0.0 and any(digit in text.lower().partition("e")[0] for digit in "123456789"):
         raise TooSmallError
     return number
+
+
+def read_share(text: str) -> float:
+    """Return a share given as text, a number or a percentage, as a float.
+
+    Raises
+    ------
+    ValueError
+        As :func:`read_float`; more than one per cent sign is not a number.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.checks import read_share
+    >>> read_share("0.05"), read_share("5 %")
+    (0.05, 0.05)
+    >>> read_share("5%%")
+    Traceback (most recent call last):
+    ValueError: could not convert string to float: '5%'
+    """
+    number = text.strip().removesuffix("%")
+    share = read_float(number)
+    return share if number == text.strip() else exact_float(Decimal(number.strip()) / 100)
 
 
 def exact_float(number: float | Fraction | Decimal) -> float:

@@ -1,8 +1,7 @@
 """The walk from rules to arrays: treeplexes and a table of leaves, of every game, streamed or a tree."""
 
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +16,8 @@ from .budget import Budget, Watch, sequence_form_bytes
 from .checks import check_whole, is_whole
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
 from .histories import name_history, name_leaf
-from .polytope import Treeplex, check_one_label, is_hashable, is_same_label
+from .labels import A_LABEL, WITHOUT_ORDER, has_order, is_label, is_listing
+from .polytope import Treeplex, check_one_label, is_same_label
 from .rationals import to_fraction
 from .rules import CHANCE, MAX_PLAYERS, TERMINAL, GameSize, Rules, check_rules, outcomes_of
 
@@ -265,8 +265,8 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     def record_leaf(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
         payoffs = payoffs_at(state)
         if payoffs.__class__ is not tuple:
-            if not in_order(payoffs):
-                raise _WrongAnswer(f"has payoffs {shown(payoffs)}, expected one number per player")
+            if not is_listing(payoffs):
+                raise _WrongAnswer(f"has payoffs {shown(payoffs)}, expected one number per player, as a tuple")
             payoffs = tuple(payoffs)
         if len(payoffs) != num_players:
             raise _WrongAnswer(f"has {len(payoffs)} payoffs, expected {num_players}: one per player")
@@ -309,11 +309,13 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
                 try:
                     known = entry_of[who](label)
                 except TypeError:
-                    if not is_hashable(label):
-                        raise _WrongAnswer(f"has infoset {shown(label)}, expected a hashable label") from None
+                    if not is_label(label):
+                        raise _WrongAnswer(f"has infoset {shown(label)}, expected {A_LABEL}") from None
                     raise
                 parent = sequences[who]
                 if known is None:
+                    if label.__class__ is not str and not is_label(label):
+                        raise _WrongAnswer(f"has infoset {shown(label)}, expected {A_LABEL}")
                     actions = _checked_actions(label, actions, watch, number)
                     sequence = next_sequence[who]
                     texts = all(action.__class__ is str for action in actions)
@@ -390,11 +392,6 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     return Enumeration(treeplexes, leaves, visited + len(leaf_chance))
 
 
-def in_order(payoffs: Any) -> bool:
-    """Return whether payoffs are a sequence of some kind: not a mapping or a set, whose order means nothing."""
-    return hasattr(payoffs, "__len__") and not isinstance(payoffs, str | bytes | Mapping | AbstractSet)
-
-
 class _WrongAnswer(Exception):
     """What is wrong with what the rules say of the history that the walk is at."""
 
@@ -407,6 +404,7 @@ def _checked_mover(who: Any, num_players: int) -> Any:
 
 def _checked_actions(label: Hashable, actions: Sequence[Hashable], watch: Watch, number: int) -> tuple[Hashable, ...]:
     given = actions
+    _check_order("actions", actions)
     try:
         actions = actions if actions.__class__ is tuple else tuple(watch.held(actions, number))
         hash(actions)
@@ -414,6 +412,8 @@ def _checked_actions(label: Hashable, actions: Sequence[Hashable], watch: Watch,
         raise _WrongAnswer(
             f"has actions {shown(given)} in infoset {shown(label)}, expected a sequence of hashable labels"
         ) from None
+    for action in actions:
+        _check_action(action, "action")
     if not actions:
         raise _WrongAnswer(f"has no action in infoset {shown(label)}: a decision needs at least one")
     if len(set(actions)) != len(actions):
@@ -424,8 +424,19 @@ def _checked_actions(label: Hashable, actions: Sequence[Hashable], watch: Watch,
     return actions
 
 
+def _check_order(what: str, given: Any) -> None:
+    if not has_order(given):
+        raise _WrongAnswer(f"has {what} {shown(given)}, {WITHOUT_ORDER.format(type(given).__name__, 'return')}")
+
+
+def _check_action(label: Hashable, what: str) -> None:
+    if label.__class__ is not str and not is_label(label):
+        raise _WrongAnswer(f"has {what} {shown(label)}, expected {A_LABEL}")
+
+
 def _check_agreement(player: int, label: Hashable, actions: Sequence[Hashable], known: tuple[Hashable, ...]) -> None:
     given = actions
+    _check_order("actions", actions)
     try:
         actions = tuple(islice(actions, len(known) + 1))
         agree = actions == known and is_same_label(actions, known)
@@ -442,6 +453,7 @@ def _checked_outcomes(
     outcomes: Sequence[tuple[Hashable, Any]], exact: bool, watch: Watch, number: int
 ) -> list[tuple[Hashable, Any]]:
     given = outcomes
+    _check_order("chance outcomes", outcomes)
     try:
         if outcomes.__class__ is not list:
             outcomes = watch.held(outcomes, number)
@@ -451,6 +463,8 @@ def _checked_outcomes(
         raise _WrongAnswer(
             f"has chance outcomes {shown(given)}, expected pairs of a hashable label and its probability"
         ) from None
+    for action, _ in outcomes:
+        _check_action(action, "chance outcome")
     if not outcomes:
         raise _WrongAnswer("is a chance node without outcomes: expected at least one")
     if distinct != len(outcomes):

@@ -16,7 +16,8 @@ from .enumeration import LeafTable
 from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, one_of, shown
 from .game import Game
 from .hints import explained
-from .polytope import Treeplex, is_hashable
+from .labels import is_label
+from .polytope import Treeplex
 from .strategy import Profile, Strategy, check_same_game, checked_player
 
 
@@ -328,9 +329,9 @@ def frequency(
     names = [label for labels in treeplex.action_labels for label in labels]
     words = treeplex.action_words
     wanted = _labels(actions, {*names, *words})
-    wanted = [words.get(each, each) if is_hashable(each) and each not in names else each for each in wanted]
+    wanted = [words.get(each, each) if is_label(each) and each not in names else each for each in wanted]
     for action in wanted:
-        if not is_hashable(action) or action not in names:
+        if not is_label(action) or action not in names:
             known = treeplex.actions_by_name()
             raise InvalidGameError(
                 f"player {player} of {game.spec} has no action {shown(action)}{nearest(str(action), known)}; expected "
@@ -413,5 +414,5 @@ def _chosen(game: Game, player: int, infosets: Any) -> Any:
 
 def _labels(given: Any, known: Collection[Any]) -> list[Any]:
     """Return a label, or several in a collection, as a list; a tuple can be a label itself."""
-    single = isinstance(given, str) or not isinstance(given, Collection) or (is_hashable(given) and given in known)
+    single = isinstance(given, str) or not isinstance(given, Collection) or (is_label(given) and given in known)
     return [given] if single else list(given)

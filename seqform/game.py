@@ -121,7 +121,9 @@ class Game(Drawable):
         if rules is not None:
             check_rules(rules)
         if tree is not None:
-            check_type(tree, f"the tree of game {shown(name)}", InvalidGameError, GameTree)
+            tree = check_type(tree, f"the tree of game {shown(name)}", InvalidGameError, GameTree).frozen()
+        if isinstance(rules, GameTree):  # which may be changed later, and the game must not
+            rules = rules.frozen()
         if sequence_form is not None and not (isinstance(sequence_form, SequenceForm) or callable(sequence_form)):
             raise InvalidGameError(
                 f"the sequence form of game {shown(name)} is {shown(sequence_form)}, expected a SequenceForm"
@@ -189,7 +191,9 @@ class Game(Drawable):
 
     @classmethod
     def from_tree(cls, tree: Any, name: str = "tree") -> "Game":
-        """Make a game of a :class:`GameTree` or of a ``networkx.DiGraph`` with its attributes.
+        """Make a game of a :class:`GameTree` or of a ``networkx.DiGraph`` with its attributes, as it is now.
+
+        The game has a copy of the tree, which cannot be changed: later changes of `tree` do not reach it.
 
         Raises
         ------
@@ -303,7 +307,7 @@ class Game(Drawable):
     def tree(self) -> GameTree:
         """The game as a networkx tree; about a kilobyte a node."""
         with self._naming():
-            return GameTree.from_rules(self._walkable())
+            return GameTree.from_rules(self._walkable(), frozen=True)
 
     @cached_property
     def sequence_form(self) -> SequenceForm:
@@ -465,15 +469,16 @@ def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
 
 
 def tree_of(game: "Game | GameTree") -> GameTree:
-    """Return the tree of a game, or the tree itself.
+    """Return the tree of a game, or the tree itself, whose graph is checked as it is now.
 
     Raises
     ------
     InvalidGameError
-        If it is neither.
+        If it is neither, or the graph is not a game any more.
     UnsupportedProblemError
         If the game has no histories.
     """
     if isinstance(game, Game):
         return game.tree
-    return check_type(game, "game", InvalidGameError, GameTree, "a Game or a GameTree (GameTree(graph) makes one)")
+    tree = check_type(game, "game", InvalidGameError, GameTree, "a Game or a GameTree (GameTree(graph) makes one)")
+    return tree.check()

@@ -9,10 +9,11 @@ import networkx as nx
 
 from .budget import TREE_NODE, Budget, Watch
 from .checks import is_number, is_whole
-from .enumeration import Enumeration, enumerate_game, in_order
+from .enumeration import Enumeration, enumerate_game
 from .errors import InvalidGameError, shown
 from .histories import describe_path, walk
 from .interchange.drawing import Drawable, refuse_to_draw
+from .labels import A_LABEL, is_label, is_listing
 from .rules import CHANCE, MAX_PLAYERS, TERMINAL, Number, Rules, check_rules, public_labels
 
 if TYPE_CHECKING:
@@ -32,15 +33,13 @@ class GameTree(Drawable):
         player. An edge has ``action`` (any hashable, distinct among siblings) and, below chance, ``prob``. Numbers are
         ``int``, ``float``, ``fractions.Fraction`` or ``decimal.Decimal``. The order of a node's out-edges is the order
         of its actions. Inner nodes may have the attribute ``public``, all or none: the label of the public state, as
-        :class:`~treeplex.seqform.rules.Rules` describes it. The graph is neither changed nor copied: do not change it
-        afterwards.
+        :class:`~treeplex.seqform.rules.Rules` describes it. The graph is neither changed nor copied.
 
     Attributes
     ----------
     graph : networkx.DiGraph
     root : hashable
         The root's node.
-    num_players : int
 
     Raises
     ------
@@ -55,6 +54,10 @@ class GameTree(Drawable):
     -----
     A tree is itself :class:`~treeplex.seqform.rules.Rules`, whose states are node ids, so that trees and streamed games
     take the same way to their sequence form.
+
+    You may change the graph of a tree: the next game, sequence form or file that is made from the tree checks the graph
+    again and takes it as it is then. A :class:`~treeplex.seqform.game.Game` takes a copy that cannot be changed, see
+    :meth:`frozen`, so later changes do not reach the game.
 
     Examples
     --------
@@ -72,11 +75,86 @@ class GameTree(Drawable):
 
     def __init__(self, graph: DiGraph) -> None:
         self.graph = graph
-        self.root: Hashable = _find_root(graph)
-        self.num_players = self._check_nodes()
+        self._fixed = False  # whether the graph cannot change, for good or while it is walked
+        self._enumeration: Enumeration | None = None  # kept by a frozen tree alone
         self._followers: tuple[Any, dict[Hashable, Hashable]] = (None, {})
-        #: What the walk over the tree found: treeplexes and leaves.
-        self.enumeration: Enumeration = enumerate_game(self)
+        self._enumerate()
+
+    def check(self) -> "GameTree":
+        """Check every node and edge of the graph as it is now, and return the tree.
+
+        Raises
+        ------
+        InvalidGameError
+            As at construction.
+        """
+        if not self._fixed:
+            self.root: Hashable = _find_root(self.graph)
+            self._num_players = self._check_nodes()
+        return self
+
+    def _enumerate(self) -> Enumeration:
+        self.check()
+        before, self._fixed = self._fixed, True  # the walk asks for the root and the players: one check serves it
+        try:
+            return enumerate_game(self)
+        finally:
+            self._fixed, self._followers = before, (None, {})
+
+    @property
+    def enumeration(self) -> Enumeration:
+        """What a walk over the tree finds now: treeplexes and leaves."""
+        return self._enumerate() if self._enumeration is None else self._enumeration
+
+    @property
+    def num_players(self) -> int:
+        """Number of players, chance not counted."""
+        return self.check()._num_players
+
+    def freeze(self) -> "GameTree":
+        """Fix the graph as it is now, so that nothing in it can be changed, and return the tree.
+
+        Raises
+        ------
+        InvalidGameError, ImperfectRecallError
+            If the graph is not a game any more.
+        """
+        if self._enumeration is None:
+            self._enumeration = self._enumerate()
+            _fix(self.graph)
+            self._fixed = True
+        return self
+
+    def frozen(self) -> "GameTree":
+        """Return the tree as it is now, with a graph of its own that cannot be changed.
+
+        A frozen tree returns itself. To change the tree of a game, take a copy of its graph,
+        ``networkx.DiGraph(game.tree.graph)``, and make a new game of that.
+
+        Raises
+        ------
+        InvalidGameError, ImperfectRecallError
+            If the graph is not a game any more.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> tree = load_game("kuhn").tree
+        >>> tree.frozen() is tree
+        True
+        >>> tree.graph.nodes[tree.root]["player"] = 0
+        Traceback (most recent call last):
+        ...
+        treeplex.seqform.errors.InvalidGameError: the tree of a game cannot be changed: change a copy of its graph, ...
+        """
+        return self if self._enumeration is not None else self._of_own_graph(_copied(self.graph))
+
+    @classmethod
+    def _of_own_graph(cls, graph: DiGraph) -> "GameTree":
+        """Return the frozen tree of a graph that nobody else has."""
+        tree = cls.__new__(cls)
+        tree.graph, tree._fixed, tree._enumeration, tree._followers = graph, False, None, (None, {})
+        return tree.freeze()
 
     @property
     def num_nodes(self) -> int:
@@ -84,16 +162,16 @@ class GameTree(Drawable):
         return self.graph.number_of_nodes()
 
     def __repr__(self) -> str:
-        return f"GameTree(num_players={self.num_players}, num_nodes={self.num_nodes})"
+        return f"GameTree(num_players={self._num_players}, num_nodes={self.num_nodes})"
 
     def tree_to_draw(self, most: float = math.inf) -> "GameTree":
         """Return the tree itself; see :func:`~treeplex.seqform.interchange.draw`."""
         if self.num_nodes > most:
             refuse_to_draw("the tree", f"{self.num_nodes:,}")
-        return self
+        return self.check()
 
     @classmethod
-    def from_rules(cls, rules: Rules, memory: int | str | None = None) -> "GameTree":
+    def from_rules(cls, rules: Rules, memory: int | str | None = None, *, frozen: bool = False) -> "GameTree":
         """Write a game's rules out as a tree, whose nodes are numbered depth first from 0.
 
         It takes about a kilobyte a node; a sequence form is built from rules directly with much less.
@@ -103,6 +181,8 @@ class GameTree(Drawable):
         rules : Rules
         memory : int or str, optional
             What it may take, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
+        frozen : bool
+            Whether its graph cannot be changed; see :meth:`frozen`.
 
         Returns
         -------
@@ -117,7 +197,7 @@ class GameTree(Drawable):
         budget = Budget(memory)
         budget.admit(rules, tree=True)
         try:
-            tree = cls(cls._written_out(rules, budget))
+            tree = (cls._of_own_graph if frozen else cls)(cls._written_out(rules, budget))
         except (TypeError, ValueError) as error:
             if not isinstance(error, InvalidGameError):
                 enumerate_game(rules, memory=memory)  # says which history the rules are wrong at
@@ -136,7 +216,7 @@ class GameTree(Drawable):
             attributes: dict[str, Any] = {"player": history.player}
             if history.player == TERMINAL:
                 payoffs = rules.payoffs(state)
-                attributes = {"payoffs": tuple(payoffs) if in_order(payoffs) else payoffs}
+                attributes = {"payoffs": tuple(payoffs) if is_listing(payoffs) else payoffs}
             elif history.player != CHANCE:
                 attributes["infoset"] = rules.infoset(state)
             if label_of is not None and history.player != TERMINAL:
@@ -160,7 +240,7 @@ class GameTree(Drawable):
 
     def initial_state(self) -> Hashable:
         """Return the root."""
-        return self.root
+        return self.check().root
 
     def player(self, state: Hashable) -> int:
         """Return who moves at a node; see :meth:`Rules.player <treeplex.seqform.rules.Rules.player>`."""
@@ -178,7 +258,9 @@ class GameTree(Drawable):
     def child(self, state: Hashable, action: Hashable) -> Hashable:
         """Return the node that an action leads to."""
         owner, followers = self._followers
-        if owner is not state:  # a walk asks for all children of a node in turn: one dictionary serves them all
+        if (
+            owner is not state or not self._fixed
+        ):  # a walk asks for all children of a node in turn: one dictionary serves them all
             followers = {edge["action"]: child for child, edge in self.graph.adj[state].items()}
             self._followers = (state, followers)
         return followers[action]
@@ -212,6 +294,8 @@ class GameTree(Drawable):
         num_players: int | None = None
         players: dict[int, Hashable] = {}
         for node, attributes in self.graph.nodes(data=True):
+            if not is_label(node):
+                self._refuse(node, f"is called {shown(node)}, expected {A_LABEL}")
             if not adjacency[node]:
                 payoffs = self._checked_payoffs(node, attributes)
                 if num_players is None:
@@ -231,6 +315,8 @@ class GameTree(Drawable):
                 self._check_edges(node, who)
                 if ("public" in attributes) != labelled:
                     self._refuse_public(node, labelled)
+                if labelled and not is_label(attributes["public"]):
+                    self._refuse(node, f"has public state {shown(attributes['public'])}, expected {A_LABEL}")
         assert num_players is not None  # a finite arborescence has a leaf
         for who, node in players.items():
             if who >= num_players:
@@ -260,10 +346,8 @@ class GameTree(Drawable):
         if who != CHANCE:
             if "infoset" not in attributes:
                 self._refuse(node, f"is a decision of player {who} without the attribute 'infoset': expected a label")
-            try:
-                hash(attributes["infoset"])
-            except TypeError:
-                self._refuse(node, f"has infoset {shown(attributes['infoset'])}, expected a hashable label")
+            if not is_label(attributes["infoset"]):
+                self._refuse(node, f"has infoset {shown(attributes['infoset'])}, expected {A_LABEL}")
         return int(who)
 
     def _refuse_public(self, node: Hashable, labelled: bool) -> NoReturn:
@@ -277,13 +361,11 @@ class GameTree(Drawable):
                 self._refuse(
                     node, f"has an edge to node {shown(child)} without the attribute 'action': expected a label"
                 )
-            try:
-                known = edge["action"] in actions
-                actions.add(edge["action"])
-            except TypeError:
-                self._refuse(node, f"has action {shown(edge['action'])}, expected a hashable label")
-            if known:
+            if not is_label(edge["action"]):
+                self._refuse(node, f"has action {shown(edge['action'])}, expected {A_LABEL}")
+            if edge["action"] in actions:
                 self._refuse(node, f"has two edges with action {shown(edge['action'])}: actions must be distinct")
+            actions.add(edge["action"])
             if who == CHANCE:
                 if "prob" not in edge:
                     self._refuse(node, f"has chance outcome {shown(edge['action'])} without the attribute 'prob'")
@@ -293,6 +375,56 @@ class GameTree(Drawable):
                         f"gives outcome {shown(edge['action'])} probability {shown(edge['prob'])}, expected one from "
                         "0 to 1",
                     )
+
+
+class _Fixed(dict[Any, Any]):
+    """Attributes of a frozen tree. ``copy`` returns some that can be changed, and so does networkx when it copies."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise InvalidGameError(
+            "the tree of a game cannot be changed: change a copy of its graph, networkx.DiGraph(tree.graph), and make "
+            "a game of that"
+        )
+
+    __setitem__ = __delitem__ = update = pop = popitem = setdefault = clear = __ior__ = _refuse
+
+    def copy(self) -> dict[Any, Any]:
+        return dict(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Fixed, (dict(self),)
+
+
+def _copied(graph: Any) -> DiGraph:
+    """Return a graph with the nodes, the edges and their attributes of another one, in the same order."""
+    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
+        _find_root(graph)  # refuses it
+    copy: DiGraph = nx.DiGraph()
+    copy.graph.update(graph.graph)
+    copy.add_nodes_from(graph.nodes(data=True))
+    copy.add_edges_from(graph.edges(data=True))
+    return copy
+
+
+def _fix(graph: Any) -> None:
+    """Make a graph one that cannot be changed, nor the attributes of its nodes and edges."""
+    nodes, successors, predecessors = (
+        graph._node,
+        graph._succ,
+        graph._pred,
+    )  # the views of networkx take no other values
+    for node, attributes in nodes.items():
+        fixed = attributes
+        if "payoffs" in attributes:  # which may be a list or a vector
+            fixed = {**attributes, "payoffs": tuple(_as_tuple(attributes["payoffs"]))}
+        nodes[node] = _Fixed(fixed)
+    for node, followers in successors.items():
+        for follower, attributes in followers.items():
+            followers[follower] = predecessors[follower][node] = _Fixed(attributes)
+    graph.graph = _Fixed(graph.graph)
+    nx.freeze(graph)
 
 
 def _as_tuple(payoffs: Any) -> Any:

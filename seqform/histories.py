@@ -5,6 +5,7 @@ from typing import Any
 
 from .budget import Watch
 from .errors import one_line
+from .labels import has_order, listed
 from .rules import CHANCE, TERMINAL, Number, Rules, outcomes_of
 
 
@@ -89,6 +90,8 @@ def walk(rules: Rules, watch: Watch | None = None, leaves_first: bool = True) ->
             continue
         state, chance = history.state, history.player == CHANCE
         moves: Any = outcomes_at(state) if chance else rules.actions(state)
+        if not (moves.__class__ is tuple or moves.__class__ is list or has_order(moves)):
+            listed(moves, f"{history} has {'chance outcomes' if chance else 'actions'}", verb="return")
         moves = list(moves if watch is None else watch.held(moves, history.number))
         place = len(moves)
         for move in reversed(moves):

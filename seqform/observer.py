@@ -324,7 +324,7 @@ class _Classes:
         known = self.infosets[who].get(label)
         if known is None:
             known = self.infosets[who][label] = len(self.infosets[who]), self.next_sequence[who]
-            self.next_sequence[who] += len(self.rules.actions(history.state))
+            self.next_sequence[who] += len(tuple(self.rules.actions(history.state)))
         infoset, sequence = known
         if who == self.player and self.own_infosets[here] != infoset:
             if self.own_infosets[here] >= 0:

@@ -15,7 +15,7 @@ import typing
 from fractions import Fraction
 from typing import Any
 
-from .checks import TooSmallError, exact_float, read_float
+from .checks import TooLargeError, TooSmallError, exact_float, read_float
 from .errors import InvalidGameError, TreeplexError, nearest, one_line, shown
 
 
@@ -191,7 +191,7 @@ class Parameter:
         if self.kind is bool:
             return text.lower() == "true" if text.lower() in ("true", "false") else _refuse()
         if self.kind is int:
-            number = float(text) if self.about.large and not text.lstrip("+").isdecimal() else math.nan
+            number = read_float(text) if self.about.large and not text.lstrip("+").isdecimal() else math.nan
             return int(number) if number.is_integer() and abs(number) <= 2**53 else int(text)
         if self.kind in (float, Fraction):
             # With an exponent through float, which bounds it; no digit that a float keeps is lost.
@@ -222,7 +222,7 @@ class Parameter:
 
 def reason_of(error: Exception) -> str:
     """Return in parentheses why a number was refused, where what is expected does not say it."""
-    return f" ({error})" if isinstance(error, TooSmallError) else ""
+    return f" ({error})" if isinstance(error, TooSmallError | TooLargeError) else ""
 
 
 def as_typed(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from itertools import chain, filterfalse
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +23,7 @@ from .errors import (
     one_of,
     shown,
 )
+from .labels import A_LABEL, has_order, is_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,25 +314,22 @@ class Treeplex(ReadOnly):
         count = self.num_infosets
         try:
             self.infoset_labels: tuple[Hashable, ...] = (
-                tuple(range(count)) if infoset_labels is None else tuple(infoset_labels)
+                tuple(range(count)) if infoset_labels is None else _tuple(infoset_labels)
             )
             self.action_labels: tuple[tuple[Hashable, ...], ...] = (
                 tuple(tuple(range(k)) for k in self.num_actions.tolist())
                 if action_labels is None
-                else tuple(map(tuple, action_labels))
+                else tuple(map(_tuple, _tuple(action_labels)))
             )
         except TypeError:
             raise InvalidGameError(
                 f"infoset_labels are {shown(infoset_labels)} and action_labels {shown(action_labels)}: a sequence of "
                 "labels and a sequence of sequences of labels are needed"
             ) from None
-        try:
-            self._check_labels()
-        except TypeError:
-            labels = (*self.infoset_labels, *(label for row in self.action_labels for label in row))
-            raise InvalidGameError(
-                f"label {shown(next(filterfalse(is_hashable, labels)))} is not hashable: a label must be"
-            ) from None
+        for label in chain(self.infoset_labels, chain.from_iterable(self.action_labels)):
+            if label.__class__ is not str and not is_label(label):
+                raise InvalidGameError(f"an infoset or an action has the label {shown(label)}, expected {A_LABEL}")
+        self._check_labels()
 
     def _check_labels(self) -> None:
         count = self.num_infosets
@@ -603,7 +601,7 @@ class Treeplex(ReadOnly):
 
     def find_infoset(self, label: Any) -> int | None:
         """Return the number of the infoset with a label; ``None`` if there is none, or the label cannot be one."""
-        number = self.infoset_numbers.get(label) if is_hashable(label) else None
+        number = self.infoset_numbers.get(label) if is_label(label) else None
         if number is None or label.__class__ is str or is_same_label(label, self.infoset_labels[number]):
             return number
         return None
@@ -630,13 +628,10 @@ class Treeplex(ReadOnly):
         return vector
 
 
-def is_hashable(value: Any) -> bool:
-    """Return whether a value, and all that it holds, can be hashed."""
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
+    if not has_order(values):
+        raise TypeError("a set has no order")
+    return tuple(values)
 
 
 def is_same_label(first: Any, second: Any) -> bool:

@@ -13,7 +13,8 @@ from .arrays import Integers, ReadOnly, frozen
 from .checks import check_player, check_whole
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .histories import name_history, walk
-from .polytope import check_one_label, is_hashable
+from .labels import A_LABEL, is_label
+from .polytope import check_one_label
 from .rules import CHANCE, TERMINAL, Rules, public_labels
 from .sequence_form import SequenceForm
 
@@ -284,14 +285,14 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
         try:
             here = numbers.get(label, -1)
         except TypeError:
-            if not is_hashable(label):
-                raise InvalidGameError(
-                    f"{history} has the public state {shown(label)}, expected a hashable label"
-                ) from None
+            if not is_label(label):
+                raise InvalidGameError(f"{history} has the public state {shown(label)}, expected {A_LABEL}") from None
             raise
         if here >= 0:
             check_one_label(label, labels[here], "two public states")
         if here < 0:
+            if not is_label(label):
+                raise InvalidGameError(f"{history} has the public state {shown(label)}, expected {A_LABEL}")
             here = len(parents)
             numbers[label] = here
             labels.append(label)

@@ -17,6 +17,7 @@ from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
 from .game_tree import GameTree
 from .joint_payoff import JointPayoff
+from .labels import has_order
 from .polytope import INFLOW_TOLERANCE, Treeplex
 from .public_payoff import PublicPayoff
 from .rules import Rules
@@ -217,7 +218,8 @@ class SequenceForm(ReadOnly):
         tree = tree if isinstance(tree, GameTree) else GameTree(tree)
         if exact:
             return cls.from_rules(tree, exact=True)
-        return cls(tree.enumeration.treeplexes, tree.enumeration.leaves, num_nodes=tree.enumeration.num_nodes)
+        found = tree.enumeration
+        return cls(found.treeplexes, found.leaves, num_nodes=found.num_nodes)
 
     @classmethod
     def from_matrices(
@@ -282,7 +284,10 @@ class SequenceForm(ReadOnly):
             )
         shape = tables[0].shape
         try:
-            rows, columns = (range(shape[0]), range(shape[1])) if labels is None else map(tuple, labels)
+            rows, columns = (range(shape[0]), range(shape[1])) if labels is None else labels
+            if not all(map(has_order, (labels, rows, columns))):
+                raise TypeError("a set has no order")
+            rows, columns = tuple(rows), tuple(columns)
         except (TypeError, ValueError):
             raise InvalidGameError(
                 f"labels is {shown(labels)}, expected a pair of sequences: names of the rows and of the columns"

@@ -15,6 +15,7 @@ from .game import Game, sequence_form_of
 from .hints import Named, explained, hinting
 from .interchange.page import Content, Displayed, code, emphasis, first_rows, prose, share
 from .interchange.pictures import Drawn, draw_shares, name_bars, panels
+from .labels import listed
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
 from .strategy_files import format_json, parse_json, read_strategies, write_strategies
@@ -462,10 +463,8 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
 
     @explained
     def __init__(self, strategies: Sequence[Strategy]) -> None:
-        try:
-            self._strategies = tuple(strategies)
-        except TypeError:
-            self._strategies = ()
+        given = strategies if isinstance(strategies, Iterable) else ()
+        self._strategies: tuple[Strategy, ...] = listed(given, "the strategies of a profile are", InvalidStrategyError)
         if not self._strategies or not all(isinstance(strategy, Strategy) for strategy in self._strategies):
             raise InvalidStrategyError(f"a profile needs one Strategy a player, received {shown(strategies)}")
         form = self._strategies[0].sequence_form

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from ...seqform.errors import InvalidConstraintError, one_line, shown
 from ...seqform.game import Game
+from ...seqform.labels import listed
 from ..convex.from_cvxpy import read_functions
 from .constraint import Constraint, LinearConstraint, Sense, check_name
 
@@ -39,7 +40,7 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
     if isinstance(given, Mapping):
         pairs = list(given.items())
     elif isinstance(given, Iterable) and not isinstance(given, bytes):
-        pairs = [(None, entry) for entry in given]
+        pairs = [(None, entry) for entry in listed(given, "the constraints are", InvalidConstraintError)]
     else:
         raise InvalidConstraintError(
             f"the constraints are {shown(given)}, expected a list of constraints or a mapping of names to them"

@@ -78,6 +78,7 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     """
     from ...seqform.game import Game
     from ...seqform.interchange.files import naming, other_kind
+    from ...seqform.interchange.signatures import foreign_file
 
     given = [f"{key}={one_line(str(value), 40)}" for key, value in (parameters or {}).items()]
     extended = None if _exists(path) else _WITH_PARAMETERS.fullmatch(path)
@@ -86,6 +87,9 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     with naming(path):
         if given:
             raise GameFileError(f"a game in a file takes no parameters, received {one_line(', '.join(given))}")
+        foreign = foreign_file(path)
+        if foreign is not None:
+            raise GameFileError(str(foreign))
         suffix = Path(path).suffix.lower()
         name = Path(path).stem
         if suffix == ".toml" or (suffix not in SUFFIXES and _is_spot(path)):
@@ -97,7 +101,7 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
 
             return Game(name, spec=path, sequence_form=read_matrices(path))
         try:
-            return Game(name, spec=path, tree=_read_tree(path, suffix))
+            return Game(name, spec=path, tree=_read_tree(path, suffix).freeze())
         except GameFileError as error:
             named = GameFileError(f"{error}{other_kind(path, 'a game')}")
             named.line, named.column = error.line, error.column

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...seqform.errors import PlayLogError, one_line, shown
+from ...seqform.interchange.signatures import foreign_file
 from ..play.batches import BadLines, batches, reading
 from ..play.lines import LONGEST, BadLineError
 from .replay import Amount, Hand, Replay, amount_of
 
 #: What a file of hand histories is called.
 SUFFIXES = (".phh", ".phhs", ".phh.gz", ".phhs.gz")
+#: So many files of a folder without hand histories are looked at for those of other programs.
+_LOOKED_AT = 20
 #: The most players of a hand.
 MOST_PLAYERS = 10
 _ATOM = r"""(?:true|false|inf|[+-]?[0-9][0-9_.:]*|'[^'\x00-\x08\x0a-\x1f\x7f]*'|"[^"\\\x00-\x08\x0a-\x1f\x7f]*")"""
@@ -130,7 +133,10 @@ class HandHistories:
         found = sorted(path for path in Path(self.source).rglob("*") if path.name.lower().endswith(SUFFIXES))
         if not found:
             name = one_line(os.fspath(self.source))
-            raise PlayLogError(f"{name}: no hand histories in this folder, expected {', '.join(SUFFIXES)}")
+            others = (foreign_file(path, unpack=True) for path in sorted(Path(self.source).rglob("*"))[:_LOOKED_AT])
+            foreign = next(filter(None, others), None)
+            hint = "" if foreign is None else f" (there is {foreign.kind}: {foreign.advice})"
+            raise PlayLogError(f"{name}: no hand histories in this folder, expected {', '.join(SUFFIXES)}{hint}")
         return found
 
     def _hands(self, source: Any) -> Iterator[Hand]:

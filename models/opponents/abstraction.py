@@ -15,7 +15,8 @@ from ...seqform.checks import check_type
 from ...seqform.enumeration import LeafTable
 from ...seqform.errors import ImperfectRecallError, InvalidGameError, InvalidStrategyError, nearest, one_line, shown
 from ...seqform.game import Game
-from ...seqform.polytope import Treeplex, is_hashable
+from ...seqform.labels import is_label
+from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..games.cards import rank_names
@@ -157,7 +158,7 @@ def _merge(player: int, treeplex: Treeplex, bucket_of: Bucket) -> tuple[Treeplex
     sequences = np.zeros(treeplex.num_sequences, dtype=np.int32)
     for infoset, (label, own) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True)):
         bucket = bucket_of(player, label)
-        if not is_hashable(bucket):
+        if not is_label(bucket):
             raise InvalidGameError(
                 f"infoset {shown(label)} of player {player} has bucket {shown(bucket)}, expected a hashable one"
             )

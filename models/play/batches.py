@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from ...seqform.errors import PlayLogError, one_line, shown
 from ...seqform.interchange.files import other_kind
+from ...seqform.interchange.signatures import foreign_file
 from .lines import LONGEST
 
 
@@ -87,8 +88,9 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
         with ExitStack() as stack:
             yield source if hasattr(source, "read") else _opened(source, stack)
     except PlayLogError as error:
+        foreign = None if hasattr(source, "read") else foreign_file(source, unpack=True)
         hint = other_kind(name, kind) if error.line in (None, 1) else ""
-        named = PlayLogError(f"{name}: {error}{hint}")
+        named = PlayLogError(f"{name}: {error}{hint}" if foreign is None else f"{name}: {foreign}")
         named.line = error.line
         raise named from None
     except (OSError, ValueError) as error:

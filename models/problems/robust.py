@@ -1,6 +1,6 @@
 """Opponents who keep to something with a probability, and responses to several models of them at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, shown
+from ...seqform.labels import listed
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import Fractions, exact_plan, intended_fraction, to_fractions
 from ...seqform.strategy import Strategy, check_same_game
@@ -146,10 +147,8 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        try:
-            models = tuple(self.opponents)
-        except TypeError:
-            models = ()
+        given = self.opponents if isinstance(self.opponents, Iterable) else ()
+        models = listed(given, f"{self.name}: the models are", InvalidStrategyError)
         if not models or not all(isinstance(model, Strategy) for model in models):
             raise InvalidStrategyError(f"{self.name}: expected one or more strategies, got {shown(self.opponents)}")
         for model in models:

@@ -3,7 +3,7 @@
 import codecs
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, NoReturn
@@ -43,16 +43,16 @@ _Payoffs = tuple[_Exact, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """What the file says of an infoset, or of a chance node's outcomes."""
+    """What the file says of an infoset, or of a chance node's outcomes; ``None`` where it leaves it out."""
 
-    label: str
-    actions: tuple[str, ...]
+    label: str | None
+    actions: tuple[str, ...] | None
     probabilities: tuple[_Exact, ...]  # none for a player's
 
 
 @dataclass(slots=True)
 class _Infoset:
-    definition: str  # as it stands in the file
+    definition: str | None  # as it stands in the file
     number: int
     event: _Event
     attributes: dict[str, Any]  # of its nodes
@@ -61,9 +61,21 @@ class _Infoset:
 
 @dataclass(slots=True)
 class _Outcome:
-    definition: str  # as it stands in the file
-    label: str
+    definition: str | None  # as it stands in the file
+    label: str | None  # none has been seen yet
     payoffs: _Payoffs
+
+
+_NO_EVENT = _Event(None, None, ())
+
+
+def _label_and_list(definition: str | None) -> tuple[str | None, str | None]:
+    """Return the label of a definition, and its list with the braces; ``None`` for a part that is left out."""
+    if definition is None:
+        return None, None
+    label = STRING.match(definition)
+    entries = definition if label is None else definition[label.end() :]
+    return None if label is None else unquote(label.group()), entries or None
 
 
 class NodeReader:
@@ -98,6 +110,7 @@ class NodeReader:
         parents: list[int] = []  # of all nodes but the root, as are the edges
         edges: list[dict[str, Any]] = []
         names: list[tuple[int, str]] = []
+        unnamed: list[tuple[int, _Outcome]] = []  # leaves whose outcome has no label yet
         # Of the node whose children are being read, and of those above it: its number, where it begins, its edges
         # that are still to come, and what the outcomes down to it add up to.
         parent, start, gained = -1, position, zeros
@@ -122,6 +135,8 @@ class NodeReader:
             total = reached.payoffs if gained is zeros else self._sum(gained, reached.payoffs, found.start(9))
             if leaf is not None:
                 nodes.append({"payoffs": total, "outcome": reached.label} if reached.label else {"payoffs": total})
+                if reached.label is None:
+                    unnamed.append((node, reached))
                 if leaf != '""':
                     names.append((node, leaf))
             else:
@@ -143,6 +158,9 @@ class NodeReader:
                 edge = next(remaining, None)
         Cursor(text, position).take("", "nothing after the tree, which is complete")
         self._label_infosets()
+        for node, ended in unnamed:
+            if ended.label:
+                nodes[node]["outcome"] = ended.label
         graph: DiGraph = nx.DiGraph()
         graph.add_nodes_from(enumerate(nodes))  # networkx copies the attributes
         graph.add_edges_from(zip(parents, range(1, len(nodes)), edges, strict=True))
@@ -161,28 +179,30 @@ class NodeReader:
     def _outcome(self, number: str, definition: str | None, place: int, definition_place: int) -> _Outcome:
         """Read an outcome whose text is new, or refuse it."""
         known = self.outcomes.get(int(number))
-        if definition is None:
-            if known is None:
-                raise fault(self.text, place, f"outcome {number} is not defined before; expected its label and payoffs")
-        elif not int(number):
-            raise fault(self.text, definition_place, "outcome 0, which pays nothing, has a label; expected none")
-        else:
-            label = STRING.match(definition)
-            assert label is not None
-            place = definition_place + label.end()
-            payoffs = self._numbers(definition[label.end() :], place, "payoff")
+        label, numbers = _label_and_list(definition)
+        if numbers is None and known is None:
+            raise fault(self.text, place, f"outcome {number} is not defined before; expected its payoffs")
+        if definition is not None and not int(number):
+            raise fault(self.text, definition_place, "outcome 0, which pays nothing, is defined; expected it alone")
+        payoffs = None
+        if definition is not None and numbers is not None:
+            place = definition_place + len(definition) - len(numbers)
+            payoffs = tuple(self._numbers(numbers, place, "payoff"))
             if len(payoffs) != self.num_players:
                 raise fault(
                     self.text,
                     place,
                     f"outcome {number} has {len(payoffs)} payoffs, expected {self.num_players}: one per player",
                 )
-            if known is None:
-                known = _Outcome(definition, unquote(label.group()), tuple(payoffs))
-            elif known.label != unquote(label.group()):
-                raise self._disagreement(definition_place, f"outcome {number}", unquote(label.group()), known.label)
-            elif known.payoffs != tuple(payoffs):
-                raise self._disagreement(place, f"outcome {number}", payoffs, known.payoffs)
+        if known is None:
+            assert payoffs is not None
+            known = _Outcome(definition, label, payoffs)
+        elif label is not None and known.label is not None and known.label != label:
+            raise self._disagreement(definition_place, f"outcome {number}", label, known.label)
+        elif payoffs is not None and known.payoffs != payoffs:
+            raise self._disagreement(place, f"outcome {number}", payoffs, known.payoffs)
+        elif known.label is None:
+            known.label = label
         self.outcomes[int(number)] = self.written_outcomes[number] = known
         return known
 
@@ -195,24 +215,24 @@ class NodeReader:
         who = CHANCE if player is None else int(player) - 1
         name = f"chance infoset {number}" if player is None else f"infoset {number} of player {player}"
         known = self.infosets.get((who, int(number)))
-        if definition is None:
-            if known is None:
-                raise fault(self.text, place, f"{name} is not defined before; expected its label and actions")
-        else:
-            event = self._event(definition, definition_place, chance=player is None)
-            if known is None:
-                edges: list[dict[str, Any]] = [{"action": action} for action in distinct_labels(event.actions)]
-                for edge, probability in zip(edges, event.probabilities, strict=False):
-                    edge["prob"] = probability
-                known = _Infoset(definition, int(number), event, {"player": who}, edges)
-            elif event != known.event:
-                parts = zip(
-                    (event.label, event.actions, event.probabilities),
-                    (known.event.label, known.event.actions, known.event.probabilities),
-                    strict=True,
-                )
-                received, expected = next(pair for pair in parts if pair[0] != pair[1])
-                raise self._disagreement(definition_place, name, received, expected)
+        event = _NO_EVENT if definition is None else self._event(definition, definition_place, chance=player is None)
+        if known is None:
+            if event.actions is None:
+                raise fault(self.text, place, f"{name} is not defined before; expected its actions")
+            edges: list[dict[str, Any]] = [{"action": action} for action in distinct_labels(event.actions)]
+            for edge, probability in zip(edges, event.probabilities, strict=False):
+                edge["prob"] = probability
+            known = _Infoset(definition, int(number), event, {"player": who}, edges)
+        elif event != known.event:
+            here, there = event, known.event
+            if here.label is not None and there.label is not None and here.label != there.label:
+                raise self._disagreement(definition_place, name, here.label, there.label)
+            if here.actions is not None and here.actions != there.actions:
+                raise self._disagreement(definition_place, name, here.actions, there.actions)
+            if here.actions is not None and here.probabilities != there.probabilities:
+                raise self._disagreement(definition_place, name, here.probabilities, there.probabilities)
+            if there.label is None:
+                known.event = replace(there, label=here.label)
         self.infosets[who, int(number)] = self.written_infosets[player, number] = known
         return known
 
@@ -222,16 +242,18 @@ class NodeReader:
         if known is None:
             if definition.count('"') // 2 > self.affordable:  # a node has to follow for every action
                 check_memory(definition.count('"') // 2 * _NODE, self.budget)
-            strings = [unquote(found.group()) for found in STRING.finditer(definition)]
+            label, entries = _label_and_list(definition)
+            strings = [] if entries is None else [unquote(found.group()) for found in STRING.finditer(entries)]
             probabilities: tuple[_Exact, ...] = ()
-            if chance:
+            if chance and entries is not None:
                 blanked = STRING.sub(lambda found: " " * len(found.group()), definition)
                 values = self._numbers(blanked, place, "probability")
                 try:
                     probabilities = normalised(values)
                 except InvalidGameError as error:
                     raise fault(self.text, place, f"the probabilities {error}") from None
-            known = self.events[definition] = _Event(strings[0], tuple(strings[1:]), probabilities)
+            actions = None if entries is None else tuple(strings)
+            known = self.events[definition] = _Event(label, actions, probabilities)
         return known
 
     def _numbers(self, numbers: str, place: int, what: str) -> list[_Exact]:
@@ -270,7 +292,7 @@ class NodeReader:
             if player != CHANCE:
                 by_player.setdefault(player, []).append(infoset)
         for own in by_player.values():
-            labels = infoset_labels([infoset.event.label for infoset in own], [infoset.number for infoset in own])
+            labels = infoset_labels([infoset.event.label or "" for infoset in own], [infoset.number for infoset in own])
             for infoset, label in zip(own, labels, strict=True):
                 infoset.attributes["infoset"] = label
 
@@ -360,6 +382,9 @@ def parse_efg(text: str) -> GameTree:
       it, as in Gambit.
     - Numbers and labels of chance nodes are left out, and so are those of outcomes that do not belong to a leaf.
     - Chance probabilities may miss a sum of one by 1e-5, and are divided by it.
+
+    Labels of infosets and outcomes may be left out, as OpenSpiel reads and writes them, and so may lists of actions and
+    payoffs that were given before.
 
     What the file defines twice must agree. Unlike Gambit, numbers that differ only in how they are written do agree,
     a plus sign may stand before a number, ``\\`` in a text stands for one backslash, a label may be any text, and

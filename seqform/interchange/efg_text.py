@@ -20,18 +20,26 @@ TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*"'
 _END_OF_NUMBER = r"(?![\d./eE])"
 _NUMBER = rf"[+-]?(?:\d++(?:/\d++|(?:\.\d*+)?(?:[eE][+-]?\d++)?)|\.\d++(?:[eE][+-]?\d++)?){_END_OF_NUMBER}"
 _INTEGER = rf"[+-]?\d{{1,10}}{_END_OF_NUMBER}"
-_ACTIONS = rf"{TEXT}\s*+\{{(?:\s*+{TEXT})+\s*+\}}"
-_OUTCOMES = rf"{TEXT}\s*+\{{(?:\s*+{TEXT}\s*+{_NUMBER})+\s*+\}}"
-_PAYOFFS = rf"{TEXT}\s*+\{{(?:\s*+{_NUMBER}(?:\s*+,)?)+\s*+\}}"
+
+
+def _definition(entry: str) -> str:
+    """Return the pattern of a label and a list in braces; either may be missing, as in OpenSpiel's files."""
+    entries = rf"\{{(?:\s*+{entry})+\s*+\}}"
+    return rf"{TEXT}(?:\s*+{entries}|(?!\s*+\{{))|{entries}"
+
+
+_ACTIONS = _definition(TEXT)
+_OUTCOMES = _definition(rf"{TEXT}\s*+{_NUMBER}")
+_PAYOFFS = _definition(rf"{_NUMBER}(?:\s*+,)?")
 _FLAGS = re.ASCII | re.DOTALL
 
 #: One node, from its letter to its outcome. Groups: a terminal node's name; a decision's name, player, infoset and
 #: what defines the infoset; a chance node's name, number and what defines it; the outcome and what defines it.
 NODE = re.compile(
     rf"\s*+(?:t\s*+({TEXT})"
-    rf'|p\s*+({TEXT})\s*+({_INTEGER})\s*+({_INTEGER})\s*+(?:({_ACTIONS})|(?!"))'
-    rf'|c\s*+({TEXT})\s*+({_INTEGER})\s*+(?:({_OUTCOMES})|(?!")))'
-    rf'\s*+({_INTEGER})(?:\s*+({_PAYOFFS})|(?!\s*+"))',
+    rf'|p\s*+({TEXT})\s*+({_INTEGER})\s*+({_INTEGER})\s*+(?:({_ACTIONS})|(?!["{{]))'
+    rf'|c\s*+({TEXT})\s*+({_INTEGER})\s*+(?:({_OUTCOMES})|(?!["{{])))'
+    rf'\s*+({_INTEGER})(?:\s*+({_PAYOFFS})|(?!\s*+["{{]))',
     _FLAGS,
 )
 STRING = re.compile(TEXT, _FLAGS)
@@ -115,19 +123,22 @@ def explain(text: str, position: int) -> NoReturn:
     cursor = Cursor(text, position)
     kind = cursor.take("[cpt]", "a node: c (chance), p (a player's decision) or t (terminal)")
     cursor.take(TEXT, "the node's name in quotes")
-    or_definition = ""
+    before = ""
     if kind == "p":
         cursor.take(_INTEGER, f"the player's number {_WHOLE}")
     if kind != "t":
         cursor.take(_INTEGER, f"the infoset's number {_WHOLE}")
+        before = "the infoset's label in quotes, its actions in braces, or "
         if cursor.peek().startswith('"'):
             cursor.take(TEXT, "the infoset's label in quotes")
+            before = "the infoset's actions in braces, or "
+        if cursor.peek() == "{":
             _explain_list(cursor, "an action's label in quotes", "the action's probability" if kind == "c" else "")
-        else:
-            or_definition = "the infoset's label and actions, or "
-    cursor.take(_INTEGER, f"{or_definition}the outcome's number {_WHOLE}")
+            before = ""
+    cursor.take(_INTEGER, f"{before}the outcome's number {_WHOLE}")
     if cursor.peek().startswith('"'):
         cursor.take(TEXT, "the outcome's label in quotes")
+    if cursor.peek() == "{":
         _explain_list(cursor, number="a payoff")
     raise fault(text, position, "this node cannot be read")
 

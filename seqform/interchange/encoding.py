@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import TooSmallError, exact_float, read_float
+from ..checks import TooLargeError, TooSmallError, exact_float, read_float
 from ..errors import GameFileError, InvalidGameError, one_line, shown
 
 #: Integers of more bits, some 4,000 decimal digits, are written in hexadecimal: Python refuses to read longer ones.
@@ -245,8 +245,8 @@ def from_json(text: str | bytes) -> Any:
         raise GameFileError(f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from None
     except GameFileError:
         raise
-    except TooSmallError:
-        raise GameFileError("a number is too small for a float") from None
+    except (TooSmallError, TooLargeError) as error:
+        raise GameFileError(f"a number is {error}") from None
     except ValueError:  # Python's limit on the digits of an integer
         raise GameFileError('an integer has too many digits: write it in hexadecimal, {"int": "0x…"}') from None
     except RecursionError:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..budget import ENVIRONMENT_VARIABLE, Budget, in_words
 from ..errors import GameFileError, GameTooLargeError, InvalidGameError, one_line
 from .encoding import from_json, to_json
+from .signatures import foreign_content, foreign_file
 
 if sys.platform != "win32":
     import fcntl
@@ -68,7 +69,8 @@ def read_bytes(path: str | os.PathLike[str], expansion: int = 1, limit: int = MA
     Raises
     ------
     GameFileError
-        If there is no such file, it is not a regular file, it cannot be read, or it is larger; the message names it.
+        If there is no such file, it is not a regular file, it cannot be read, it is larger, or it is one of another
+        program, see :mod:`~treeplex.seqform.interchange.signatures`; the message names it.
     GameTooLargeError
         If what is made of it may take more memory than the budget; the message names it.
     """
@@ -79,6 +81,9 @@ def read_bytes(path: str | os.PathLike[str], expansion: int = 1, limit: int = MA
         with Path(path).open("rb") as file:
             content = file.read(limit + 1)
         _check_size(len(content), limit)
+        foreign = foreign_content(content)
+        if foreign is not None:
+            raise GameFileError(str(foreign))
         return content
 
 
@@ -387,6 +392,9 @@ def refusing_damaged(path: object, what: str, refusal: type[ValueError], expecte
     except refusal:
         raise
     except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
+        foreign = foreign_file(str(path))
+        if foreign is not None:
+            raise refusal(f"{named}: {foreign}") from None
         hint = other_kind(str(path), expected) if expected else ""
         raise refusal(f"{named} {what}: {one_line(str(error))}{hint}") from None
 

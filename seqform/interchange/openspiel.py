@@ -4,14 +4,16 @@ Names and parameters are checked before OpenSpiel sees them, and its errors are 
 """
 
 import contextlib
+import math
 import os
 import re
 import threading
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NoReturn
 
+from ..checks import read_float
 from ..errors import InvalidGameError, UnknownGameError, nearest, needing, one_line, shown
 from ..game import Game
 from ..grammar import Grammar
@@ -240,9 +242,9 @@ def openspiel_game(text: str) -> Game:
     SequenceForm(sequences=[33, 33, 33], infosets=[16, 16, 16])
     """
     pyspiel = import_pyspiel()
-    name = checked_name(text)
-    with refusals(f"OpenSpiel's {one_line(name)}"):
-        game = pyspiel.load_game(name)
+    values = _parsed(text)
+    with refusals(f"OpenSpiel's {one_line(_written(values))}"):
+        game = pyspiel.load_game(values.pop("name"), values)
     return game_from_openspiel(game)
 
 
@@ -283,8 +285,26 @@ def game_from_openspiel(game: Any) -> Game:
 
 
 def _text_of(game: Any) -> str:
-    """Return how to load a game again."""
-    return str(game).removesuffix("()")
+    """Return how to load a game again: its name, and its parameters that are not the defaults."""
+    kind = game.get_type()
+    defaults = kind.parameter_specification
+    given = {key: value for key, value in game.get_parameters().items() if value != defaults.get(key)}
+    return _written({"name": kind.short_name, **given}).removesuffix("()")
+
+
+def _written(values: Mapping[str, Any]) -> str:
+    """Return the name of a game and its parameters as text that :func:`_parsed` reads."""
+    parameters = (f"{key}={_value_text(value)}" for key, value in values.items() if key != "name")
+    return f"{values['name']}({','.join(parameters)})"
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return _written(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    return f"({text})" if isinstance(value, str) and re.search(r"[,()]|^\s|\s$|^$", text) else text
 
 
 def _joint_history(state: Any) -> str:
@@ -363,6 +383,14 @@ def checked_name(text: str) -> str:
     >>> checked_name(" kuhn_poker : players = 3 ")
     'kuhn_poker(players=3)'
     """
+    return _written(_parsed(text))
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Return a game's ``name`` and its parameters, each of the type that the game declares; errors as above.
+
+    ``pyspiel.load_game`` guesses types from the text, and refuses a text of digits, or a whole number for a decimal.
+    """
     pyspiel = import_pyspiel()
     if not isinstance(text, str):
         raise UnknownGameError(
@@ -384,7 +412,7 @@ def _register_python_games() -> None:
         import open_spiel.python.games  # noqa: F401
 
 
-def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> str:
+def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> dict[str, Any]:
     name, bracket, inside = (part.strip() for part in text.partition("("))
     if bracket and not inside.endswith(")"):
         raise InvalidGameError(f"OpenSpiel: {shown(text, 60)} has no closing bracket; expected name(key=value,...)")
@@ -397,7 +425,7 @@ def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> str:
     if depth > _DEEPEST:
         raise InvalidGameError(f"OpenSpiel: {shown(text, 60)} stands in {depth} games; expected at most {_DEEPEST}")
     defaults = kinds[name].parameter_specification
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {"name": name}
     inside = inside[:-1].strip()
     for item in _GRAMMAR.items(name, inside, ",") if inside else ():
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -410,26 +438,45 @@ def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> str:
             )
         if key in values:
             raise InvalidGameError(f"OpenSpiel: {key} of {name} is given twice; expected it once")
-        if isinstance(defaults[key], dict):
-            value = _checked(value, kinds, depth + 1)
-        elif re.fullmatch(r"[+-]?\d+", value):
-            _check_range(kinds[name], key, value)
-        values[key] = value
-    return f"{name}({','.join(f'{key}={value}' for key, value in values.items())})"
+        kind = type(defaults[key])
+        values[key] = _checked(value, kinds, depth + 1) if kind is dict else _typed(kinds[name], key, value)
+    return values
 
 
-def _check_range(kind: Any, key: str, value: str) -> None:
+def _typed(kind: Any, key: str, value: str) -> bool | int | float | str:
+    """Return the value of a parameter in the type that the game declares."""
     default = kind.parameter_specification[key]
-    if type(default) is not int:
-        return
+    if isinstance(default, bool):
+        if value.lower() not in ("true", "false"):
+            raise _wrong_value(kind, key, value, "true or false")
+        return value.lower() == "true"
+    if isinstance(default, int):
+        return _whole(kind, key, value)
+    if isinstance(default, float):
+        try:
+            number = read_float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise _wrong_value(kind, key, value, "a finite number")
+        return number
+    return value[1:-1] if value.startswith("(") and value.endswith(")") else value  # as commas ask for
+
+
+def _wrong_value(kind: Any, key: str, value: str, expected: str) -> InvalidGameError:
+    return InvalidGameError(f"OpenSpiel: {kind.short_name}: {key} = {one_line(value, 40)}; expected {expected}")
+
+
+def _whole(kind: Any, key: str, value: str) -> int:
+    default = kind.parameter_specification[key]
     low, high = min(0, default), 2**31 - 1
     if key in _PLAYERS:
         low, high = kind.min_num_players, kind.max_num_players
     digits = value.lstrip("+-0")  # int() refuses thousands of them
-    if len(digits) > 10 or not low <= int(value) <= high:
-        raise InvalidGameError(
-            f"OpenSpiel: {kind.short_name}: {key} = {one_line(value, 40)}; expected an integer from {low} to {high}"
-        )
+    sound = re.fullmatch(r"[+-]?\d+", value, re.ASCII) is not None and len(digits) <= 10
+    if not sound or not low <= int(value) <= high:
+        raise _wrong_value(kind, key, value, f"an integer from {low} to {high}")
+    return int(value)
 
 
 @contextlib.contextmanager

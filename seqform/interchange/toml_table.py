@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
+from ..checks import TooLargeError, TooSmallError, read_float
 from ..errors import GameFileError, InvalidGameError, TreeplexError, nearest, one_line, one_of, shown
 from .files import read_bytes
 
@@ -119,7 +120,8 @@ def parse_toml(content: bytes) -> Table:
     """
     try:
         text = content.decode("utf-8-sig")
-        return Table(tomllib.loads(text), lines=text.splitlines() or [""])
+        lines = text.splitlines() or [""]
+        return Table(tomllib.loads(text, parse_float=lambda number: _float(number, lines)), lines=lines)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise GameFileError("it is not text in UTF-8", line=line) from None
@@ -133,6 +135,15 @@ def parse_toml(content: bytes) -> Table:
         hint = "; texts stand in quotes" if said == "Invalid value" and not end else ""
         place = [int(one) for one in found.groups() if one] if found else []
         raise GameFileError(f"it is not TOML: {said}{end}{hint}", *place) from None
+
+
+def _float(text: str, lines: Sequence[str]) -> float:
+    """Return a number as TOML writes it, or refuse one that no float is near: it would be read as 0 or infinity."""
+    try:
+        return read_float(text)
+    except (TooSmallError, TooLargeError) as error:
+        line = next((number for number, line in enumerate(lines, 1) if text in line), None)
+        raise GameFileError(f"{one_line(text, 40)} is {error}", line=line) from None
 
 
 def _line_of(lines: Sequence[str], path: Sequence[str]) -> int | None:

@@ -11,7 +11,7 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import ImperfectRecallError, InvalidGameError, shown
-from ...seqform.polytope import is_hashable
+from ...seqform.labels import A_LABEL, has_order, is_label, listed
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from .label_features import action_hash, features_of
 from .search_kernel import DRAW, HISTORIES, LEAF, PARENT, START, STOP, UNKNOWN, TreeArrays
@@ -157,18 +157,18 @@ class GrownTree:
             self._nodes.array[node, :4] = LEAF, 0, 0, len(self._payoffs) - 1
             self._ways[node] = None
             return
-        steps: Sequence[Hashable]
+        steps: tuple[Hashable, ...]
         parents: Sequence[int]
         if who == self._player:
-            steps = tuple(rules.actions(state))
+            steps = _steps(rules.actions(state), state)
             kind, place = self._infoset(rules.infoset(state), steps, parent), 0
             parents = self.places(kind)
         else:
             if who == CHANCE:
-                outcomes = self._outcomes_at(state)
-                steps, chances = [each for each, _ in outcomes], [float(chance) for _, chance in outcomes]
+                outcomes = _steps(self._outcomes_at(state), state)
+                steps, chances = tuple(each for each, _ in outcomes), [float(chance) for _, chance in outcomes]
             else:
-                steps = tuple(rules.actions(state))
+                steps = _steps(rules.actions(state), state)
                 chances = list(self._others[who](rules.infoset(state), steps))
             kind, place, parents = DRAW, len(self._sums), [parent] * len(steps)
             if not chances or min(chances) < 0.0 or abs(sum(chances) - 1.0) > PROBABILITY_TOLERANCE:
@@ -185,8 +185,8 @@ class GrownTree:
     def _infoset(self, label: Hashable, menu: tuple[Hashable, ...], parent: int) -> int:
         """Return the number of an infoset, which may be new."""
         who = f"infoset {shown(label)} of player {self._player}"
-        if not is_hashable(label) or not menu:
-            raise InvalidGameError(f"{who} has actions {shown(menu)}, expected a hashable label and an action")
+        if not is_label(label) or not menu or not is_label(menu):
+            raise InvalidGameError(f"{who} has actions {shown(menu)}, expected at least one, and labels: {A_LABEL}")
         number = self._numbers.get(label)
         if number is not None:
             _, known, before = self._known[number]
@@ -275,3 +275,8 @@ class GrownTree:
         self._members.extend(nodes)
         self._shares.extend(cumulative(weights.tolist()))
         self._infosets.array[infoset, HISTORIES:] = first, first + len(nodes)
+
+
+def _steps(given: Any, state: Any) -> tuple[Any, ...]:
+    """Return the actions or the outcomes of a state in their order."""
+    return tuple(given) if has_order(given) else listed(given, f"{shown(state)} has actions or outcomes", verb="return")

@@ -36,6 +36,7 @@ from ...seqform.interchange.files import (
     regular_size,
     writing_whole,
 )
+from ...seqform.labels import listed
 from ...seqform.limits import now
 from ...seqform.rules import Rules
 from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
@@ -186,7 +187,7 @@ class StreamedProfile(Sequence[StreamedStrategy]):
     """
 
     def __init__(self, strategies: Sequence[StreamedStrategy]) -> None:
-        self._strategies = tuple(strategies)
+        self._strategies = listed(strategies, "the strategies of a profile are", InvalidStrategyError)
         players = [getattr(strategy, "player", None) for strategy in self._strategies]
         if not players or players != list(range(len(players))):
             raise InvalidStrategyError(

@@ -16,8 +16,8 @@ from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.checks import is_whole
 from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import GameTooLargeError, ImperfectRecallError, InvalidGameError, shown
+from ...seqform.labels import A_LABEL, has_order, is_label, listed
 from ...seqform.limits import now
-from ...seqform.polytope import is_hashable
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ..methods import MCCFR
 from .splitmix import SplitMix64, cumulative
@@ -117,13 +117,16 @@ class Infosets:
         InvalidGameError
             If it has no actions, or two that are the same, or a label cannot be hashed.
         """
+        if not has_order(actions):
+            listed(actions, f"infoset {shown(label)} of player {self.player} has actions", verb="return")
         menu = tuple(actions)
         count = len(menu)
-        if not is_hashable(label):
-            raise InvalidGameError(f"player {self.player} has infoset {shown(label)}, expected a hashable label")
-        if not count or not is_hashable(menu) or len(set(menu)) < count:
+        if not is_label(label):
+            raise InvalidGameError(f"player {self.player} has infoset {shown(label)}, expected {A_LABEL}")
+        if not count or not is_label(menu) or len(set(menu)) < count:
             raise InvalidGameError(
-                f"infoset {shown(label)} of player {self.player} has actions {shown(menu)}, expected distinct labels"
+                f"infoset {shown(label)} of player {self.player} has actions {shown(menu)}, expected distinct labels, "
+                f"each {A_LABEL}"
             )
         number = len(self.numbers)
         zeros = [0.0] * count
@@ -400,6 +403,8 @@ class Walker:
     def _after_chance(self, state: Any) -> Any:
         """Return the state after a random outcome of chance."""
         outcomes = self._outcomes_at(state)
+        if outcomes.__class__ is not list and outcomes.__class__ is not tuple:
+            outcomes = listed(outcomes, f"the state {shown(state)} has chance outcomes", verb="return")
         number = self.numbers.random()
         try:
             first = outcomes[0][1]

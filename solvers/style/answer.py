@@ -13,6 +13,7 @@ from ...models.constraints import LinearConstraint, collect_constraints, parse_c
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
+from ...seqform.labels import listed
 from ...seqform.rationals import fraction_text, to_fraction
 from ...seqform.strategy import Profile, Strategy
 from ..parametric.trade_off import TradeOff, trade_off
@@ -329,7 +330,7 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
             f'the targets are {shown(given)}, expected texts such as "raise@first >= 0.6" or linear constraints'
         )
     read: list[Any] = []
-    for entry in entries:
+    for entry in listed(entries, "the targets are", InvalidConstraintError):
         read += parse_constraint(entry, game, player=player, others=others) if isinstance(entry, str) else [entry]
     if not read:
         raise InvalidConstraintError('there is no target: expected one at least, such as "raise@first >= 0.6"')

@@ -22,6 +22,7 @@ from treeplex import Profile, exploitability, load_game
 from treeplex.cli import main
 from treeplex.cli.errors import exit_status
 from treeplex.models.problems import PROBLEMS
+from treeplex.seqform.interchange import write_json
 from treeplex.solvers import method_names
 from treeplex.solvers.status import Status
 
@@ -179,6 +180,61 @@ def test_long_parameters_wrap(capsys: pytest.CaptureFixture[str], monkeypatch: p
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["parameters", "players=2,", "ranks=3,", "suits=2,"]
     assert lines[2].split() == ["merge_suits=false,", "bet1=2,", "bet2=4,", "raises=2"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "leaves", "histories"),
+    [
+        # By hand: (n!)² leaves, and the sum over k < n - 1 of (n!/(n-k)!)² (1 + n - k) histories before them.
+        ("goofspiel:cards=7", 25_401_600, 47_506_635),
+        ("goofspiel:cards=9", 131_681_894_400, 246_274_396_579),
+    ],
+)
+def test_info_has_the_sizes_of_a_large_game_by_its_formula(
+    spec: str, leaves: int, histories: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treeplex.seqform.sequence_form.enumerate_game", None)  # nothing is walked
+    record = json_of(capsys, "info", spec)
+    assert (record["leaves"], record["nodes"]) == (leaves, histories)
+    assert record["fingerprint"] is record["build_seconds"] is None
+    assert record["memory"].endswith("B")
+    assert main(["info", spec]) == 0
+    shown = capsys.readouterr().out
+    assert f"{histories:,}, {leaves:,} of them leaves" in shown
+    assert "sizes are by formula" in shown
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "goofspiel:cards=4",
+        "kuhn:players=3",
+        "leduc:ranks=3",
+        "liars_dice:sides=3",
+        "repeated_rps:rounds=2",
+        "transit:width=2,horizon=2,form=histories",
+    ],
+)
+def test_info_says_the_same_by_formula_and_by_the_walk(
+    spec: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walked = json_of(capsys, "info", spec)
+    monkeypatch.setattr("treeplex.cli.info._BUILT", 0)
+    known = json_of(capsys, "info", spec)
+    assert walked["fingerprint"] != known["fingerprint"] is None
+    for key in ("nodes", "leaves", "sequences", "infosets", "players", "parameters", "value_exact", "action_words"):
+        assert known[key] == walked[key], key
+    assert set(known) == set(walked) | {"memory"}
+
+
+def test_info_says_how_far_a_count_without_a_formula_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("treeplex.cli.info._FIRST_WORD", 0.0)
+    path = tmp_path / "leduc.json"
+    write_json(load_game("leduc"), path)
+    assert main(["info", str(path)]) == 0
+    assert "leduc.json: still counting, " in capsys.readouterr().err
 
 
 def test_info_of_three_players(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from effort import examples, few
+from effort import examples, few, soaked
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import NestedRules, seeded_tree, to_graph, trees
@@ -481,9 +481,10 @@ REFUSED = {
     "fractional outcome": (HEAD + 't "" 1.5', 2, 6, "(an integer of at most ten digits), received 1.5"),
     "enormous outcome": (HEAD + f't "" {10**30}', 2, 6, "at most ten digits), received 1000000000"),
     "enormous infoset": (HEAD + f'p "" 1 {10**30} "" {{ "l" }} 0', 2, 8, "at most ten digits"),
-    "unknown outcome": (HEAD + 't "" 7', 2, 6, "outcome 7 is not defined before; expected its label and payoffs"),
-    "label of outcome 0": (HEAD + 't "" 0 "o" { 1 2 }', 2, 8, "outcome 0, which pays nothing, has a label"),
-    "payoffs without label": (HEAD + 't "" 1 { 1 2 }', 2, 6, "outcome 1 is not defined before"),
+    "unknown outcome": (HEAD + 't "" 7', 2, 6, "outcome 7 is not defined before; expected its payoffs"),
+    "label of outcome 0": (HEAD + 't "" 0 "o" { 1 2 }', 2, 8, "outcome 0, which pays nothing, is defined"),
+    "payoffs of outcome 0": (HEAD + 't "" 0 { 1 2 }', 2, 8, "outcome 0, which pays nothing, is defined"),
+    "label without payoffs": (HEAD + 't "" 1 "o"', 2, 6, "outcome 1 is not defined before; expected its payoffs"),
     "no payoffs": (HEAD + 't "" 1 "o" { }', 2, 14, "expected a payoff, received }"),
     "one payoff": (HEAD + 't "" 1 "o" { 1 }', 2, 11, "outcome 1 has 1 payoffs, expected 2: one per player"),
     "three payoffs": (HEAD + 't "" 1 "o" { 1 2 3 }', 2, 11, "outcome 1 has 3 payoffs, expected 2"),
@@ -506,13 +507,13 @@ REFUSED = {
     "unknown infoset": (HEAD + 'p "" 1 4 0', 2, 8, "infoset 4 of player 1 is not defined before"),
     "unknown chance infoset": (HEAD + 'c "" 4 0', 2, 6, "chance infoset 4 is not defined before"),
     "no actions": (HEAD + 'p "" 1 1 "i" { } 0', 2, 16, "expected an action's label in quotes, received }"),
-    "actions without label": (
-        HEAD + 'p "" 1 1 { "l" } 0',
+    "word for a label": (
+        HEAD + 'p "" 1 1 i { "l" } 0',
         2,
         10,
-        "the infoset's label and actions, or the outcome's",
+        "the infoset's label in quotes, its actions in braces, or the outcome's",
     ),
-    "label without actions": (HEAD + 'p "" 1 1 "i" 0', 2, 14, "expected {, received 0"),
+    "label without actions": (HEAD + 'p "" 1 1 "i" 0', 2, 8, "infoset 1 of player 1 is not defined before"),
     "commas between actions": (
         HEAD + 'p "" 1 1 "i" { "l", "r" } 0',
         2,
@@ -762,3 +763,92 @@ def test_openspiel_reads_what_is_written():
         state.apply_action(next(a for a in state.legal_actions() if state.action_to_string(a) == action))
         returns = state.returns()
     assert returns == [-1.0, 1.0]
+
+
+def without_labels(text, source, share):
+    """Leave out labels of infosets and outcomes, and lists that were given before, as OpenSpiel reads files."""
+    given = set()
+    lines = text.splitlines()
+    for place, line in enumerate(lines):
+        node = re.fullmatch(r'([cp]) ("[^"]*")((?: \d+)+)(?: ("[^"]*") (\{[^}]*\}))? (\d+)', line)
+        outcome = re.fullmatch(r't ("[^"]*") (\d+)(?: ("[^"]*") (\{[^}]*\}))?', line)
+        if outcome:
+            name, number, label, payoffs = outcome.groups()
+            start, event, entries = f"t {name}", ("t", number), [(label, payoffs, "")]
+        elif node:
+            kind, name, numbers, label, actions, number = node.groups()
+            start, event, entries = f"{kind} {name}{numbers}", (kind, numbers), [(label, actions, f" {number}")]
+        else:
+            continue
+        ((label, listed, end),) = entries
+        number = f" {event[1]}" if outcome else ""
+        keep_list = event not in given or source.random() > share
+        given.add(event)
+        parts = [label if source.random() > share else None, listed if keep_list else None]
+        lines[place] = start + number + "".join(f" {part}" for part in parts if part) + end
+    return "\n".join(lines)
+
+
+def test_labels_and_lists_that_were_given_before_may_be_left_out():
+    """By hand: matching pennies is 0 whatever of it is left out, and each infoset goes by its number."""
+    game = """EFG 2 R "Matching pennies" { "Even" "Odd" }
+    p "" 1 1 { "heads" "tails" } 0
+    p "" 2 7 { "heads" "tails" } 0
+    t "" 1 { 1, -1 }
+    t "" 2 "" { -1, 1 }
+    p "" 2 7 0
+    t "" 2
+    t "" 1 "Even wins"
+    """
+    tree = parse_efg(game)
+    assert [treeplex.infoset_labels for treeplex in tree.enumeration.treeplexes] == [("1",), ("7",)]
+    assert float(solve(Nash(Game.from_tree(tree))).value) == pytest.approx(0)
+    # A label that comes late is the label of all.
+    assert [tree.graph.nodes[leaf].get("outcome") for leaf in (2, 3, 5, 6)] == ["Even wins", None, None, "Even wins"]
+    late = parse_efg(game.replace('p "" 2 7 0', 'p "" 2 7 "Odd\'s" 0'))
+    assert late.enumeration.treeplexes[1].infoset_labels == ("Odd's",)
+    with pytest.raises(
+        GameFileError, match=r"infoset 7 of player 2 has 'tails' 'heads' here, expected 'heads' 'tails'"
+    ):
+        parse_efg(game.replace('p "" 2 7 0', 'p "" 2 7 { "tails" "heads" } 0'))
+
+
+@pytest.mark.soak
+def test_games_with_labels_left_out_are_those_with_labels():
+    for seed in range(soaked(12)):
+        tree = GameTree(to_graph(seeded_tree(seed, depth=4, size=12)))
+        text = format_efg(tree)
+        stripped = without_labels(text, random.Random(seed), share=0.5)
+        one, other = parse_efg(text), parse_efg(stripped)
+        for first, second in zip(one.enumeration.treeplexes, other.enumeration.treeplexes, strict=True):
+            assert first.action_labels == second.action_labels
+            assert np.array_equal(first.parents, second.parents)
+        assert np.array_equal(one.enumeration.leaves.payoffs, other.enumeration.leaves.payoffs)
+        assert np.array_equal(one.enumeration.leaves.chance, other.enumeration.leaves.chance)
+
+
+def test_openspiel_reads_the_same_game_from_files_without_labels():
+    pyspiel = pytest.importorskip("pyspiel")
+    for name in ("kuhn", "matching_pennies"):
+        text = format_efg(load_game(name))
+        stripped = re.sub(r'^(p "" \d+ \d+) "[^"]*"', r"\1", text, flags=re.MULTILINE)
+        assert stripped.count('"') < text.count('"')
+        theirs = load_of_openspiel(pyspiel, stripped)
+        assert Game.from_tree(parse_efg(stripped)).sequence_form.num_leaves == theirs[0]
+        assert float(solve(Nash(Game.from_tree(parse_efg(stripped)))).value) == pytest.approx(theirs[1], abs=1e-6)
+
+
+def load_of_openspiel(pyspiel, text):
+    """Return the number of leaves of a file's game, and its value by OpenSpiel's own CFR."""
+    game = pyspiel.load_efg_game(text)
+    leaves, stack = 0, [game.new_initial_state()]
+    while stack:
+        state = stack.pop()
+        if state.is_terminal():
+            leaves += 1
+        else:
+            stack += [state.child(action) for action in state.legal_actions()]
+    solver = pyspiel.CFRPlusSolver(game)
+    for _ in range(4000):
+        solver.evaluate_and_update_policy()
+    return leaves, pyspiel.expected_returns(game.new_initial_state(), solver.tabular_average_policy(), -1, True)[0]

@@ -1,5 +1,8 @@
 """Game trees: what is refused and how that is said, labels and numbers of every kind, and deep games."""
 
+import copy
+import pickle
+import random
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -7,7 +10,8 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from effort import either
+from effort import either, soaked
+from random_trees import seeded_tree, to_graph
 
 from treeplex import (
     CHANCE,
@@ -15,12 +19,20 @@ from treeplex import (
     GameTree,
     ImperfectRecallError,
     InvalidGameError,
+    Nash,
     Profile,
     SequenceForm,
+    TreeplexError,
     best_response,
     expected_payoffs,
     load_game,
+    solve,
 )
+from treeplex.seqform.interchange import draw
+from treeplex.seqform.interchange.efg_reader import parse_efg
+from treeplex.seqform.interchange.efg_writer import format_efg
+from treeplex.seqform.interchange.graphml import format_graphml, parse_graphml
+from treeplex.seqform.interchange.node_link import format_json, parse_json
 
 
 def sample() -> nx.DiGraph:
@@ -657,3 +669,142 @@ def test_deep_rules_stream_without_recursion():
     assert form.treeplexes[0].num_sequences == 2 * DEPTH + 1
     assert form.num_leaves == DEPTH + 1
     assert form.num_nodes == 2 * DEPTH + 1
+
+
+#: Every way to have a tree whose graph can be changed.
+WAYS = {
+    "graph": GameTree,
+    "rules": lambda graph: GameTree.from_rules(GameTree(graph)),
+    "efg": lambda graph: parse_efg(format_efg(GameTree(graph))),
+    "json": lambda graph: parse_json(format_json(GameTree(graph))),
+    "graphml": lambda graph: parse_graphml(format_graphml(GameTree(graph))),
+    "copied": lambda graph: GameTree(Game.from_tree(graph).tree.graph.copy()),
+}
+
+
+def anew(graph: nx.DiGraph) -> nx.DiGraph:
+    """Build a graph again, node by node and edge by edge."""
+    built = nx.DiGraph()
+    for node in graph:
+        built.add_node(node, **graph.nodes[node])
+    for tail in graph:
+        for head in graph.adj[tail]:
+            built.add_edge(tail, head, **graph.edges[tail, head])
+    return built
+
+
+def change_at_random(graph: nx.DiGraph, source: random.Random) -> None:
+    """Change something that a game is made of: what results need not be a game."""
+    node = source.choice(list(graph))
+    attributes = graph.nodes[node]
+    kind = source.randrange(5)
+    if not graph.adj[node]:
+        if kind < 3:
+            value = source.choice([Fraction(source.randint(-9, 9), 4), 0.1, float("nan")])
+            attributes["payoffs"] = [value, -value]  # a list, which can be changed in place
+        else:  # a leaf becomes a decision
+            attributes.pop("payoffs", None)
+            attributes.update(player=kind - 3, infoset=source.choice(["new", ("new", 1)]))
+            for action in "lr":
+                graph.add_edge(node, (node, action), action=action)
+                graph.nodes[node, action]["payoffs"] = (1, -1)
+    elif kind == 0:
+        attributes["player"] = source.choice([0, 1, CHANCE])
+    elif kind == 1 and attributes["player"] != CHANCE:
+        old = attributes["infoset"]
+        for each in list(graph) if source.random() < 0.5 else [node]:
+            if graph.nodes[each].get("infoset") == old:
+                graph.nodes[each]["infoset"] = "other"
+    elif kind == 2:
+        below = source.choice(list(graph.adj[node]))
+        graph.remove_nodes_from([below, *nx.descendants(graph, below)])
+    elif kind == 3:
+        for place, edge in enumerate(graph.adj[node].values()):
+            edge["action"] = f"a{place}"
+    else:
+        number = len(graph.adj[node])
+        for edge in graph.adj[node].values():
+            edge["prob"] = Fraction(1, number)
+
+
+def fingerprint_or_error(make) -> str:
+    try:
+        return make().fingerprint
+    except TreeplexError as error:
+        return type(error).__name__
+
+
+@pytest.mark.soak
+def test_a_changed_tree_is_the_tree_built_anew():
+    """Whatever is changed, in every way to have a tree: the game is that of the graph as it is now."""
+    changed = 0
+    for seed in range(soaked(24)):
+        source = random.Random(seed)
+        tree = WAYS[source.choice(list(WAYS))](to_graph(seeded_tree(seed, depth=4, size=12)))
+        before = Game.from_tree(tree)
+        read_early = source.random() < 0.5
+        first = before.fingerprint if read_early else Game.from_tree(anew(tree.graph)).fingerprint
+        for _ in range(source.randint(1, 2)):
+            change_at_random(tree.graph, source)
+        wanted = fingerprint_or_error(lambda tree=tree: Game.from_tree(anew(tree.graph)))
+        for make in (Game.from_tree, SequenceForm.from_tree, SequenceForm.from_rules, lambda one: Game("g", rules=one)):
+            assert fingerprint_or_error(lambda make=make, tree=tree: make(tree)) == wanted, seed
+        for write, read in ((format_json, parse_json), (format_graphml, parse_graphml)):
+            if "Error" not in wanted:
+                assert Game.from_tree(read(write(tree))).fingerprint == wanted
+        # The game that was made before knows nothing of all this.
+        assert before.fingerprint == first == SequenceForm.from_tree(before.tree).fingerprint
+        assert before.exact_sequence_form.fingerprint == first
+        changed += wanted != first
+    assert changed > 6
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_value_of_a_changed_tree_by_hand(way):
+    """Both show heads: three in place of one. [[3, -1], [-1, 1]] has no saddle: (3·1 - 1) / (3 + 1 + 2) = 1/3."""
+    tree = WAYS[way](load_game("matching_pennies").tree.graph.copy())
+    old = Game.from_tree(tree)
+    leaf = next(node for node, data in tree.graph.nodes(data=True) if data.get("payoffs") == (1, -1))
+    tree.graph.nodes[leaf]["payoffs"] = [3, -3]
+    new = Game.from_tree(tree)
+    tree.graph.nodes[leaf]["payoffs"][:] = [-100, 100]
+    assert float(solve(Nash(new)).value) == pytest.approx(1 / 3)
+    assert float(solve(Nash(old)).value) == pytest.approx(0)
+    assert new.tree.graph.nodes[leaf]["payoffs"] == (3, -3)
+
+
+def test_payoffs_that_became_nan_are_refused_wherever_the_tree_is_read():
+    tree = GameTree(sample())
+    tree.graph.nodes["tails stop"]["payoffs"] = (float("nan"), 0)
+    for read in (Game.from_tree, SequenceForm.from_tree, GameTree.from_rules, format_efg):
+        with pytest.raises(InvalidGameError, match=r"history tails/stop.* has payoffs \(nan, 0.0\)"):
+            read(tree)
+    tree.graph.nodes["tails stop"]["payoffs"] = None
+    for read in (format_json, format_graphml, draw):
+        with pytest.raises(InvalidGameError, match="has payoffs None"):
+            read(tree)
+
+
+def test_the_tree_of_a_game_cannot_be_changed():
+    for game in (Game.from_tree(sample()), load_game("kuhn"), Game("g", tree=GameTree(sample()))):
+        graph = game.tree.graph
+        node = next(iter(graph))
+        tail, head = next(iter(graph.edges))
+        for change in (
+            lambda graph=graph, node=node: graph.nodes[node].update(player=1),
+            lambda graph=graph, node=node: graph.nodes[node].pop("player"),
+            lambda graph=graph, tail=tail, head=head: graph.edges[tail, head].__setitem__("action", "x"),
+            lambda graph=graph, tail=tail, head=head: graph.adj[tail][head].clear(),
+            lambda graph=graph: graph.graph.__setitem__("title", "x"),
+        ):
+            with pytest.raises(InvalidGameError, match="the tree of a game cannot be changed: change a copy"):
+                change()
+        with pytest.raises(nx.NetworkXError, match="Frozen graph"):
+            graph.remove_node(head)
+        for copied in (nx.DiGraph(graph), graph.copy()):
+            copied.nodes[node]["player"] = 1
+            copied.remove_node(head)
+        for same in (pickle.loads(pickle.dumps(game)), copy.deepcopy(game)):  # noqa: S301
+            assert same.fingerprint == game.fingerprint
+            with pytest.raises(InvalidGameError, match="cannot be changed"):
+                same.tree.graph.nodes[node].setdefault("x", 1)

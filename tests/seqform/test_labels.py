@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 from fractions import Fraction
@@ -11,10 +12,22 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from treeplex import Game, GameTree, InvalidGameError, Nash, Strategy, solve
+from treeplex import (
+    ConstrainedNash,
+    Game,
+    GameTree,
+    InvalidGameError,
+    Nash,
+    Profile,
+    SequenceForm,
+    Strategy,
+    StreamedMCCFR,
+    TreeplexError,
+    solve,
+)
 from treeplex.models.constraints import parse_constraint
 from treeplex.models.opponents import uniform_without
-from treeplex.models.preferences import Prefer, preference_on
+from treeplex.models.preferences import Prefer, preference_on, preferences_of
 from treeplex.seqform import Treeplex
 from treeplex.seqform.errors import InvalidConstraintError, InvalidPreferenceError, InvalidStrategyError
 from treeplex.seqform.interchange.encoding import encode, to_json
@@ -145,3 +158,186 @@ def test_a_text_that_stands_for_two_labels_is_refused() -> None:
     with pytest.raises(InvalidStrategyError, match="has 2 labels that read '2', 2 and '2'"):
         uniform_without(game, 0, "2")
     assert preference_on(game, Prefer([2], 5)).degrees[0].tolist() == [1.0, 5.0, 1.0, 1.0, 1.0]
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A label that is a record."""
+
+    card: Any
+
+
+#: Labels that are not equal to themselves, or hold one that is not.
+MISSING: list[Any] = [
+    float("nan"),
+    np.float64("nan"),
+    np.float32("nan"),
+    Decimal("NaN"),
+    Decimal("sNaN"),
+    complex(0, float("nan")),
+    np.datetime64("NaT"),
+    np.timedelta64("NaT"),
+    ("a", float("nan")),
+    ("a", ("b", Decimal("NaN"))),
+    frozenset({float("nan")}),
+    Hand(float("nan")),
+]
+
+
+def coin(where: str, label: Any) -> nx.DiGraph:
+    """Return matching pennies whose Odd does not see the coin, with a label somewhere."""
+    graph = nx.DiGraph()
+    graph.add_node("root", player=-1, public="deal")
+    sides = (label, "t") if where == "node" else ("h", "t")
+    for number, node in enumerate(sides):
+        graph.add_node(node, player=0, infoset="odd", public="odd")
+        action = label if where == "chance outcome" and not number else number
+        graph.add_edge("root", node, action=action, prob=Fraction(1, 2))
+        for place in range(2):
+            right = 1 if place == number else -1
+            graph.add_node((number, place), payoffs=(right, -right))
+            graph.add_edge(node, (number, place), action=label if where == "action" and not place else place)
+    if where in ("infoset", "public"):
+        graph.nodes["h"][where] = label
+    return graph
+
+
+class WalkedAs:
+    """The rules of a tree without its checks."""
+
+    num_players = 2
+
+    def __init__(self, graph: nx.DiGraph) -> None:
+        self.graph = graph
+
+    def initial_state(self) -> Any:
+        return "root"
+
+    def player(self, state: Any) -> int:
+        return self.graph.nodes[state].get("player", -2)
+
+    def actions(self, state: Any) -> tuple[Any, ...]:
+        return tuple(edge["action"] for edge in self.graph.adj[state].values())
+
+    def chance_outcomes(self, state: Any) -> list[Any]:
+        return [(edge["action"], edge["prob"]) for edge in self.graph.adj[state].values()]
+
+    def child(self, state: Any, action: Any) -> Any:
+        return next(child for child, edge in self.graph.adj[state].items() if edge["action"] is action)
+
+    def infoset(self, state: Any) -> Any:
+        return self.graph.nodes[state]["infoset"]
+
+    def public_state(self, state: Any) -> Any:
+        return self.graph.nodes[state]["public"]
+
+    def payoffs(self, state: Any) -> Any:
+        return self.graph.nodes[state]["payoffs"]
+
+
+@pytest.mark.parametrize("where", ["infoset", "action", "chance outcome", "public", "node"])
+@pytest.mark.parametrize("label", MISSING, ids=repr)
+def test_labels_that_are_not_equal_to_themselves_are_refused_with_the_node(where: str, label: Any) -> None:
+    try:
+        graph = coin(where, label)
+    except TypeError:  # a signalling NaN cannot be a key
+        assert where == "node"
+        return
+    shape = r"(history|the root).* \(node .*\) (has|is called).*expected a hashable label that is equal to itself"
+    with pytest.raises(InvalidGameError, match=shape):
+        GameTree(graph)
+    if where == "node":  # a state, which is no label
+        return
+    game = Game("coin", rules=WalkedAs(graph))
+    told = r"(history|the root).* has .*expected a (hashable|sequence of hashable) label|pairs of a hashable label"
+    with pytest.raises(InvalidGameError, match=told):
+        assert game.public_tree  # after the sequence form
+
+
+@pytest.mark.parametrize("label", MISSING[:9], ids=repr)
+def test_missing_labels_are_refused_where_a_game_is_sampled_or_given_as_matrices(label: Any) -> None:
+    with pytest.raises(InvalidGameError, match="expected a hashable label that is equal to itself"):
+        Treeplex([0], [2], [label])
+    with pytest.raises(InvalidGameError, match="expected a hashable label that is equal to itself"):
+        Treeplex([0], [2], ["a"], [("x", label)])
+    with pytest.raises(InvalidGameError, match="expected"):
+        StreamedMCCFR(WalkedAs(coin("infoset", label))).run(50)
+
+
+class OneChoice:
+    """Player 0 chooses, after a toss; what lists choices can be anything."""
+
+    num_players = 2
+
+    def __init__(self, listing: Callable[[Any], Any], where: str) -> None:
+        self.listing, self.where = listing, where
+
+    def initial_state(self) -> str:
+        return ""
+
+    def player(self, state: str) -> int:
+        return (-1, 0, -2)[len(state)]
+
+    def chance_outcomes(self, state: str) -> Any:
+        listed = [("h", 0.5), ("t", 0.5)]
+        return self.listing(listed) if self.where == "chance outcomes" else listed
+
+    def actions(self, state: str) -> Any:
+        return self.listing(["l", "m", "r"]) if self.where == "actions" else ("l", "m", "r")
+
+    def child(self, state: str, action: str) -> str:
+        return state + action
+
+    def infoset(self, state: str) -> str:
+        return "only"
+
+    def payoffs(self, state: str) -> Any:
+        return self.listing([1, -1]) if self.where == "payoffs" else (1, -1)
+
+
+@pytest.mark.parametrize("kind", [set, frozenset], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("where", ["actions", "chance outcomes", "payoffs"])
+def test_sets_are_refused_where_an_order_counts(where: str, kind: Any) -> None:
+    rules = OneChoice(kind, where)
+    with pytest.raises(InvalidGameError, match=rf"has {where} .*(a {kind.__name__} whose order.*return|as) a tuple"):
+        assert Game("g", rules=rules).sequence_form
+    with pytest.raises(InvalidGameError, match=f"has {where}"):
+        StreamedMCCFR(rules).run(10)
+    with pytest.raises(InvalidGameError, match=f"has {where}"):
+        GameTree.from_rules(rules)
+
+
+ORDERED = {
+    "list": list,
+    "generator": lambda listed: (each for each in listed),
+    "iterator": iter,
+    "keys": lambda listed: dict.fromkeys(listed).keys(),
+}
+
+
+@pytest.mark.parametrize("kind", ORDERED)
+@pytest.mark.parametrize("where", ["actions", "chance outcomes"])
+def test_whatever_lists_in_order_is_the_game_of_tuples(where: str, kind: str) -> None:
+    plain, other = OneChoice(tuple, "actions"), OneChoice(ORDERED[kind], where)
+    assert Game("g", rules=other).fingerprint == Game("g", rules=plain).fingerprint
+    assert GameTree.from_rules(other).enumeration.num_nodes == 9
+    assert StreamedMCCFR(other).run(10) is not None
+
+
+def test_sets_of_arguments_are_refused_where_an_order_counts() -> None:
+    game = Game("g", rules=OneChoice(tuple, "actions"))
+    plan = Strategy.uniform(game, 0)
+    for make in (
+        lambda: ConstrainedNash(game, {game.plan(0)[1] <= 0.5}),
+        lambda: preferences_of({"l:5", "m:3"}),
+        lambda: Profile({plan, Strategy.uniform(game, 1)}),
+    ):
+        with pytest.raises(TreeplexError, match="a set whose order differs from process to process: pass a tuple"):
+            make()
+    for make in (
+        lambda: SequenceForm.from_payoff_matrix([[1, 2], [3, 4]], labels=({"a", "b"}, ["c", "d"])),
+        lambda: Treeplex([0], [2], ["a"], [{"x", "y"}]),
+        lambda: SequenceForm.from_payoff_matrix([{1, 2}, {3, 4}]),
+    ):
+        with pytest.raises(InvalidGameError, match=r"expected|needed|not a matrix"):
+            make()

@@ -1,8 +1,10 @@
 """Games and policies of OpenSpiel: the same trees, values and distances as OpenSpiel itself finds."""
 
 import builtins
+import json
 import pickle
 import random
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -27,12 +29,14 @@ from treeplex import (
     UnknownGameError,
     UnsupportedProblemError,
     expected_payoffs,
+    exploitability,
     load_game,
     nash_conv,
     solve,
 )
 from treeplex.seqform import best_response_values
 from treeplex.seqform.enumeration import enumerate_game
+from treeplex.seqform.interchange import openspiel as openspiel_interchange
 from treeplex.seqform.interchange.openspiel import OpenSpielRules, game_from_openspiel, openspiel_game
 from treeplex.seqform.interchange.openspiel_policies import (
     policy_from_strategies,
@@ -557,7 +561,7 @@ def test_walking_in_any_order_gives_the_same_labels():
             InvalidGameError,
             "players = 9999.*expected an integer from 2 to 10",
         ),
-        ("kuhn_poker(players=two)", InvalidGameError, "Wrong type for parameter players"),
+        ("kuhn_poker(players=two)", InvalidGameError, "players = two; expected an integer from 2 to 10"),
         ("goofspiel(num_cards=-1)", InvalidGameError, "num_cards = -1; expected an integer from 0"),
         ("goofspiel(points_order=up)", InvalidGameError, "Unrecognized points_order parameter: up"),
         ("universal_poker(numPlayers=0)", InvalidGameError, "numPlayers = 0; expected an integer from 2"),
@@ -628,3 +632,86 @@ def test_without_openspiel_the_extra_is_named(monkeypatch):
         openspiel_game("kuhn_poker")
     with pytest.raises(TreeplexError, match=r"^OpenSpiel is not installed"):
         load_game("openspiel:kuhn_poker")
+
+
+KUHN_AS_UNIVERSAL = {
+    "betting": "limit",
+    "blind": "1 1",
+    "firstPlayer": "1",
+    "maxRaises": "1",
+    "numBoardCards": "0",
+    "numHoleCards": 1,
+    "numPlayers": 2,
+    "numRanks": 3,
+    "numRounds": 1,
+    "numSuits": 1,
+    "raiseSize": "1",
+}
+
+
+def test_values_have_the_type_that_the_game_declares():
+    """``pyspiel.load_game(name, {…})`` with the declared types gives the game: Kuhn poker's value is -1/18."""
+    by_object = game_from_openspiel(pyspiel.load_game("universal_poker", KUHN_AS_UNIVERSAL))
+    listed = ",".join(f"{key}={value}" for key, value in KUHN_AS_UNIVERSAL.items())
+    for spec in (f"openspiel:universal_poker({listed})", f"openspiel:universal_poker:{listed}", by_object.spec):
+        game = load_game(spec)
+        assert game.fingerprint == by_object.fingerprint
+    assert float(solve(Nash(by_object)).value) == pytest.approx(-1 / 18)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("misere", {"game": {"name": "kuhn_poker", "players": 3}}),
+        ("goofspiel", {"num_cards": 3, "imp_info": True, "points_order": "descending"}),
+        ("turn_based_simultaneous_game", {"game": {"name": "goofspiel", "num_cards": 2}}),
+        ("universal_poker", KUHN_AS_UNIVERSAL | {"stack": "10 10"}),
+        ("cursor_go", {"komi": 7.0}),
+        ("pathfinding", {"grid": "a.A\n...", "horizon": 3, "players": 1}),
+    ],
+)
+def test_the_spec_of_a_game_from_an_object_loads_it_again(name, values):
+    game = pyspiel.load_game(name, values)
+    spec = openspiel_interchange.PREFIX + openspiel_interchange._text_of(game)
+    again = openspiel_interchange._parsed(spec.removeprefix(openspiel_interchange.PREFIX))
+    assert again.pop("name") == name
+    loaded = pyspiel.load_game(name, again)
+    assert loaded.get_parameters() == game.get_parameters()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("goofspiel(imp_info=yes)", "imp_info = yes; expected true or false"),
+        ("goofspiel(num_cards=3.0)", "num_cards = 3.0; expected an integer from 0 to"),
+        ("cursor_go(komi=many)", "komi = many; expected a finite number"),
+        ("cursor_go(komi=1e-999)", "komi = 1e-999; expected a finite number"),
+        ("cursor_go(komi=1e999)", "komi = 1e999; expected a finite number"),
+    ],
+)
+def test_values_of_another_type_are_refused(text, message):
+    with pytest.raises(InvalidGameError, match=re.escape(message)):
+        openspiel_game(text)
+    # A whole number is a decimal too, and words may be in capitals.
+    assert openspiel_interchange._parsed("cursor_go(komi=7)")["komi"] == 7.0
+    assert openspiel_interchange._parsed("goofspiel(imp_info=True)")["imp_info"] is True
+
+
+def test_every_policy_that_a_solver_returns_becomes_a_file(tmp_path):
+    """The recipes of the page on strategy files, on what OpenSpiel's solvers in C++ and in Python return."""
+    from open_spiel.python.algorithms import cfr
+
+    theirs, game = pyspiel.load_game("kuhn_poker"), load_game("openspiel:kuhn_poker")
+    found = []
+    for solver in (pyspiel.CFRPlusSolver(theirs), pyspiel.CFRSolver(theirs), cfr.CFRPlusSolver(theirs)):
+        for _ in range(100):
+            solver.evaluate_and_update_policy()
+        found += [solver.average_policy(), solver.current_policy()]
+        path = tmp_path / f"{len(found)}.json"
+        profile_from_policy(game, found[-2]).save(path)
+        assert exploitability(game, Profile.load(path, game)) < 0.02
+        profile_from_policy(game, found[-1]).save(path)
+        assert Profile.load(path, game).num_players == 2
+        if hasattr(solver, "tabular_average_policy"):
+            path.write_text(json.dumps(solver.tabular_average_policy().policy_table()))
+            assert exploitability(game, Profile.load(path, game)) < 0.02

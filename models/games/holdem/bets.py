@@ -83,6 +83,8 @@ def _meant(folded: str, written: str, raising: bool) -> str:
 
 #: The keys of a table of sizes, and what they are called in :class:`Betting`.
 _KINDS = {"bet": "bets", "raise": "raises", "donk": "donks"}
+#: Where thresholds lie: in pots, and a million of them is more than any stack.
+_THRESHOLD = "[0, 1e6]"
 #: The keys of the table of thresholds, and what they are called in :class:`Betting`.
 _THRESHOLDS = {"add_allin": "add_all_in", "force_allin": "force_all_in", "merge": "merge", "raise_cap": "raise_cap"}
 
@@ -150,7 +152,7 @@ class Betting:
     def __post_init__(self) -> None:
         sizes: dict[tuple[str, int, int], tuple[Size, ...]] = {}
         for name in ("add_all_in", "force_all_in", "merge"):
-            check_number(getattr(self, name), name, InvalidGameError, "[0, inf)")
+            check_number(getattr(self, name), name, InvalidGameError, _THRESHOLD)
         check_whole(self.raise_cap, "raise_cap", InvalidGameError, "[0, 100]")
         for name in ("bets", "raises", "donks"):
             given: Any = getattr(self, name)
@@ -228,7 +230,7 @@ class Betting:
                 if key == "raise_cap":
                     check_whole(value, limits.name_of(key), InvalidGameError, "[0, 100]")
                 else:
-                    check_number(value, limits.name_of(key), InvalidGameError, "[0, inf)")
+                    check_number(value, limits.name_of(key), InvalidGameError, _THRESHOLD)
         given = lines if isinstance(lines, Table) else Table(dict(lines or {}), ["lines"])
         for line, text in given.values.items():
             with given.about(line):

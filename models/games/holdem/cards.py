@@ -11,6 +11,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 
 from ....seqform.arrays import Floats, Indices, frozen
+from ....seqform.checks import read_float
 from ....seqform.errors import InvalidGameError, shown
 
 RANKS, SUITS = "23456789TJQKA", "cdhs"
@@ -285,7 +286,7 @@ def _weight(text: str, where: str, mark: str = ":") -> float:
             raise InvalidGameError(f"{where}: @{text} may be a part or per cent; write :{float(text):g} or @{text}%")
         return _percent(text, where, f"@{text}")
     try:
-        value = float(text)
+        value = read_float(text)
     except ValueError:
         value = np.nan
     if not 0.0 <= value <= 1.0:

@@ -512,7 +512,7 @@ def _bound(action: str, value: Any) -> Bound:
 def _read_item(found: "re.Match[str]") -> Bound:
     text = found["number"].strip()
     try:
-        number = parse_number(text.rstrip("% "))
+        number = parse_number(text.removesuffix("%").rstrip())
     except ValueError as error:
         raise InvalidConstraintError(f"{shown(text, 60)}: {error}") from None
     number = number / 100 if text.endswith("%") else number

@@ -15,7 +15,7 @@ import numpy as np
 
 from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.card_payoff import CardPayoff
-from ....seqform.checks import check_choice, check_type, is_number, is_whole, read_float
+from ....seqform.checks import check_choice, check_type, is_number, is_whole, read_share
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, shown
 from ....seqform.functional import Functional
 from ....seqform.game import Game
@@ -514,9 +514,8 @@ def _read_rake(value: Any, name: str) -> float:
     """Return a rate from 0 to 1, given as a number or in per cent."""
     rate = value
     if isinstance(value, str):
-        text = value.strip()
         try:
-            rate = read_float(text.rstrip("% ")) / (100.0 if text.endswith("%") else 1.0)
+            rate = read_share(value)
         except ValueError:
             rate = None
     if not is_number(rate) or not 0.0 <= rate <= 1.0:

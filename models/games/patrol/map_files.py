@@ -11,9 +11,11 @@ from xml.parsers import expat
 
 import networkx as nx
 
+from ....seqform.checks import read_float
 from ....seqform.errors import GameFileError, nearest, one_line, one_of, shown
 from ....seqform.interchange.encoding import from_json
 from ....seqform.interchange.files import naming, read_bytes
+from ....seqform.interchange.signatures import foreign_file
 from .map_attributes import ENDS, OF_EDGES, ends_of
 from .map_geojson import read_features
 from .map_reading import Roads, name_in_file
@@ -60,6 +62,9 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
         ".csv": _read_csv,
     }
     with naming(path):
+        foreign = foreign_file(path)
+        if foreign is not None:
+            raise GameFileError(str(foreign))
         suffix = Path(path).suffix.lower()
         if suffix not in readers:
             raise GameFileError(
@@ -180,7 +185,7 @@ class _Graphml:
 
 def _plain(text: Any) -> float:
     try:
-        return float(text)
+        return read_float(text) if isinstance(text, str) else float(text)
     except (TypeError, ValueError):
         return math.nan
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ....seqform.checks import read_float
 from ....seqform.errors import InvalidGameError, nearest, one_of, shown
 from ....seqform.functional import Functional
 from ...risks import Loss, Risk, spread, tail
@@ -66,7 +67,7 @@ def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: M
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        return read_float(text)
     except ValueError:
         return None
 

@@ -1,0 +1,103 @@
+"""What can be the label of an infoset, an action, an outcome, a public state or a node; lists that have an order."""
+
+import dataclasses
+from collections.abc import ItemsView, KeysView, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from .errors import InvalidGameError, TreeplexError, shown
+
+#: What a label has to be, for messages.
+A_LABEL = "a hashable label that is equal to itself (a missing value, such as NaN, is not a label)"
+#: What is wrong with a set, for messages; it takes the name of the type, and whether to return or to pass a tuple.
+WITHOUT_ORDER = "a {} whose order differs from process to process: {} a tuple"
+
+
+def is_label(value: Any) -> bool:
+    """Return whether a value can be a label: it can be hashed, and it and all that it holds are equal to themselves.
+
+    NaN is not equal to itself, whether it is Python's, numpy's, a decimal, a time (NaT) or pandas' NA: two nodes whose
+    label is NaN are in two infosets, or in one if it is the same object.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.labels import is_label
+    >>> is_label(("bet", 1)), is_label(["bet", 1]), is_label(("bet", float("nan")))
+    (True, False, False)
+    """
+    if value.__class__ is str or value.__class__ is int:
+        return True
+    try:
+        hash(value)
+        return _equals_itself(value)
+    except (TypeError, ValueError, ArithmeticError, RecursionError):
+        return False  # comparing pandas' NA, or a signalling NaN, is an error
+
+
+def _equals_itself(value: Any) -> bool:
+    if isinstance(value, tuple | frozenset):  # Python takes an object for equal to itself when it compares these
+        return all(map(_equals_itself, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return all(_equals_itself(getattr(value, each.name)) for each in dataclasses.fields(value) if each.compare)
+    return value.__class__ is str or bool(value == value)
+
+
+def has_order(values: Any) -> bool:
+    """Return whether values come in an order that is the same in every process: they are not a set.
+
+    The views of a dictionary keep its order.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.labels import has_order
+    >>> has_order(("a", "b")), has_order({"a", "b"}), has_order({"a": 1, "b": 2}.keys())
+    (True, False, True)
+    """
+    return not isinstance(values, AbstractSet) or isinstance(values, KeysView | ItemsView)
+
+
+def listed(
+    values: Any, what: str, error: type[TreeplexError] = InvalidGameError, verb: str = "pass"
+) -> tuple[Any, ...]:
+    """Return values in their order as a tuple.
+
+    Parameters
+    ----------
+    values : iterable
+    what : str
+        What has them, to begin the message with.
+    error : type of exception
+    verb : str
+        What to do with a tuple instead: to ``pass`` or to ``return`` it.
+
+    Raises
+    ------
+    TreeplexError
+        If they are a set, or cannot be iterated over.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.labels import listed
+    >>> listed({"h": 1, "t": 2}.keys(), "the coin has sides")
+    ('h', 't')
+    """
+    if values.__class__ is tuple:
+        return values
+    if not has_order(values):
+        raise error(f"{what} {shown(values)}, {WITHOUT_ORDER.format(type(values).__name__, verb)}")
+    try:
+        return tuple(values)
+    except TypeError:
+        raise error(f"{what} {shown(values)}, expected a tuple") from None
+
+
+def is_listing(values: Any) -> bool:
+    """Return whether values are a sequence of some kind: neither text, nor a mapping or a set, which have no order.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.labels import is_listing
+    >>> is_listing([1, -1]), is_listing("12"), is_listing({0: 1, 1: -1})
+    (True, False, False)
+    """
+    return hasattr(values, "__len__") and not isinstance(values, str | bytes | Mapping) and has_order(values)
