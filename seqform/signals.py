@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 #: What asks a program to end, where the platform has it.
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
+_ENDING = [
+    int(getattr(signal, name))
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
+    if hasattr(signal, name)
+]
 #: A signal that comes so many seconds after the first one waits no longer; shells and ``timeout`` send some twice.
 _PATIENCE = 1.0
 _last_held = [-math.inf]
@@ -64,9 +68,8 @@ def holding_signals(*, forget: bool = False) -> Iterator[None]:
             held.append((number, frame))
 
     try:
-        for name in _NAMES:
-            number = getattr(signal, name, None)
-            handler = None if number is None else signal.getsignal(number)
+        for number in _ENDING:
+            handler = signal.getsignal(number)
             if callable(handler):
                 before[number] = handler
                 signal.signal(number, hold)
