@@ -190,7 +190,10 @@ def _add_judgement(rows: dict[str, "str | Text"], solution: "Solution") -> None:
     if error <= tolerance:
         judged = f"at most the tolerance of {tolerance:.3g}"
     elif solution.status is Status.OPTIMAL:
-        judged = f"at round-off, with a tolerance of {tolerance:.3g}"
+        judged = "at round-off"
+        rows["tolerance"] = f"{tolerance:.3g}"
+    elif not tolerance:  # all iterations were asked for
+        return
     else:
         judged = f"above the tolerance of {tolerance:.3g}"
     first, last = ("exploitability", "gap") if solution.player is None else ("gap", "exploitability")

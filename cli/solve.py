@@ -47,7 +47,8 @@ _BASES = ("cfr", "cfr+", "dcfr", "pcfr+")
 #: The keys of the JSON of every solve.
 KEYS = (
     *("game", "parameters", "problem", "question", "method", "options", "tolerance", "player", "status", "message"),
-    *("objective", "value", "value_exact", "objective_exact", "gain_exact", "lower", "upper", "gap", "exploitability"),
+    *("objective", "value", "value_exact", "values", "objective_exact", "gain_exact", "lower", "upper", "gap"),
+    "exploitability",
     *(
         "regrets",
         "epsilon",
@@ -61,7 +62,7 @@ KEYS = (
         "least_violation",
         "conflict",
     ),
-    *("multipliers", "multiplier_bound", "preference", "steps", "step_levels", "step_gaps", "value_errors"),
+    *("multipliers", "prices", "multiplier_bound", "preference", "steps", "step_levels", "step_gaps", "value_errors"),
     *("safety_bound", "history", "iterations", "seconds", "build_seconds", "time", "sizes"),
 )
 

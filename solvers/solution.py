@@ -161,7 +161,8 @@ class Price:
 
     Examples
     --------
-    >>> from treeplex import ConstrainedNash, behaviour_bound, load_game, solve
+    >>> from treeplex import ConstrainedNash, load_game, solve
+    >>> from treeplex.models.constraints import behaviour_bound
     >>> game = load_game("kuhn")
     >>> solution = solve(ConstrainedNash(game, [behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")]))
     >>> {name: price.is_one for name, price in solution.prices.items()}

@@ -214,7 +214,7 @@ def _in_fractions(problem: Any, constraint: Constraint | None, name: str) -> Loo
             return None
         options = Options(0.0, 0.0, method.default_iterations, seconds_left())
         found = run(method, moved, options)
-        if found.stopped is Status.INFEASIBLE:
+        if found.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):  # unbounded: the other player's cannot be met
             return None
         if found.exact is None:
             raise SolverError("no proof in fractions")

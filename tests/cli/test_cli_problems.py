@@ -570,10 +570,10 @@ def test_a_gap_within_the_tolerance_is_called_so_whatever_is_violated(capsys: py
     game = load_game("kuhn")
     found = solve(ConstrainedNash(game, parse_constraint("0/J_:b >= 1/2 as jack", game)), "ccfr", tol=1e-2)
     assert found.status == "converged"
-    print_solution(found, "constrained", {})
+    print_solution(found, "constrained")
     within = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("gap"))
     assert within.endswith("at most the tolerance of 0.01")
-    print_solution(replace(found, certificate=replace(found.certificate, violations={"jack": 0.5})), "constrained", {})
+    print_solution(replace(found, certificate=replace(found.certificate, violations={"jack": 0.5})), "constrained")
     lines = capsys.readouterr().out.splitlines()
     assert within in lines
     assert any(line.split() == ["violation", "0.5"] for line in lines)
