@@ -409,8 +409,8 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     else:
         assert solution.gain is not None
         value = float(solution.game_value or 0.0) * (1 if solution.player == 0 else -1)
-        error = solution.problem.value_error
-        gains, risks = [solution.gain - error] * 2, [solution.exploitability + error] * 2
+        doubt = solution.problem.value_error
+        gains, risks = [solution.gain - doubt] * 2, [solution.exploitability + doubt] * 2
     return found | {
         "unlocked_ev": [spot.pot / 2 + value, spot.pot / 2 - value],
         "lock_gain": [float(gains[player]) if player in told else None for player in (0, 1)],

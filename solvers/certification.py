@@ -288,7 +288,7 @@ def _withdrawn(
                 multipliers.get(one.name, 0.0) * max(0.0, certificate.violations[one.name]) for one in rows.constraints
             )
             low, high = certificate.lower - paid, certificate.upper + paid
-        certificate = replace(certificate, **({"lower": low} if lower else {"upper": high}))
+        certificate = replace(certificate, lower=low) if lower else replace(certificate, upper=high)
     return certificate
 
 

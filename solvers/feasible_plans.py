@@ -76,18 +76,18 @@ class FeasiblePlans:
             room = (np.add.reduceat(self.least, starts) <= 1.0) & (np.add.reduceat(self.most, starts) >= 1.0)
             room &= np.logical_and.reduceat(self.least <= self.most, starts)
             # Where bounds contradict each other the infoset must not be reached: that is no bound on behaviour.
-            held = room[[int(treeplex.sequence_infosets[one.sequence]) for one in found.values()]] if found else []
+            held = [bool(room[treeplex.sequence_infosets[one.sequence]]) for one in found.values()]
             self.others += tuple(
                 one
                 for one in self.constraints
                 if one.name in found and not room[treeplex.sequence_infosets[found[one.name].sequence]]
             )
-            if not np.all(held):
+            if not all(held):
                 spread = np.concatenate([[True], np.repeat(room, treeplex.num_actions)])
                 self.least, self.most = np.where(spread, self.least, 0.0), np.where(spread, self.most, 1.0)
         self._is_boxed = bool(found)
-        for one in self.others:
-            self._exclude(one)
+        for constraint in self.others:
+            self._exclude(constraint)
 
     @classmethod
     def of(cls, rows: Rows, treeplex: Treeplex) -> "FeasiblePlans":
