@@ -29,7 +29,7 @@ _VALUE_SHARE = 0.1
 #: Up to so many sequences of both players a frontier takes seconds by linear programming.
 _FEW = 3_000
 #: Up to so many sequences of both players linear programming solves a spot in tenths of a second: it is the default.
-_TINY = 1_000
+_TINY = 500
 #: Up to so many it takes seconds, and is called where the loop does not come to the tolerance.
 _AFFORDABLE = 20_000
 #: Locks are checked before a spot is solved where its tree takes so many bytes at most.
@@ -456,9 +456,7 @@ def _print_locks(found: Mapping[str, Any]) -> dict[str, str]:
         if gain is not None:
             other = "ip" if seat == "oop" else "oop"
             rows[f"{seat} gains"] = f"{gain:.4f} chips at least while {other} keeps to them; {ev:.4f} without locks"
-            rows[f"{seat} risks"] = (
-                f"{risk:.4f} chips at most of that EV if {other} does not, as a best response proves"
-            )
+            rows[f"{seat} risks"] = f"{risk:.4f} chips of that EV if {other} does not, as a best response proves"
     return rows
 
 

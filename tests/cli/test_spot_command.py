@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treeplex import load_game
+from treeplex import SolverError, load_game
 from treeplex.cli import main
 
 phevaluator = pytest.importorskip("phevaluator")
@@ -370,8 +370,12 @@ LOCK = 'ip at "all-in": fold 60%'
 
 
 def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
-    near = json_of(capsys, "solve", "toy.toml", "--lock", LOCK)
+    near = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--method", "dcfr")
     assert (near["method"], near["status"]) == ("dcfr", "converged")
+    assert near["lock_gain"][0] <= 5.0 + 1e-9  # at least, and at most: by hand
+    assert near["lock_risk"][0] >= 25.0 - 1e-9
+    tiny = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--tol", "0.0001%")
+    assert (tiny["method"], tiny["status"]) == ("highs", "optimal")
     assert near["ev"] == pytest.approx([80.0, 20.0], abs=0.2)
     assert [near[name][0] for name in ("lock_gain", "lock_risk")] == pytest.approx([5.0, 25.0], abs=0.2)
     record = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--method", "highs")
@@ -386,6 +390,20 @@ def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert f"locks {LOCK} oop gains 5.0000 chips at least while ip keeps to them; 75.0000 without locks" in printed
     assert "oop risks 25.0000 chips of that EV if ip does not, as a best response proves" in printed
+
+
+def test_a_locked_spot_is_reported_though_its_value_without_locks_is_not_found(capsys, monkeypatch):
+    def fails(*_):
+        raise SolverError("nothing was found")
+
+    monkeypatch.setattr("treeplex.cli.spots._without_locks", fails)
+    record = json_of(capsys, "solve", "toy.toml", "--lock", LOCK)
+    assert record["ev"] == pytest.approx([80.0, 20.0], abs=1e-6)
+    assert [record[name] for name in ("unlocked_ev", "lock_gain", "lock_risk")] == [None] * 3
+    assert record["locks"] == [LOCK]
+    assert "what the locks are worth is not known: nothing was found" in record["message"]
+    assert main(["solve", "toy.toml", "--lock", LOCK]) == 0
+    assert "violation 0 of a probability" in " ".join(capsys.readouterr().out.split())
 
 
 def test_locks_of_the_file_and_of_the_command_line_hold_together(capsys, tmp_path):
