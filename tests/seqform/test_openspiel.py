@@ -711,7 +711,7 @@ def test_every_policy_that_a_solver_returns_becomes_a_file(tmp_path):
         profile_from_policy(game, found[-2]).save(path)
         assert exploitability(game, Profile.load(path, game)) < 0.02
         profile_from_policy(game, found[-1]).save(path)
-        assert Profile.load(path, game).num_players == 2
+        assert len(tuple(Profile.load(path, game))) == 2
         if hasattr(solver, "tabular_average_policy"):
             path.write_text(json.dumps(solver.tabular_average_policy().policy_table()))
             assert exploitability(game, Profile.load(path, game)) < 0.02
