@@ -161,12 +161,13 @@ def _careful_loss(
     """Return the most that a player loses by its careful plan, S_i."""
     lost, own = chance * losses, sequences[:, player]
     treeplex = treeplexes[player]
-    possible = np.bincount(own, lost, treeplex.num_sequences)
+    possible = np.bincount(own, lost, treeplex.num_sequences).astype(np.float64, copy=False)
     plan = best_response_plan(treeplex, -possible).plan
     lost = lost * plan[own]
     if len(treeplexes) == 2:
         other = treeplexes[1 - player]
-        most = best_response_value(other, np.bincount(sequences[:, 1 - player], lost, other.num_sequences))
+        losing = np.bincount(sequences[:, 1 - player], lost, other.num_sequences).astype(np.float64, copy=False)
+        most = best_response_value(other, losing)
     else:
         most = float(lost.sum())
     return most if weighted else min(most, float(losses[plan[own] > 0.0].max(initial=0.0)))

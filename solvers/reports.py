@@ -314,8 +314,8 @@ def _said(solution: Solution) -> Iterator[Content]:
         return
     if problem.roles:
         values = solution.values or ()
-        paid = [f"the {role}, player {one}, is paid {number(values[one])}" for one, role in problem.roles.items()]
-        yield f"With this commitment {' and '.join(paid)} on average in a game. "
+        both = [f"the {role}, player {one}, is paid {number(values[one])}" for one, role in problem.roles.items()]
+        yield f"With this commitment {' and '.join(both)} on average in a game. "
     elif solution.opponent_value is not None:
         yield f"Player {player} earns "
         yield emphasis(number(solution.opponent_value))
