@@ -254,11 +254,6 @@ def solve(
             with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
                 kept = checkpoint_of(checkpoint, resume)
                 solution = run(posed, chosen, start=first, progress=progress, checkpoint=kept, **limits)
-            if exact_at_limit and solution.status is Status.ITERATION_LIMIT and spots.is_affordable(loaded):
-                # Nobody asked for a loop, and linear programming reaches tolerances that are out of its reach.
-                with waiting(f"linear programming on {loaded.spec}", shown=shown):
-                    solution = run(posed, usual_method(problem), tol=limits["tol"], time_limit=time_limit)
-                record["method"] = solution.method.name
     outputs = Outputs(record)
     if frontier:
         return outputs.deliver(
@@ -268,6 +263,12 @@ def solve(
             page(html, responses.page),
             Output("picture", "--plot", plot, responses.frontier.plot),
         )
+    if exact_at_limit and solution.status is Status.ITERATION_LIMIT and spots.is_affordable(loaded):
+        # Nobody asked for a loop, and linear programming reaches tolerances that are out of its reach.
+        what, usual = f"linear programming on {loaded.spec}", usual_method(problem)
+        with waiting(what, shown=shown):
+            solution = outputs.ask(what, lambda: run(posed, usual, tol=limits["tol"]), solution)
+        record["method"] = solution.method.name
     worth: dict[str, Any] = {}
     bounds = None
     if moved is not None:

@@ -4,9 +4,10 @@ import contextlib
 import math
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from .limits import now
 
 #: What asks a program to end, where the platform has it.
 _ENDING = [
@@ -20,7 +21,7 @@ _last_held = [-math.inf]
 
 
 def last_held() -> float:
-    """Return when a signal last came that had to wait, by ``time.monotonic``."""
+    """Return when a signal last came that had to wait, by the clock of :func:`~treeplex.seqform.limits.now`."""
     return _last_held[0]
 
 
@@ -58,13 +59,13 @@ def holding_signals(*, forget: bool = False) -> Iterator[None]:
 
     def hold(number: int, frame: Any) -> None:
         nonlocal first
-        now = time.monotonic()
+        at = now()
         # One that could not be put back, because a signal came meanwhile, hands on what comes.
-        if is_over or now - first >= _PATIENCE:
+        if is_over or at - first >= _PATIENCE:
             before[number](number, frame)
         else:
-            first = min(first, now)
-            _last_held[0] = now
+            first = min(first, at)
+            _last_held[0] = at
             held.append((number, frame))
 
     try:
