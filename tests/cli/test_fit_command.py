@@ -98,7 +98,7 @@ def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     for name in ("guaranteed", "expected", "game value", "exploitability", "status", "profile in", "probe"):
         assert any(line.startswith(name) for line in lines), name
     heading = next(number for number, line in enumerate(lines) if line.startswith("observation"))
-    rows = lines[heading + 1 :]
+    rows = lines[heading + 1 : lines.index("", heading)]  # the names of files follow
     assert 0 < len(rows) <= 10
     worths = [float(row.split()[-1]) for row in rows]
     assert worths == sorted(worths, reverse=True)
