@@ -68,6 +68,10 @@ def check_files(
     for name, path in (("plot", plot), ("chart", others.get("chart"))):
         if path is not None and Path(path).suffix.lower() not in PICTURES:
             raise CommandLineError(f"--{name} {path}: expected a file name that ends with .svg, .png or .pdf")
+        if path is not None:
+            from ..seqform.interchange.pictures import require_matplotlib
+
+            require_matplotlib()
     for name, path in written.items():
         check_writable(path, name)
     if profile and out is not None and Path(out).suffix.lower() != ".npz":

@@ -281,7 +281,7 @@ class _Interval:
                 return f"a {noun}" if self.with_high else f"a finite {noun}"
             return f"a {noun} {'of at least' if self.with_low else 'above'} {self.low:g}"
         if self.with_low and self.with_high:
-            return f"a {noun} from {self.low:g} to {self.high:g}"
+            return f"a {noun} from {self.low:,.12g} to {self.high:,.12g}"
         return f"a {noun} in {'(['[self.with_low]}{self.low:g}, {self.high:g}{')]'[self.with_high]}"
 
 

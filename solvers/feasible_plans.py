@@ -57,7 +57,7 @@ class FeasiblePlans:
     >>> third = behaviour_bound(game, 0, "J_", "b", at_most=Fraction(1, 3), name="third")
     >>> rows = Rows((third,), treeplex.num_sequences)
     >>> plan = FeasiblePlans(rows, treeplex).nearest(treeplex.uniform_plan())
-    >>> round(plan[treeplex.sequence("J_", "b")], 6)
+    >>> round(float(plan[treeplex.sequence("J_", "b")]), 6)
     0.333333
     """
 

@@ -238,15 +238,13 @@ def from_json(text: str | bytes) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
-        return json.loads(text, parse_float=read_float, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
+        return json.loads(text, parse_float=_read_number, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
         raise GameFileError(f"not JSON: {one_line(error.msg)}", error.lineno, error.colno) from None
     except UnicodeDecodeError as error:
         raise GameFileError(f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from None
     except GameFileError:
         raise
-    except (TooSmallError, TooLargeError) as error:
-        raise GameFileError(f"a number is {error}") from None
     except ValueError:  # Python's limit on the digits of an integer
         raise GameFileError('an integer has too many digits: write it in hexadecimal, {"int": "0x…"}') from None
     except RecursionError:
@@ -259,6 +257,13 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise GameFileError(f"an object has the key {shown(twice)} twice")
     return found
+
+
+def _read_number(text: str) -> float:
+    try:
+        return read_float(text)
+    except (TooSmallError, TooLargeError) as error:
+        raise GameFileError(f"{shown(text)} is {error}") from None
 
 
 def _refuse_constant(name: str) -> Any:

@@ -179,10 +179,11 @@ def foreign_file(path: str | os.PathLike[str], unpack: bool = False) -> Signatur
             with Path(path).open("rb") as file:
                 content = file.read(_HEAD)
     if content.startswith(_GZIP):
+        inside = None
         with contextlib.suppress(zlib.error):
             inside = foreign_content(zlib.decompressobj(31).decompress(content, _HEAD))
-            if inside is not None or unpack:
-                return inside
+        if inside is not None or unpack:
+            return inside
     found = foreign_content(content)
     if found is None and content:
         kind = _BY_SUFFIX.get(Path(path).suffix.lower())

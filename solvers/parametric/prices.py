@@ -8,7 +8,7 @@ from typing import Any
 
 from ...models.constraints import Constraint, LinearConstraint
 from ...models.constraints.constraint import MeasureConstraint
-from ...models.problems import ConstrainedNash, SaddleProblem
+from ...models.problems import ConstrainedNash, Problem, SaddleProblem
 from ...models.saddle import SAFETY, linear_program
 from ...seqform.errors import SolverError, TreeplexError
 from ...seqform.hints import Named
@@ -26,7 +26,7 @@ LARGEST, MOST = 12_000, 12
 LARGEST_EXACT = 600
 #: A constraint whose function is below this has room, relative to its largest coefficient.
 _ROOM = 1e-7
-#: By how much a constraint is loosened first, in its own unit, and the least by which it is.
+#: By how much a constraint is loosened first, relative to its largest coefficient, and the least by which it is.
 _FIRST, _LEAST = Fraction(1, 1024), Fraction(1, 2**24)
 #: How near a line has to be to the optimum to count as touching it, relative to the stakes.
 _TOUCH = 2e-9
@@ -75,8 +75,12 @@ def one_sided_prices(solution: Solution) -> dict[str, Price]:
         if binding > MOST or seconds_left() <= 0.0:
             continue
         try:
-            loosened = _in_fractions(problem, constraint, name) if exact else _in_floats(problem, constraint, name)
-            price = None if loosened is None else _price(loosened, solution, exact)
+            unit = _unit(problem, constraint)
+            if exact:
+                loosened = _in_fractions(problem, constraint, name)
+            else:
+                loosened = _in_floats(problem, constraint, name, unit * _FIRST)
+            price = None if loosened is None else _price(loosened, solution, unit, exact)
         except (TreeplexError, ArithmeticError):
             continue
         if price is not None:
@@ -85,17 +89,25 @@ def one_sided_prices(solution: Solution) -> dict[str, Price]:
 
 
 def _size(constraint: Constraint) -> float:
-    return float(max(1e-300, abs(constraint.coefficients).max())) if isinstance(constraint, LinearConstraint) else 1.0
+    if not isinstance(constraint, LinearConstraint):
+        return 1.0
+    return max(1e-300, float(abs(constraint.coefficients).max(initial=0.0)))
 
 
-def _price(loosened: Loosened, solution: Solution, exact: bool) -> Price | None:
+def _unit(problem: Problem, constraint: Constraint | None) -> Fraction:
+    """Return the power of two next to a constraint's largest coefficient; of a bound on what may be lost, the stakes."""
+    size = problem.game.stakes if constraint is None else _size(constraint)
+    return Fraction(2) ** round(math.log2(size))
+
+
+def _price(loosened: Loosened, solution: Solution, unit: Fraction, exact: bool) -> Price | None:
     here = loosened(Fraction(0))
     if here is None:
         return None
     touch = 0 if exact else _TOUCH * max(solution.problem.game.stakes, abs(here[0]))
     known = here[1]
-    loosening = _slope(loosened, here[0], known, 1, touch) if known > 0 else known
-    tightening = _slope(loosened, here[0], known, -1, touch)
+    loosening = _slope(loosened, here[0], known, unit, touch) if known > 0 else known
+    tightening = _slope(loosened, here[0], known, -unit, touch)
     if loosening is None or tightening is None:
         return None
     if tightening < loosening:  # they differ by round-off
@@ -103,14 +115,17 @@ def _price(loosened: Loosened, solution: Solution, exact: bool) -> Price | None:
     return Price(float(loosening), None if math.isinf(tightening) else float(tightening))
 
 
-def _slope(loosened: Loosened, value: Any, known: Any, side: int, touch: Any) -> Any:
-    """Return F'(0+) or F'(0−), from F(0) and a supergradient there; infinite if F ends at 0, ``None`` if not found."""
-    place, far = side * _FIRST, None
+def _slope(loosened: Loosened, value: Any, known: Any, unit: Fraction, touch: Any) -> Any:
+    """Return F'(0+), or F'(0−) if the unit is negative, from F(0) and a supergradient there.
+
+    Infinite if F ends at 0, and ``None`` if it is not found.
+    """
+    place, far, least, side = unit * _FIRST, None, abs(unit) * _LEAST, 1 if unit > 0 else -1
     while far is None:
         far = loosened(place)
         if far is None:
             place /= 64
-            if abs(place) < _LEAST:
+            if abs(place) < least:
                 return math.inf if side < 0 else None
     for _ in range(_ROUNDS):
         reached, slope = far
@@ -124,7 +139,7 @@ def _slope(loosened: Loosened, value: Any, known: Any, side: int, touch: Any) ->
         if not 0 < side * crossing < abs(step):
             return None
         place = Fraction(crossing)
-        if abs(place) < _LEAST * _LEAST:
+        if abs(place) < least * _LEAST:
             return None
         far = loosened(place)
         if far is None:
@@ -167,7 +182,7 @@ def _sign(problem: SaddleProblem, constraint: Constraint | None) -> int:
     return problem.canonical.sign * (-1 if of_other else 1)
 
 
-def _in_floats(problem: Any, constraint: Constraint | None, name: str) -> Loosened | None:
+def _in_floats(problem: Any, constraint: Constraint | None, name: str, most: Fraction) -> Loosened | None:
     of_other = any(one.name == name for one in problem.canonical.other_rows.constraints)
 
     def program(amount: Fraction) -> Any:
@@ -176,13 +191,13 @@ def _in_floats(problem: Any, constraint: Constraint | None, name: str) -> Loosen
             return None
         return linear_program(moved.canonical.swapped if of_other else moved.canonical)
 
-    least = -_FIRST
+    least = -most
     if constraint is None:  # a floor at the best that can be guaranteed is not raised
         least = max(least, -intended_fraction(problem.epsilon))
-    first, last = program(least), program(_FIRST)
+    first, last = program(least), program(most)
     if first is None or last is None or sum(first.shape) > LARGEST:
         return None
-    parametric = ParametricProgram(first, last, float(least), float(_FIRST))
+    parametric = ParametricProgram(first, last, float(least), float(most))
     sign = 1 if first.maximise else -1
 
     def solved(amount: Fraction) -> tuple[float, float] | None:

@@ -363,7 +363,7 @@ MISTAKES = {
     "p above one": ((*RNR, "--p", "3/2"), "--p 3/2: expected a number from 0 to 1"),
     "p of many digits": (
         (*RNR, "--p", "1e999999999"),
-        "--p 1e999999999: expected a number from 0 to 1",
+        "--p 1e999999999 (too large for a float): expected a number from 0 to 1",
     ),
     "a frontier of an equilibrium": (("solve", "kuhn", "--frontier"), "--frontier is for rnr, and --problem is nash"),
     "a frontier at one p": ((*RNR, "--frontier", "--p", "0.5"), "--frontier finds the responses for all p"),

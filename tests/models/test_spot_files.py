@@ -173,7 +173,7 @@ OTHERS = [
      "line 10: bets.river: unknown key 'button'; expected bet, raise, donk, oop or ip"),
     ("[bets.river.oop]", "[bets.oop]",
      "line 10: bets: unknown key 'oop'; expected bet, raise, donk, flop, turn or river"),
-    ("merge = 0.1", 'merge = "10%"', "line 13: thresholds.merge is '10%', expected a number of at least 0"),
+    ("merge = 0.1", 'merge = "10%"', "line 13: thresholds.merge is '10%', expected a number from 0 to 1,000,000"),
     ("merge = 0.1", "merg = 0.1", ("line 13: thresholds: unknown key 'merg' (did you mean merge?); expected add_allin, "
      "force_allin, merge or raise_cap")),
     ("merge = 0.1", "raise_cap = 2.5", "line 13: thresholds.raise_cap is 2.5, expected a whole number from 0 to 100"),

@@ -421,7 +421,9 @@ def test_a_limit_on_address_space_counts() -> None:
     assert 0 < int(answer.stdout) <= 300_000_000
 
 
-@pytest.mark.parametrize("arguments", [["solve", "goofspiel:cards=13"], ["info", "liars_dice:dice=3,sides=6"]])
+@pytest.mark.parametrize(
+    "arguments", [["solve", "goofspiel:cards=13"], ["info", "liars_dice:dice=3,sides=6", "--public"]]
+)
 def test_the_command_line_refuses_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     output = capsys.readouterr()

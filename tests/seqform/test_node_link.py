@@ -377,7 +377,7 @@ BAD_JSON = {
     "key twice": ('{"nodes": [{"id": 1, "id": 2}], "edges": []}', "an object has the key 'id' twice"),
     "NaN": ('{"nodes": [NaN], "edges": []}', "NaN is not a number"),
     "infinity": ('{"nodes": [{"id": 0, "payoffs": [-Infinity]}], "edges": []}', "-Infinity is not a number"),
-    "too large": ('{"nodes": [{"id": 0, "payoffs": [1e999]}], "edges": []}', "payoffs: a number is too large"),
+    "too large": ('{"nodes": [{"id": 0, "payoffs": [1e999]}], "edges": []}', "'1e999' is too large for a float"),
     "no number": ('{"nodes": [{"id": 0, "payoffs": [true]}], "edges": []}', "nodes[0], payoffs: True is not a number"),
     "no payoffs": ('{"nodes": [{"id": 0, "payoffs": 1}], "edges": []}', "payoffs are 1, expected an array"),
     "by zero": ('{"nodes": [{"id": 0, "payoffs": ["1/0"]}], "edges": []}', "its denominator is 0"),

@@ -55,7 +55,7 @@ def test_numbers_that_no_float_holds_are_refused(reader: str, text: str) -> None
 
 @pytest.mark.parametrize("text", ["1e-400", "[-0.01e-323]", '{"a": 1e-999}'])
 def test_floats_of_json_are_not_made_zero(text: str) -> None:
-    with pytest.raises(InvalidGameError, match="a number is too small for a float"):
+    with pytest.raises(InvalidGameError, match=r"e-\d+'? is too small for a float"):
         from_json(text)
 
 
@@ -88,7 +88,7 @@ def test_numbers_that_are_too_large_are_not_read_as_infinite(written):
         read_float(written)
     with pytest.raises(GameFileError, match=f"line 2: {re.escape(written)} is too large for a float"):
         parse_toml(f"a = 1\nb = {written}".encode())
-    with pytest.raises(GameFileError, match="a number is too large for a float"):
+    with pytest.raises(GameFileError, match=f"'{re.escape(written)}' is too large for a float"):
         from_json(f"[{written}]")
 
 
@@ -115,6 +115,6 @@ def test_what_is_no_share_is_refused(text):
 
 @pytest.mark.parametrize("name", ["add_all_in", "force_all_in", "merge"])
 def test_thresholds_beyond_every_stack_are_refused(name):
-    with pytest.raises(InvalidGameError, match=rf"{name} is 1e\+308, expected a number from 0 to 1e\+06"):
+    with pytest.raises(InvalidGameError, match=rf"{name} is 1e\+308, expected a number from 0 to 1,000,000"):
         Betting("50%", **{name: 1e308})
     assert getattr(Betting("50%", **{name: 1e6}), name) == 1e6

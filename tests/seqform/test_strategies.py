@@ -354,7 +354,7 @@ def test_a_worst_case_needs_two_players_and_zero_sum():
     three = load_game("kuhn:players=3")
     dilemma = SequenceForm.from_payoff_matrix([[3, 0], [5, 1]], [[3, 5], [0, 1]])
     for game in (three, dilemma):
-        with pytest.raises(InvalidStrategyError, match="a worst case needs a two-player zero-sum game"):
+        with pytest.raises(InvalidStrategyError, match="a game of two players whose payoffs have a constant sum"):
             worst_case(game, Strategy.uniform(game, 0))
 
 
@@ -565,12 +565,14 @@ def test_nothing_is_ever_unpickled(kuhn, tmp_path):
 
 def test_files_of_other_kinds(kuhn, tmp_path):
     np.save(tmp_path / "one.npy", UNIFORM)
+    with pytest.raises(InvalidStrategyError, match=r"one\.npy: it is a single array of numpy \(\.npy\)"):
+        Profile.load(tmp_path / "one.npy", kuhn)
     (tmp_path / "empty.npz").write_bytes(b"")
     (tmp_path / "text.npz").write_text("J_ p 0.5\n")
     (tmp_path / "folder.npz").mkdir()
     with zipfile.ZipFile(tmp_path / "zip.npz", "w") as archive:
         archive.writestr("metadata.npy", "no array")
-    for name in ("one.npy", "empty.npz", "text.npz", "folder.npz", "zip.npz"):
+    for name in ("empty.npz", "text.npz", "folder.npz", "zip.npz"):
         with pytest.raises(InvalidStrategyError, match="is not a strategy file, or a damaged one") as caught:
             Profile.load(tmp_path / name, kuhn)
         assert "\n" not in str(caught.value)

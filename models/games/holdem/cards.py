@@ -109,6 +109,7 @@ class RangeWarning(UserWarning):
     >>> import warnings
     >>> from treeplex.models.games.holdem import Range
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     _ = Range.parse("QQ+:0.5, KsKh")
     >>> print(caught[0].message)
     range at character 10, 'KsKh': KsKh has the weight 0.5 by an item before, and 1 by this one, which counts
