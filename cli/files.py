@@ -207,13 +207,15 @@ class Record(dict[str, Any]):
 
         super().__init__(dict.fromkeys(("schema", "version", *keys)) | {"schema": 1, "version": __version__} | known)
         self.path = path
+        #: Whether standard output holds something else that a command writes there, such as a log.
+        self.taken = False
         #: The time limit of the command, once there is one.
         self.deadline: Deadline | None = None
 
     @property
     def shown(self) -> bool:
         """Whether standard output is for people."""
-        return self.path != STANDARD_OUTPUT
+        return self.path != STANDARD_OUTPUT and not self.taken
 
     def load(self, spec: str, *, constrained: bool = False) -> "Game":
         """Return the game that ``GAME`` names, and note it.

@@ -56,7 +56,6 @@ def play(
     if out is None and json != STANDARD_OUTPUT:
         out = STANDARD_OUTPUT
     check_files({"GAME": game, "--seat0": seat0, "--seat1": seat1}, out=out, json=json)
-    shown = STANDARD_OUTPUT not in (out, json)
     with deferring_interrupts():
         from ..models.play import PlayLogWriter, Results, simulate
         from ..seqform.evaluate import expected_payoffs
@@ -69,6 +68,7 @@ def play(
         json, _KEYS, game=game, seats=[seat0, seat1], seed=seed, observer=observer, log=out, interrupted=True,
         games=0, confidence=_CONFIDENCE,
     )  # fmt: skip
+    record.taken = out == STANDARD_OUTPUT
     with record.interruptible(interrupted=True):
         loaded = record.load(game)
         if loaded.num_players != 2:
@@ -100,7 +100,7 @@ def play(
     means = [results.of_player(player, _CONFIDENCE) for player in range(loaded.num_players)]
     return Outputs(record).deliver(
         ExitStatus.INTERRUPTED if record["interrupted"] else ExitStatus.SUCCESS,
-        (lambda: _print(record)) if shown else None,
+        lambda: _print(record),
         lambda: {
             "games": results.num_games,
             "mean": [None if each is None else each.mean for each in means],

@@ -183,6 +183,10 @@ def style(
             constrained = shlex.join(["treeplex", "solve", game, "--problem", "constrained", "--constrain", target[0]])
             print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} goes without")
         others = _reference(reference, loaded, player)
+        if whole_curve:  # refused before anything is solved
+            from ..solvers.style.answer import curve_functional, read_targets
+
+            curve_functional(read_targets(target, loaded, player, others))
         begun = now()
         found: TradeOff | None = None
         answer: StyleAnswer | Calibration

@@ -268,7 +268,7 @@ def _run_from_strategies(
         stopped, detail = Status.INTERRUPTED if interrupted else _stopped(solver), _said(solver)
         iterations += _iterations(solver, algorithm)
         attempt = Attempt.read(problem, options, restricted, _solution(solver, restricted))
-        found = attempt if attempt.error <= found.error else found
+        found = attempt if attempt.proof is not None and attempt.error <= found.error else found
         if attempt.error == 0.0 or stopped in LIMITS:
             break
         if attempt.answer is None or stopped in (Status.INFEASIBLE, Status.UNBOUNDED):

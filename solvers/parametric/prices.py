@@ -95,7 +95,7 @@ def _size(constraint: Constraint) -> float:
 
 
 def _unit(problem: Problem, constraint: Constraint | None) -> Fraction:
-    """Return the power of two next to a constraint's largest coefficient; of a bound on what may be lost, the stakes."""
+    """Return the power of two next to a constraint's largest coefficient; the stakes of a bound on losses."""
     size = problem.game.stakes if constraint is None else _size(constraint)
     return Fraction(2) ** round(math.log2(size))
 
@@ -191,12 +191,13 @@ def _in_floats(problem: Any, constraint: Constraint | None, name: str, most: Fra
             return None
         return linear_program(moved.canonical.swapped if of_other else moved.canonical)
 
+    last = program(most)
+    if last is None or sum(last.shape) > LARGEST:
+        return None
     least = -most
     if constraint is None:  # a floor at the best that can be guaranteed is not raised
         least = max(least, -intended_fraction(problem.epsilon))
-    first, last = program(least), program(most)
-    if first is None or last is None or sum(first.shape) > LARGEST:
-        return None
+    first = program(least)
     parametric = ParametricProgram(first, last, float(least), float(most))
     sign = 1 if first.maximise else -1
 

@@ -1,7 +1,7 @@
 """Targets for what a player does, and what becomes of them: whether they can be had, at what price, a strategy."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -181,17 +181,7 @@ class StyleAnswer:
         InvalidConstraintError
             If there are several targets, or it is no linear functional of the plan.
         """
-        first, *others = [target.functional for target in self.targets]
-        if any(other is not first for other in others):
-            raise InvalidConstraintError(
-                f"there are {len(self.targets)} targets: a trade-off curve is about one functional, trade_off(game, …)"
-            )
-        if first is None:
-            raise InvalidConstraintError(
-                f"{shown(self.targets[0].name)} is a probability at an infoset to which plans come differently, so it "
-                "has no trade-off curve; expected a realization, plan(…), or ACTION@INFOSET"
-            )
-        return trade_off(self.game, first, game_value=self.game_value, accuracy=accuracy)
+        return trade_off(self.game, curve_functional(self.targets), game_value=self.game_value, accuracy=accuracy)
 
     def figure(self, curve: TradeOff | None = None) -> "Figure":
         """Draw the trade-off of the only target, with what was asked and the strategy.
@@ -351,6 +341,31 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
             functional = known.setdefault(functional.coefficients.tobytes(), functional)
         targets.append(Target(one, functional))
     return tuple(targets)
+
+
+def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
+    """Return the functional that a trade-off curve of targets is about.
+
+    Parameters
+    ----------
+    targets : sequence of Target or of TargetOutcome
+
+    Raises
+    ------
+    InvalidConstraintError
+        If they bound several functionals, or none that is linear in the plan.
+    """
+    first, *others = [target.functional for target in targets]
+    if any(other is not first for other in others):
+        raise InvalidConstraintError(
+            f"there are {len(targets)} targets: a trade-off curve is about one functional, trade_off(game, …)"
+        )
+    if first is None:
+        raise InvalidConstraintError(
+            f"{shown(targets[0].name)} is a probability at an infoset to which plans come differently, so it has no "
+            "trade-off curve; expected a realization, plan(…), or ACTION@INFOSET"
+        )
+    return first
 
 
 def _functional(constraint: LinearConstraint, game: Game) -> Functional:

@@ -129,7 +129,9 @@ def test_without_pokerkit_it_says_what_to_install(capsys, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pokerkit", None)
     assert main(["match", "call", "call", "--hands", "4"]) == 2
-    assert capsys.readouterr().err == "error: matches of hold'em need pokerkit: pip install 'treeplex[holdem]'\n"
+    assert capsys.readouterr().err == (
+        "error: matches and hand histories of hold'em need pokerkit: pip install 'treeplex[holdem]'\n"
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")

@@ -130,6 +130,7 @@ def test_fractions_the_other_seat_and_another_reference(capsys: pytest.CaptureFi
         (["kuhn", "--target", "bet@first>=0.6", "--plot", "a.gif"], "expected a file name that ends with .svg"),
         (["kuhn", "--target", "bet@first>=1/2", "--target", "bet@J_<=0", "--curve"], "--curve takes a single target"),
         (["kuhn", "--target", "0/J_pb:b>=1/2", "--curve"], "has no trade-off curve"),
+        (["kuhn", "--target", "0/J_pb:b>=1/2", "--plot", "a.svg"], "has no trade-off curve"),
         (["kuhn", "--target", "bet@first>=0.6", "--reference", "nobody"], "nobody"),
         (["transit:width=2", "--target", "stay@first>=0.6"], "is not known in transit:width=2"),
     ],
