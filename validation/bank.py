@@ -252,6 +252,7 @@ QUICK = Suite(
         *ask("leduc", "best-nash --opponent uniform --player 1", "highs-simplex cvxpy", known="0.870854868"),
         *ask("leduc", "cdbr --opponent uniform --lookahead 1", _IN_STEPS, known="1.53056", off=2e-5),
         *ask("leduc", "cdbr --opponent uniform --lookahead 3", "lp", known="2.00156", off=2e-5),
+        *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 1", _IN_STEPS),
         *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 3", _IN_STEPS),
         *ask("leduc", "cdbr-ne --opponent uniform --p 1/2 --lookahead 1", "lp cfr@1e-2 cfr+@1e-3"),
         *ask("leduc", "lbr --opponent uniform", "lp"),
@@ -264,11 +265,20 @@ QUICK = Suite(
             off=3e-5,
         ),
         *ask("leduc:merge_suits=true", "nash", "highs-simplex highs-pdlp@1e-4 cvxpy rational dcfr@1e-4 pcfr+@1e-5"),
+        *(
+            case
+            for gadget in _GADGETS
+            for case in ask(
+                "leduc:merge_suits=true", f"cdrnr --opponent uniform --p 1/2 --lookahead 2 --gadget {gadget}", _IN_STEPS
+            )
+        ),
         *ask("leduc:ranks=6,merge_suits=true", "nash", "highs-simplex highs-ipm cfr+@1e-4 dcfr@1e-4"),
         *ask("leduc:suits=4,merge_suits=true", "nash", "highs-simplex highs-ipm dcfr@1e-4 pcfr+@1e-4"),
         *ask("liars_dice", "nash", "highs-simplex highs-ipm cfr@1e-3 dcfr@1e-4 pcfr+@1e-5"),
+        *ask("liars_dice", "cdrnr --opponent random:seed=1 --p 1/2 --lookahead 1", _IN_STEPS),
         *ask("liars_dice:wild=false", "nash", "highs-simplex cvxpy cfr+@1e-4"),
         *ask("goofspiel:cards=4", "nash", "highs-simplex cvxpy cfr+@1e-4 pcfr+@1e-4"),
+        *ask("goofspiel:cards=4", "cdbr --opponent uniform --lookahead 1", _IN_STEPS),
         *ask("goofspiel:cards=5", "nash", "highs-simplex highs-ipm dcfr@1e-4 pcfr+@1e-4"),
         *ask("transit:width=2", "nash", "highs-simplex highs-ipm cvxpy cfr@1e-2 cfr+@1e-4"),
         *ask(
@@ -305,16 +315,6 @@ FULL = Suite(
     cases=(
         *QUICK.cases,
         *ask("kuhn:cards=13", "nash", "highs-simplex cfr@1e-4 cfr+@1e-5 dcfr@1e-5 pcfr+@1e-6"),
-        *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 1", _IN_STEPS),
-        *(
-            case
-            for gadget in _GADGETS
-            for case in ask(
-                "leduc:merge_suits=true", f"cdrnr --opponent uniform --p 1/2 --lookahead 2 --gadget {gadget}", _IN_STEPS
-            )
-        ),
-        *ask("goofspiel:cards=4", "cdbr --opponent uniform --lookahead 1", _IN_STEPS),
-        *ask("liars_dice", "cdrnr --opponent random:seed=1 --p 1/2 --lookahead 1", _IN_STEPS),
         *ask("goofspiel:order=random", "nash", "highs-ipm pcfr+@1e-4"),
         *ask("preflop:stack=3", "nash", "highs dcfr@1e-3 cfr+@1e-3"),
         *ask("liars_dice:sides=5", "nash", "highs-ipm dcfr@1e-4 pcfr+@1e-5"),
