@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ....seqform.checks import read_float
 from ....seqform.errors import GameFileError, nearest, one_of, shown
 from .map_attributes import IDS, OF_NODES, ends_of, meaning, meant
 from .map_coordinates import Place, System, on_the_ellipsoid, system_of
@@ -267,6 +268,6 @@ def _text(place: Place) -> str:
 
 def _plain(text: Any) -> float:
     try:
-        return float(text)
+        return read_float(text) if isinstance(text, str) else float(text)
     except (TypeError, ValueError, OverflowError):
         return math.nan
