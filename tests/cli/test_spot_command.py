@@ -248,7 +248,7 @@ def test_a_node_is_shown_by_its_line(capsys):
 def test_a_solved_spot_is_kept_shown_and_started_from(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     files = ["--out", "a.npz", "--chart", "a.png", "--html", "a.html"]
-    first = json_of(capsys, "solve", "toy.toml", "--tol", "0.01%", *files)
+    first = json_of(capsys, "solve", "toy.toml", "--method", "dcfr", "--tol", "0.01%", *files)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "Out of position earns" in (tmp_path / "a.html").read_text(encoding="utf-8")
     again = json_of(capsys, "show", "a.npz", "--at", "check", "--hands", "QQ")

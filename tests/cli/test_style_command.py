@@ -130,7 +130,6 @@ def test_fractions_the_other_seat_and_another_reference(capsys: pytest.CaptureFi
         (["kuhn", "--target", "bet@first>=0.6", "--plot", "a.gif"], "expected a file name that ends with .svg"),
         (["kuhn", "--target", "bet@first>=1/2", "--target", "bet@J_<=0", "--curve"], "--curve takes a single target"),
         (["kuhn", "--target", "0/J_pb:b>=1/2", "--curve"], "has no trade-off curve"),
-        (["kuhn", "--target", "0/J_pb:b>=1/2", "--plot", "a.svg"], "has no trade-off curve"),
         (["kuhn", "--target", "bet@first>=0.6", "--reference", "nobody"], "nobody"),
         (["transit:width=2", "--target", "stay@first>=0.6"], "is not known in transit:width=2"),
     ],
@@ -142,6 +141,19 @@ def test_bad_input_is_one_line(arguments: list[str], message: str, capsys: pytes
     assert shown.out == ""
     assert shown.err.count("\n") == 1
     assert message in shown.err
+
+
+def test_a_picture_without_a_curve_is_refused_before_anything_is_solved(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "curve.svg"
+    assert main(["style", "kuhn", "--target", "0/J_pb:b>=1/2", "--plot", str(picture)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert "'0/J_pb:b>=1/2' is a probability" in shown.err
+    assert not picture.exists()
 
 
 def test_an_interrupted_search_has_all_keys(
