@@ -126,7 +126,7 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
                         found, stopped, detail = Attempt(), numbers, f"{told}, and fractions prove it {numbers}"
                         continue
                     better = Attempt.read(problem, options, again, numbers)
-                    if better.error < found.error:
+                    if better.betters(found):
                         found, stopped, detail = better, Status.OPTIMAL, f"{detail}, then solved {how}"
                     if found.error == 0.0:
                         break
@@ -193,15 +193,19 @@ def _iterations(solver: Any, algorithm: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """An answer and what it proves: ``error`` is 0 where that is enough, infinite where there is no answer."""
+    """An answer and what it proves: ``error`` is 0 where that is enough, infinite where it misses hard constraints."""
 
     answer: Answer | None = None
     proof: tuple[Profile, Certificate] | None = None
     error: float = math.inf
 
+    def betters(self, other: "Attempt") -> bool:
+        """Whether the error is less, or there are strategies where another has none."""
+        return self.error < other.error or (self.proof is not None and other.proof is None)
+
     def or_better(self, other: "Attempt") -> "Attempt":
-        """Return the one of two whose error is less."""
-        return other if other.error < self.error else self
+        """Return the better one of two."""
+        return other if other.betters(self) else self
 
     @classmethod
     def read(

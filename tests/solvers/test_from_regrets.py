@@ -147,6 +147,15 @@ def test_limits_that_nobody_meets_are_named():
     assert solution.infeasibility.conflict == ("risk",)
 
 
+def test_limits_that_nobody_meets_are_named_when_iterations_run_out():
+    game = load_game("leduc")
+    most = behaviour_bound(game, 0, "Ks_", "r", at_most=0.4, name="most")
+    least = behaviour_bound(game, 0, "Ks_", "r", at_least=0.5, name="least")
+    solution = solve(ConstrainedNash(game, [most, least]), EXACT, max_iterations=1)
+    assert solution.status is Status.INFEASIBLE
+    assert "most, least exclude each other" in solution.message
+
+
 def test_an_interior_point_is_refined_where_it_proves_too_little(monkeypatch):
     """HiGHS's interior point method stops where so much is not proven yet."""
     game = load_game("transit:width=3")
