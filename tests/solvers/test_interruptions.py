@@ -11,7 +11,6 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -276,7 +275,7 @@ def test_other_runs_are_interrupted_anywhere(kind: str, tmp_path: Path) -> None:
 
 def test_a_second_signal_waits_no_longer_than_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now, done = [0.0], []
-    monkeypatch.setattr("treeplex.seqform.signals.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("treeplex.seqform.signals.now", lambda: now[0])
 
     def work() -> None:
         with holding_signals():
