@@ -27,7 +27,7 @@ def drawn_problem(seed, cards=5):
     pool = deck[: int(random.integers(5, 12))]  # few cards, so that hands block each other and tie
     ranges = []
     for _ in SEATS:
-        hands = {"".join(random.choice(pool, 2, replace=False)) for _ in range(random.integers(1, 5))}
+        hands = {"".join(sorted(random.choice(pool, 2, replace=False))) for _ in range(random.integers(1, 5))}
         ranges.append(", ".join(f"{hand}:{random.choice([1.0, 0.5, 0.2]):g}" for hand in sorted(hands)))
     pot, stack = int(random.choice([10, 100, 1000])), int(random.choice([5, 50, 300]))
     try:

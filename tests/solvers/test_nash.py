@@ -823,7 +823,9 @@ KEYS = [
     "iterations",
     "seconds",
     "build_seconds",
+    "prices",
     "time",
+    "values",
     "sizes",
 ]
 
@@ -922,8 +924,7 @@ def test_what_is_no_game_and_what_is_not_zero_sum():
         with pytest.raises(treeplex.InvalidGameError, match=r"nash: expected a Game, got .*; load_game\(…\)"):
             Nash(wrong)
     constant = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 5]]))
-    with pytest.raises(UnsupportedProblemError, match=r"they sum to 5; take that off one player's payoffs$"):
-        Nash(constant)
+    assert solve(Nash(constant)).values == pytest.approx((0, 5), abs=1e-9)
     general = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 4]]))
     with pytest.raises(
         UnsupportedProblemError, match=r"every leaf; EpsilonNash \(--problem epsilon-nash\) takes them$"
