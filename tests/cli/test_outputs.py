@@ -158,7 +158,12 @@ def test_the_page_of_a_spot_needs_no_sequence_form(place, monkeypatch, capsys):
         raise AssertionError("the sequence form was built")
 
     monkeypatch.setattr(HoldemGame, "_form", refuse)
-    assert main(["solve", "spot.toml", "--html", "spot.html", "--plot", "plot.svg", "--out", "spot.npz"]) == 0
+    assert (
+        main(
+            ["solve", "spot.toml", "--method", "dcfr", "--html", "spot.html", "--plot", "plot.svg", "--out", "spot.npz"]
+        )
+        == 0
+    )
     assert main(["show", "spot.npz", "--html", "shown.html"]) == 0
     assert capsys.readouterr().err == ""
 

@@ -558,7 +558,7 @@ def test_nothing_is_ever_unpickled(kuhn, tmp_path):
         with pytest.raises(InvalidStrategyError, match="is not a strategy file, or a damaged one"):
             Profile.load(path, kuhn)
     (tmp_path / "bare.npz").write_bytes(pickle.dumps(Trap(sprung)))
-    with pytest.raises(InvalidStrategyError, match="is not a strategy file, or a damaged one|is a pickle of Python"):
+    with pytest.raises(InvalidStrategyError, match=r"is not a strategy file, or a damaged one|is a pickle of Python"):
         Profile.load(tmp_path / "bare.npz", kuhn)
     assert not sprung.exists()
 
