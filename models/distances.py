@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from scipy.special import kl_div
 
 from ..seqform.arrays import Floats, Integers
+from ..seqform.best_responses import best_response_value
 from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, one_line, shown
-from ..seqform.evaluate import best_response_value
 from ..seqform.polytope import Treeplex
 from ..seqform.rationals import exact_behaviour, to_fractions
 from ..seqform.rules import Number

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import Floats, Integers
-from .evaluate import best_response_plan, best_response_value
+from .best_responses import best_response_plan, best_response_value
 from .factored import FactoredPayoff
 from .polytope import Treeplex
 

@@ -10,8 +10,8 @@ from ..models.problems import Certificate, Problem, SaddleProblem, restored
 from ..models.problems.robust import PartlyFree
 from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
+from ..seqform.best_responses import best_response_value
 from ..seqform.errors import SolverError
-from ..seqform.evaluate import best_response_value
 from ..seqform.game import Game
 from ..seqform.hints import Named
 from ..seqform.stakes import round_off

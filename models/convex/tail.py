@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import best_response_plan, best_response_value
+from ...seqform.best_responses import best_response_plan, best_response_value
 from ...seqform.polytope import Treeplex
 from .terms import POLYHEDRAL, Numbers, PiecewiseLinear, TermRows
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import sequence_values
+from ...seqform.best_responses import sequence_values
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from .decision_steps import Flags

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import infoset_values
+from ...seqform.best_responses import infoset_values
 from ...seqform.polytope import Treeplex
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import best_response_plan
+from ...seqform.best_responses import best_response_plan
 from ...seqform.polytope import Treeplex
 from ..games.patrol.encounters import Encounters, routes_matrix
 from ..games.patrol.walker import Whole

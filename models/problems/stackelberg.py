@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats, canonical
+from ...seqform.best_responses import best_response_value, infoset_values, sequence_values
 from ...seqform.checks import check_whole
 from ...seqform.errors import UnsupportedProblemError
-from ...seqform.evaluate import best_response_value, infoset_values, sequence_values
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.parameters import About

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...seqform.best_responses import best_response_plan, best_response_value
 from ...seqform.errors import UnsupportedProblemError
-from ...seqform.evaluate import best_response_plan, best_response_value
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex

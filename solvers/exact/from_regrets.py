@@ -11,7 +11,7 @@ from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, PlayerView, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import infoset_maxima, sequence_values
+from ...seqform.best_responses import infoset_maxima, sequence_values
 from ...seqform.limits import counted_now, seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Saddle
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import infoset_maxima, sequence_values
+from ...seqform.best_responses import infoset_maxima, sequence_values
 from ...seqform.polytope import Treeplex
 
 

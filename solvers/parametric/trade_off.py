@@ -10,9 +10,9 @@ import numpy as np
 from ...models.constraints import functional_bound
 from ...models.problems import ConstrainedNash, EpsilonSafeStyle
 from ...seqform.arrays import Floats
+from ...seqform.best_responses import best_response_value
 from ...seqform.checks import check_number
 from ...seqform.errors import InvalidConstraintError, UnknownMethodError, shown
-from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.hints import explained

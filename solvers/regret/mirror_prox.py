@@ -8,7 +8,7 @@ import numpy as np
 
 from ...models.problems import Problem
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import best_response_value
+from ...seqform.best_responses import best_response_value
 from ...seqform.polytope import Treeplex
 from ..outcome import Options, Outcome
 from .first_order import FIRST_LOOK, PlanStepper, begins_anew, on_simplices, run_plans

@@ -15,8 +15,8 @@ from ...models.constraints.constraint import weighted_minorant
 from ...models.problems import Certificate, FeasibilityRelaxation, Feature, Problem, SaddleProblem
 from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
+from ...seqform.best_responses import best_response_value
 from ...seqform.errors import UnsupportedProblemError, shown
-from ...seqform.evaluate import best_response_value
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex

@@ -7,8 +7,8 @@ import numpy as np
 
 from ...models.preferences import Preference, preference_on
 from ...seqform.arrays import Floats
+from ...seqform.best_responses import best_response_value
 from ...seqform.errors import UnsupportedProblemError
-from ...seqform.evaluate import best_response_value
 from ...seqform.functional import leaves_below, reach_of_others
 from ...seqform.game import Game
 from ...seqform.strategy import Profile

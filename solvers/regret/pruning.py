@@ -11,7 +11,7 @@ from ...models.constraints.constraint import weighted_minorant
 from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Problem
 from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
-from ...seqform.evaluate import best_response_plan, best_response_value
+from ...seqform.best_responses import best_response_plan, best_response_value
 from ...seqform.face import ROUNDING, Face, cheapest, game_on_faces
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex

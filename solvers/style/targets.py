@@ -9,9 +9,10 @@ from typing import Any
 from ...models.constraints import LinearConstraint
 from ...models.problems import ConstrainedNash, EpsilonSafeStyle, FeasibilityRelaxation, Nash
 from ...models.saddle import check_two_players
+from ...seqform.best_responses import best_response_value
 from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidGameError, shown
-from ...seqform.evaluate import best_response_value, worst_case
+from ...seqform.evaluate import worst_case
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.hints import explained

@@ -36,7 +36,7 @@ from treeplex.models.games.patrol import (
 )
 from treeplex.models.games.transit import Grid
 from treeplex.models.problems import CaughtOnce
-from treeplex.seqform.evaluate import best_response_value
+from treeplex.seqform.best_responses import best_response_value
 
 
 @pytest.mark.parametrize("seed", range(either(20, 150)))

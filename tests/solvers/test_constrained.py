@@ -48,7 +48,7 @@ from treeplex.models.constraints import (
 )
 from treeplex.models.distances import KLDistance
 from treeplex.models.problems import FeasibilityRelaxation
-from treeplex.seqform.evaluate import best_response_value
+from treeplex.seqform.best_responses import best_response_value
 from treeplex.solvers.infeasibility import find_infeasibility
 
 LEDUC = load_game("leduc")

@@ -8,7 +8,7 @@ from effort import either
 from scipy.optimize import minimize
 
 from treeplex import Nash, load_game, solve
-from treeplex.seqform.evaluate import best_response_value
+from treeplex.seqform.best_responses import best_response_value
 from treeplex.seqform.polytope import Treeplex
 from treeplex.solvers import MirrorProx
 from treeplex.solvers.outcome import Options

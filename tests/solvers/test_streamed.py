@@ -31,7 +31,7 @@ from treeplex import (
     nash_conv,
 )
 from treeplex.seqform import best_response_values
-from treeplex.seqform.evaluate import best_response_value
+from treeplex.seqform.best_responses import best_response_value
 from treeplex.seqform.interchange.files import read_archive, write_archive
 from treeplex.solvers import (
     ESPrefCFR,

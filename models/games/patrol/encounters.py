@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....seqform.arrays import Floats
+from ....seqform.best_responses import best_response_value
 from ....seqform.errors import UnsupportedProblemError
-from ....seqform.evaluate import best_response_value
 from ....seqform.polytope import Treeplex
 from .meetings import Entries
 from .patrol import Patrol

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ....seqform.best_responses import best_response_value
 from ....seqform.checks import check_number, check_type, check_whole
 from ....seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
-from ....seqform.evaluate import best_response_value
 from ....seqform.game import Game
 from ....seqform.interchange.files import write_bytes
 from ....seqform.interchange.page import Content, Displayed, first_rows
