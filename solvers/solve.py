@@ -116,8 +116,6 @@ def solve(
 
 def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Solution:
     """Solve a problem, look for the prices of its constraints unless it is a part of something, and count seconds."""
-    from .parametric.prices import priced  # it solves for more, by modules that import this one
-
     before = problem.game.build_seconds if isinstance(problem, Problem) else 0.0
     known: list[Solution] = []
     try:
@@ -125,6 +123,8 @@ def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Sol
             begun = counted_now()
             _ask(known, problem, method, **how)
             if prices and known[0].multipliers:
+                from .parametric.prices import priced  # it solves for more, by modules that import this one
+
                 limit = how.get("time_limit")
                 left = math.inf if limit is None else limit - (counted_now() - begun)
                 # The answer is not lost for its prices.
