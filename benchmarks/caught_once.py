@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from treeplex import Nash, solve
-from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
-from treeplex.models.problems import CaughtOnce
+from treeplex.models.games.patrol import Attacker, CaughtOnce, PatrolGame, Unit
 
 #: Rows, columns and steps.
 GRIDS = [(4, 6, 9), (5, 7, 12)]

@@ -66,7 +66,7 @@ def _whereabouts(module: str, name: str) -> str:
     from .errors import nearest  # not before it is needed: the top module is to be imported in no time
 
     here = Path(str(sys.modules[module].__file__)).parent
-    for file in sorted(here.glob("*/__init__.py*")) + sorted(here.glob("*/*/__init__.py")):
+    for file in sorted(here.glob("*/__init__.py*")) + sorted(here.glob("*/*/__init__.py*")):
         if re.search(rf'"{re.escape(name)}"| as {re.escape(name)}$', file.read_text(encoding="utf-8"), re.MULTILINE):
             return f": it is in {'.'.join((module, *file.parent.relative_to(here).parts))}"
     return nearest(name, getattr(sys.modules[module], "__all__", ()))

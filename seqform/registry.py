@@ -1,13 +1,15 @@
 """Registries: things by name, those of the library and those of other packages, registered alike.
 
-Another package adds things by a call, such as :func:`treeplex.register_game`, or by entry points. These are found when
-somebody asks for a name that is not known yet, or for all names.
+The library's own things stand in a table, ``"name": "module:attribute"``, as those of other packages stand in their
+entry points: a module is imported when somebody asks for one of its names. Other packages may also add things by a
+call, such as :func:`treeplex.register_game`.
 """
 
 import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import TreeplexError, one_line, shown
@@ -29,10 +31,10 @@ class ExtensionWarning(UserWarning):
 
 
 class Registry(Mapping[str, T]):
-    """Things of one kind by their names, in the order in which they were registered.
+    """Things of one kind by their names: the library's own, then others in the order in which they were registered.
 
-    Looking up a name that is known loads nothing; another name loads the entry points of that name, and listing the
-    names loads all. An entry point that cannot be loaded, or whose name is taken, is left out with one
+    Looking up a name imports the one module that defines the thing. Listing the names imports the modules of entry
+    points. An entry point that cannot be loaded, or whose name is taken, is left out with one
     :class:`ExtensionWarning` that names its package.
 
     Parameters
@@ -44,15 +46,29 @@ class Registry(Mapping[str, T]):
     accept : callable
         Checks what somebody wants to register; returns its name, the thing to keep, and the class that says where it
         comes from, or else its name again.
+    own : mapping of str to str, optional
+        The library's own things by name: the module, below `within`, and the attribute that each is.
+    within : str, optional
+        The package of these modules, ``__package__``.
+
     """
 
-    def __init__(self, grammar: Grammar, group: str, accept: Callable[[Any], tuple[Any, T, Any]]) -> None:
+    def __init__(
+        self,
+        grammar: Grammar,
+        group: str,
+        accept: Callable[[Any], tuple[Any, T, Any]],
+        own: Mapping[str, str] | None = None,
+        within: str = "",
+    ) -> None:
         self.grammar = grammar
         self.group = group
         self._accept = accept
+        self._own = {name: f"{within}.{place}" for name, place in (own or {}).items()}
+        self._unloaded = dict(self._own)
         self._things: dict[str, T] = {}
         self._sources: dict[str, str] = {}
-        self._packages: dict[str, str] = {}
+        self._packages: dict[str, str] = dict.fromkeys(self._own, within.partition(".")[0])
         self._loaded: set[EntryPoint] = set()
 
     def register(self, thing: Any, package: str = "", expected: str | None = None) -> None:
@@ -79,6 +95,8 @@ class Registry(Mapping[str, T]):
             raise refused(f"{source}: the name is {shown(name, 60)}, expected letters, digits, '-', '_', '+' and '.'")
         if expected not in (None, name):
             raise refused(f"{source}: the name is {name!r}, expected that of its entry point, {expected!r}")
+        if name in self._unloaded:
+            _ = self[name]  # it has the name
         if self._sources.get(name, source) != source:
             known = f"one of {self._packages[name]} ({self._sources[name]})"
             raise refused(f"two {noun}s are called {name!r}: {known} and one of {package} ({source}); rename one")
@@ -86,7 +104,7 @@ class Registry(Mapping[str, T]):
 
     def remove(self, name: str) -> None:
         """Take a thing out again."""
-        for table in (self._things, self._sources, self._packages):
+        for table in (self._own, self._unloaded, self._things, self._sources, self._packages):
             table.pop(name, None)
 
     def package(self, name: str) -> str:
@@ -102,21 +120,33 @@ class Registry(Mapping[str, T]):
             If there is none of that name.
         """
         if name in self:
-            return self._things[name]
+            return self[name]
         raise self.grammar.unknown_name(str(name), **{"forms": self, **said})
 
     def __getitem__(self, name: str) -> T:
-        if name not in self._things:
+        if name not in self._things and name in self._unloaded:
+            place = self._unloaded.pop(name)
+            module, _, attribute = place.partition(":")
+            try:
+                self.register(getattr(import_module(module), attribute), self._packages[name], expected=name)
+            except BaseException:
+                self._unloaded[name] = place
+                raise
+        elif name not in self._things:
             self._load(name)
         return self._things[name]
 
+    def __contains__(self, name: object) -> bool:
+        if isinstance(name, str) and name not in self._own and name not in self._things:
+            self._load(name)
+        return name in self._own or name in self._things
+
     def __iter__(self) -> Iterator[str]:
         self._load()
-        return iter(tuple(self._things))
+        return iter(dict.fromkeys([*self._own, *self._things]))
 
     def __len__(self) -> int:
-        self._load()
-        return len(self._things)
+        return sum(1 for _ in self)
 
     def _load(self, name: str | None = None) -> None:
         """Register what the entry points of a name stand for; of all names by default."""

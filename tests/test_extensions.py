@@ -1,5 +1,6 @@
 """Other packages add games, problems, methods and suites, by calls and by entry points."""
 
+import json
 import os
 import subprocess
 import sys
@@ -31,7 +32,8 @@ from treeplex.models.problems import PROBLEMS, Feature, SaddleProblem
 from treeplex.seqform import registry
 from treeplex.seqform.registry import ExtensionWarning
 from treeplex.solvers import Method, Outcome, OutcomeSamplingMCCFR, Status
-from treeplex.solvers.methods import METHODS
+from treeplex.solvers.methods import METHODS, find_method
+from treeplex.validation.papers import EXPERIMENTS
 
 TEMPLATE = Path(__file__).parents[1] / "examples" / "treeplex-extension"
 
@@ -86,8 +88,8 @@ def test_a_broken_package_is_one_line_and_breaks_no_command(tmp_path: Path) -> N
 def entry_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Return a function that installs entry points, found until the test ends."""
     monkeypatch.syspath_prepend(tmp_path)
-    for each in (GAMES, PROBLEMS, METHODS):
-        for table in ("_things", "_sources", "_packages", "_loaded"):
+    for each in (GAMES, PROBLEMS, METHODS, EXPERIMENTS):
+        for table in ("_own", "_unloaded", "_things", "_sources", "_packages", "_loaded"):
             monkeypatch.setattr(each, table, getattr(each, table).copy())
 
     def add(name: str, groups: dict[str, dict[str, str]], code: str = "") -> None:
@@ -122,6 +124,41 @@ def test_entry_points_are_loaded_when_they_are_asked_for(entry_points) -> None:
     assert solve(Nash(load_game("guess"))).value == pytest.approx(0, abs=1e-9)
     assert GAMES.package("guess") == "alpha"
     assert list(GAMES)[-1] == "guess"
+
+
+FIGURE = """
+from dataclasses import dataclass
+from treeplex.validation.papers import CCFRFigure2a
+@dataclass(frozen=True)
+class Figure(CCFRFigure2a):
+    name = "epsilon-figure-1"
+    title = "The same again"
+"""
+
+
+def test_experiments_of_other_packages_are_listed(entry_points, capsys) -> None:
+    entry_points("epsilon", {"treeplex.experiments": {"epsilon-figure-1": "epsilon:Figure"}}, FIGURE)
+    assert main(["reproduce", "--list", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["experiments"][-1]["name"] == "epsilon-figure-1"
+
+
+def test_the_library_imports_what_a_name_asks_for() -> None:
+    code = (
+        "import sys; from treeplex import load_game; from treeplex.models.problems import find_problem; "
+        "load_game('kuhn'), find_problem('rnr'); "
+        "print(sorted(name.rpartition('.')[2] for name in sys.modules if name.startswith('treeplex.models.games.')))"
+    )
+    ran = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "['cards', 'family', 'files', 'kuhn', 'registry']"
+
+
+def test_two_things_may_not_have_the_name_of_the_librarys_own() -> None:
+    @dataclass(frozen=True)
+    class Mine(type(find_method("cfr"))):
+        name = "cfr"
+
+    with pytest.raises(UnknownMethodError, match="two methods are called 'cfr': one of treeplex"):
+        register_method(Mine)
 
 
 def test_of_two_packages_with_one_name_the_second_is_left_out(entry_points) -> None:

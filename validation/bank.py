@@ -348,10 +348,12 @@ def _accept(suite: Any) -> tuple[str, Suite, str]:
 
 #: The suites by name: those of the library, and those of entry points of the group ``treeplex.suites``.
 SUITES: Registry[Suite] = Registry(
-    Grammar("suite", UnsupportedProblemError, UnsupportedProblemError), "treeplex.suites", _accept
+    Grammar("suite", UnsupportedProblemError, UnsupportedProblemError),
+    "treeplex.suites",
+    _accept,
+    {"quick": "bank:QUICK", "full": "bank:FULL"},
+    __package__,
 )
-for _suite in (QUICK, FULL):
-    SUITES.register(_suite, "treeplex")
 
 
 def find_suite(name: str) -> Suite:

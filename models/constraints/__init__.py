@@ -1,22 +1,5 @@
 """Constraints on players' realization plans: linear ones, convex ones, and builders of the usual ones."""
 
-from .builders import behaviour_bound, distance_bound, functional_bound, payoff_bound, reach_bound, risk_bound
-from .collect import collect_constraints
-from .constraint import Constraint, DistanceConstraint, LinearConstraint, RiskConstraint
-from .text import parse_constraint, parse_term
+import lazy_loader
 
-__all__ = [
-    "Constraint",
-    "DistanceConstraint",
-    "LinearConstraint",
-    "RiskConstraint",
-    "behaviour_bound",
-    "collect_constraints",
-    "distance_bound",
-    "functional_bound",
-    "parse_constraint",
-    "parse_term",
-    "payoff_bound",
-    "reach_bound",
-    "risk_bound",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -16,47 +16,6 @@ An opaque term, a cvxpy expression that is none of the others, goes to cvxpy alo
 tangents through cvxpy, but no rows.
 """
 
-from .function import ConvexFunction, LinearRows
-from .tail import Tail
-from .terms import (
-    MAXIMUM,
-    NORM_1,
-    NORM_2,
-    NORM_INFINITY,
-    OPAQUE,
-    POLYHEDRAL,
-    RELATIVE_ENTROPY,
-    SQUARES,
-    Maximum,
-    Norm1,
-    Norm2,
-    NormInfinity,
-    Opaque,
-    Polyhedral,
-    RelativeEntropy,
-    Squares,
-    Term,
-)
+import lazy_loader
 
-__all__ = [
-    "MAXIMUM",
-    "NORM_1",
-    "NORM_2",
-    "NORM_INFINITY",
-    "OPAQUE",
-    "POLYHEDRAL",
-    "RELATIVE_ENTROPY",
-    "SQUARES",
-    "ConvexFunction",
-    "LinearRows",
-    "Maximum",
-    "Norm1",
-    "Norm2",
-    "NormInfinity",
-    "Opaque",
-    "Polyhedral",
-    "RelativeEntropy",
-    "Squares",
-    "Tail",
-    "Term",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

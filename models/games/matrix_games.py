@@ -224,23 +224,21 @@ class RepeatedRockPaperScissors(RockPaperScissors):
 
 _BOOK = "J. von Neumann, O. Morgenstern (1944), Theory of Games and Economic Behavior, section 14.7"
 
-FAMILIES = (
-    Family(
-        rules=MatchingPennies,
-        summary="Matching pennies: one choice each, no equilibrium in pure strategies",
-        citation=_BOOK,
-        reference=known_value(Fraction(0), "symmetry: exact"),
-    ),
-    Family(
-        rules=RockPaperScissors,
-        summary="Rock, paper, scissors, with a stake for each way to win",
-        citation=f"{_BOOK}; biased stakes of OpenSpiel, M. Lanctot et al. (2019), arXiv:1908.09453",
-        reference=known_value(Fraction(0), "symmetry: exact"),
-    ),
-    Family(
-        rules=RepeatedRockPaperScissors,
-        summary="Several rounds of rock, paper, scissors, the moves shown after each",
-        citation="D. Milec, O. Kubicek, V. Lisy (2021), arXiv:2112.12594, repeated biased rock, paper, scissors",
-        reference=known_value(Fraction(0), "symmetry: exact"),
-    ),
+MATCHING_PENNIES = Family(
+    rules=MatchingPennies,
+    summary="Matching pennies: one choice each, no equilibrium in pure strategies",
+    citation=_BOOK,
+    reference=known_value(Fraction(0), "symmetry: exact"),
+)
+ROCK_PAPER_SCISSORS = Family(
+    rules=RockPaperScissors,
+    summary="Rock, paper, scissors, with a stake for each way to win",
+    citation=f"{_BOOK}; biased stakes of OpenSpiel, M. Lanctot et al. (2019), arXiv:1908.09453",
+    reference=known_value(Fraction(0), "symmetry: exact"),
+)
+REPEATED_ROCK_PAPER_SCISSORS = Family(
+    rules=RepeatedRockPaperScissors,
+    summary="Several rounds of rock, paper, scissors, the moves shown after each",
+    citation="D. Milec, O. Kubicek, V. Lisy (2021), arXiv:2112.12594, repeated biased rock, paper, scissors",
+    reference=known_value(Fraction(0), "symmetry: exact"),
 )

@@ -7,10 +7,8 @@ from ...seqform.errors import InvalidGameError, UnknownGameError, shown
 from ...seqform.grammar import Grammar
 from ...seqform.registry import Registry, check_attribute
 from ...seqform.rules import check_members
-from . import goofspiel, kuhn, leduc, liars_dice, matrix_games, small_trees, transit_family
 from .family import Family
 from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_file
-from .holdem import preflop, three_handed
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -32,8 +30,26 @@ def _accept(game: Any) -> tuple[str, Family, type[Any]]:
 
 
 _GRAMMAR = Grammar("game", UnknownGameError, InvalidGameError)
+#: The library's own games, in the order in which they are listed.
+_OWN = {
+    "kuhn": "kuhn:FAMILY",
+    "leduc": "leduc:FAMILY",
+    "liars_dice": "liars_dice:FAMILY",
+    "goofspiel": "goofspiel:FAMILY",
+    "matching_pennies": "matrix_games:MATCHING_PENNIES",
+    "rps": "matrix_games:ROCK_PAPER_SCISSORS",
+    "repeated_rps": "matrix_games:REPEATED_ROCK_PAPER_SCISSORS",
+    "transit": "transit_family:FAMILY",
+    "depth_limited_figure_2": "small_trees:FIGURE_2",
+    "coin": "small_trees:COIN",
+    "depth_limited_figure_10": "small_trees:FIGURE_10",
+    "gadget_trap_1": "small_trees:GADGET_TRAP_1",
+    "gadget_trap_2": "small_trees:GADGET_TRAP_2",
+    "preflop": "holdem.preflop:FAMILY",
+    "three_handed": "holdem.three_handed:FAMILY",
+}
 #: Every family of games under its name.
-GAMES: Registry[Family] = Registry(_GRAMMAR, "treeplex.games", _accept)
+GAMES: Registry[Family] = Registry(_GRAMMAR, "treeplex.games", _accept, _OWN, __package__)
 
 
 def register_game(game: Registered) -> Registered:
@@ -100,20 +116,6 @@ def register_game(game: Registered) -> Registered:
     """
     GAMES.register(game)
     return game
-
-
-for _family in (
-    kuhn.FAMILY,
-    leduc.FAMILY,
-    liars_dice.FAMILY,
-    goofspiel.FAMILY,
-    *matrix_games.FAMILIES,
-    transit_family.FAMILY,
-    *small_trees.FAMILIES,
-    preflop.FAMILY,
-    three_handed.FAMILY,
-):
-    register_game(_family)
 
 
 def families() -> tuple[Family, ...]:

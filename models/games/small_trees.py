@@ -465,35 +465,33 @@ class GadgetTrap2(SmallTree):
 _MILEC = "D. Milec, O. Kubicek, V. Lisy (2021), arXiv:2112.12594"
 _MADE = "Made for this library after"
 
-FAMILIES = (
-    Family(
-        rules=DepthLimitedFigure2,
-        summary="Matching pennies with a choice: unsafe resolving loses the only equilibrium",
-        citation=f"{_MILEC}, figure 2",
-        reference=known_value(Fraction(-4, 3), "the indifference of player 1 between its two guesses of heads: exact"),
-    ),
-    Family(
-        rules=Coin,
-        summary="The coin game: resolving gadgets misjudge what it costs to leave an equilibrium",
-        citation=f"{_MILEC}, figure 3",
-        reference=known_value(Fraction(0), "Milec, Kubicek and Lisy (2021), figure 3: exact"),
-    ),
-    Family(
-        rules=DepthLimitedFigure10,
-        summary="Matching pennies with a gift: a depth-limited best response below the equilibrium",
-        citation=f"{_MILEC}, figure 10",
-        reference=known_value(Fraction(1, 2), "Milec, Kubicek and Lisy (2021), appendix F: exact"),
-    ),
-    Family(
-        rules=GadgetTrap1,
-        summary="Five exploiting actions, no chance: resolving and max-margin gadgets find two",
-        citation=f"{_MADE} {_MILEC}, figures 4 and 8",
-        reference=known_value(Fraction(0), "saddle point in pure strategies: exact"),
-    ),
-    Family(
-        rules=GadgetTrap2,
-        summary="Five exploiting actions and a coin: resolving and max-margin gadgets find two",
-        citation=f"{_MADE} {_MILEC}, figures 3, 4 and 8",
-        reference=known_value(Fraction(0), "saddle point in pure strategies: exact"),
-    ),
+FIGURE_2 = Family(
+    rules=DepthLimitedFigure2,
+    summary="Matching pennies with a choice: unsafe resolving loses the only equilibrium",
+    citation=f"{_MILEC}, figure 2",
+    reference=known_value(Fraction(-4, 3), "the indifference of player 1 between its two guesses of heads: exact"),
+)
+COIN = Family(
+    rules=Coin,
+    summary="The coin game: resolving gadgets misjudge what it costs to leave an equilibrium",
+    citation=f"{_MILEC}, figure 3",
+    reference=known_value(Fraction(0), "Milec, Kubicek and Lisy (2021), figure 3: exact"),
+)
+FIGURE_10 = Family(
+    rules=DepthLimitedFigure10,
+    summary="Matching pennies with a gift: a depth-limited best response below the equilibrium",
+    citation=f"{_MILEC}, figure 10",
+    reference=known_value(Fraction(1, 2), "Milec, Kubicek and Lisy (2021), appendix F: exact"),
+)
+GADGET_TRAP_1 = Family(
+    rules=GadgetTrap1,
+    summary="Five exploiting actions, no chance: resolving and max-margin gadgets find two",
+    citation=f"{_MADE} {_MILEC}, figures 4 and 8",
+    reference=known_value(Fraction(0), "saddle point in pure strategies: exact"),
+)
+GADGET_TRAP_2 = Family(
+    rules=GadgetTrap2,
+    summary="Five exploiting actions and a coin: resolving and max-margin gadgets find two",
+    citation=f"{_MADE} {_MILEC}, figures 3, 4 and 8",
+    reference=known_value(Fraction(0), "saddle point in pure strategies: exact"),
 )

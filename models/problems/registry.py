@@ -7,17 +7,7 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.grammar import Grammar
 from ...seqform.parameters import parameters_of
 from ...seqform.registry import Registry, check_attribute, check_class
-from .caught_once import CaughtOnce
-from .constrained import ConstrainedNash
-from .data_biased import DataBiasedResponse
-from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
-from .epsilon_nash import EpsilonNash
-from .nash import Nash
 from .problem import Problem
-from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
-from .robust import RobustResponse
-from .stackelberg import Stackelberg
-from .style import EpsilonSafeStyle
 
 Registered = TypeVar("Registered", bound=type[Any])
 
@@ -39,9 +29,33 @@ def _accept(problem: Any) -> tuple[Any, type[Any], type[Any]]:
     return problem.name, problem, problem
 
 
+#: The library's own problems, in the order in which they are listed.
+_OWN = {
+    "nash": "problems.nash:Nash",
+    "epsilon-nash": "problems.epsilon_nash:EpsilonNash",
+    "constrained": "problems.constrained:ConstrainedNash",
+    "best-response": "problems.responses:BestResponse",
+    "rnr": "problems.responses:RestrictedNash",
+    "epsilon-safe": "problems.responses:EpsilonSafeResponse",
+    "data-biased": "problems.data_biased:DataBiasedResponse",
+    "robust": "problems.robust:RobustResponse",
+    "best-nash": "problems.responses:BestNash",
+    "style": "problems.style:EpsilonSafeStyle",
+    "cdbr": "problems.depth_limited:CDBR",
+    "cdrnr": "problems.depth_limited:CDRNR",
+    "cdbr-ne": "problems.depth_limited:CDBRNE",
+    "ses": "problems.depth_limited:SES",
+    "lbr": "problems.depth_limited:LBR",
+    "caught-once": "games.patrol.caught_once:CaughtOnce",
+    "stackelberg": "problems.stackelberg:Stackelberg",
+}
 #: Every problem under its name.
 PROBLEMS: Registry[type[Any]] = Registry(
-    Grammar("problem", UnsupportedProblemError, UnsupportedProblemError), "treeplex.problems", _accept
+    Grammar("problem", UnsupportedProblemError, UnsupportedProblemError),
+    "treeplex.problems",
+    _accept,
+    _OWN,
+    "treeplex.models",
 )
 
 
@@ -81,28 +95,6 @@ def register_problem(problem: Registered) -> Registered:
     """
     PROBLEMS.register(problem)
     return problem
-
-
-for _problem in (
-    Nash,
-    EpsilonNash,
-    ConstrainedNash,
-    BestResponse,
-    RestrictedNash,
-    EpsilonSafeResponse,
-    DataBiasedResponse,
-    RobustResponse,
-    BestNash,
-    EpsilonSafeStyle,
-    CDBR,
-    CDRNR,
-    CDBRNE,
-    SES,
-    LBR,
-    CaughtOnce,
-    Stackelberg,
-):
-    register_problem(_problem)
 
 
 def find_problem(name: str) -> type[Any]:

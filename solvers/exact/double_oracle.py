@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from ...models.games.patrol.caught_once import ROUTES, CaughtOnce, Mixture, taken_apart
 from ...models.games.patrol.encounters import routes_matrix
-from ...models.games.patrol.walker import Whole
-from ...models.problems import CaughtOnce, Nash
-from ...models.problems.caught_once import ROUTES, Mixture, taken_apart
-from ...models.problems.route_responses import (
+from ...models.games.patrol.route_responses import (
     best_joint_route,
     best_route,
     better_joint_route,
     better_route,
 )
+from ...models.games.patrol.walker import Whole
+from ...models.problems import Nash
 from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError
 from ...seqform.game import Game

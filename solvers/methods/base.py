@@ -69,6 +69,8 @@ class Method(Explained):
         Of the certificate where none is asked for, relative to the game's stakes.
     default_iterations : int
         Iteration limit where none is given.
+    samples : bool
+        Whether it samples histories, so that the game needs rules and need not be held whole.
     backend : str or callable
         Who runs it: a method that takes a problem and :class:`~treeplex.solvers.outcome.Options` and returns an
         :class:`~treeplex.solvers.outcome.Outcome`; or the full name of a module, imported when first needed, whose
@@ -83,6 +85,7 @@ class Method(Explained):
     is_exact: ClassVar[bool] = False
     keeps_runs: ClassVar[bool] = False
     takes_start: ClassVar[bool] = False
+    samples: ClassVar[bool] = False
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
     backend: ClassVar[str | Callable[..., Any]]

@@ -1,6 +1,7 @@
 """Methods that solve a problem's program exactly."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
@@ -63,6 +64,12 @@ class HiGHS(Method):
     def default_tolerance(self) -> float:  # type: ignore[override]
         """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
         return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
+
+
+SIMPLEX = partial(HiGHS, algorithm="simplex")
+INTERIOR_POINT = partial(HiGHS, algorithm="ipm")
+CROSSOVER = partial(HiGHS, algorithm="ipm-crossover")
+PDLP = partial(HiGHS, algorithm="pdlp")
 
 
 @dataclass(frozen=True)
@@ -235,7 +242,7 @@ class DoubleOracle(Method):
     >>> import networkx as nx
     >>> from treeplex import solve
     >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
-    >>> from treeplex.models.problems import CaughtOnce
+    >>> from treeplex.models.games.patrol import CaughtOnce
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank")])
     >>> game = PatrolGame(town, steps=2, units=[Unit(start="bank")], attackers=[Attacker(["gate"], {"bank": 2.0})])
     >>> solution = solve(CaughtOnce(game), "double-oracle")

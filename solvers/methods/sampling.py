@@ -37,6 +37,7 @@ class MCCFR(Method):
     serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
     keeps_runs: ClassVar[bool] = True
     takes_start: ClassVar[bool] = True
+    samples: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-3
     default_iterations: ClassVar[int] = 100_000_000
     backend: ClassVar[str] = "treeplex.solvers.sampling.sampler"

@@ -319,12 +319,21 @@ class _AgentLimits:
     seconds: Annotated[float, About("time for each decision", minimum=0)] = 0.0
 
 
+#: The library's own opponents, in the order in which they are listed.
+_OWN = {
+    "uniform": "strategies:_Uniform",
+    "random": "strategies:_Random",
+    "nash": "strategies:_Equilibrium",
+    "cfr": "strategies:_Iterated",
+    "abstraction": "strategies:_Abstract",
+    "mixture": "strategies:_Mixture",
+    "perturbed": "strategies:_Perturbed",
+    "threshold": "strategies:_Threshold",
+}
 #: Every opponent under its name; other packages add some by :meth:`Registry.register` or by entry points.
 OPPONENTS: Registry[type[Any]] = Registry(
-    _GRAMMAR, "treeplex.opponents", accepting(Opponent, InvalidStrategyError, "careful")
+    _GRAMMAR, "treeplex.opponents", accepting(Opponent, InvalidStrategyError, "careful"), _OWN, __package__
 )
-for _kind in (_Uniform, _Random, _Equilibrium, _Iterated, _Abstract, _Mixture, _Perturbed, _Threshold):
-    OPPONENTS.register(_kind)
 #: Problems that an agent solves decision by decision, as it plays.
 _AGENTS: dict[str, Any] = {problem.name: problem for problem in (CDBR, CDRNR, CDBRNE, SES)}
 

@@ -26,6 +26,7 @@ from treeplex import (
 from treeplex.models.constraints import parse_constraint
 from treeplex.models.games.patrol import (
     Attacker,
+    CaughtOnce,
     PatrolGame,
     PatrolPlan,
     Sensor,
@@ -35,7 +36,6 @@ from treeplex.models.games.patrol import (
     patrol_occupancy,
 )
 from treeplex.models.games.transit import Grid
-from treeplex.models.problems import CaughtOnce
 from treeplex.seqform.best_responses import best_response_value
 
 

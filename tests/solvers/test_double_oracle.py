@@ -10,12 +10,11 @@ from patrol_oracle import random_patrol
 from scipy.optimize import linprog
 
 from treeplex import InvalidStrategyError, Nash, Profile, Status, UnsupportedProblemError, load_game, solve
-from treeplex.models.games.patrol import Attacker, PatrolGame, Sensor, Unit
+from treeplex.models.games.patrol import Attacker, CaughtOnce, PatrolGame, Sensor, Unit
+from treeplex.models.games.patrol.caught_once import ROUTES, taken_apart
 from treeplex.models.games.patrol.encounters import routes_matrix
-from treeplex.models.problems import CaughtOnce
-from treeplex.models.problems.caught_once import ROUTES, taken_apart
-from treeplex.models.problems.route_responses import best_joint_route
-from treeplex.models.problems.route_search import Search
+from treeplex.models.games.patrol.route_responses import best_joint_route
+from treeplex.models.games.patrol.route_search import Search
 from treeplex.models.programs.integer_program import IntegerProgram
 
 

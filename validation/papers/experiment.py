@@ -152,14 +152,6 @@ class Experiment(ABC, Generic[R]):
     full_settings: ClassVar[Mapping[str, Any]] = {}
     axes: ClassVar[tuple[str, ...]] = ()
 
-    #: Every experiment with a name.
-    kinds: ClassVar[list[type["Experiment[Any]"]]] = []
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "name" in vars(cls):
-            Experiment.kinds.append(cls)
-
     def __post_init__(self) -> None:
         """Refuse settings outside of their limits.
 

@@ -1,28 +1,51 @@
-"""The figures and tables of papers by name: those of every module of this package."""
+"""The figures and tables of papers by name."""
 
-import re
-from collections.abc import Mapping
-from importlib import import_module
-from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
-from ...seqform.errors import UnsupportedProblemError, nearest, shown
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.grammar import Grammar
+from ...seqform.registry import Registry, check_attribute, check_class
 from .experiment import Experiment
 
-for _module in iter_modules([str(Path(__file__).parent)]):
-    import_module(f"{__package__}.{_module.name}")
+
+def _accept(kind: Any) -> tuple[str, type[Experiment[Any]], type[Any]]:
+    """Return the name of an experiment, and its class twice."""
+    check_class(kind, Experiment, UnsupportedProblemError)
+    check_attribute(kind, "name", str, "what reproduce calls it, such as name = 'my-figure-1'", UnsupportedProblemError)
+    return kind.name, kind, kind
 
 
-def _in_order(name: str) -> list[str | int]:
-    """Return a key that sorts figure 15 after figure 4."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
-
-
-#: The experiments by name.
-EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
-    kind.name: kind for kind in sorted(Experiment.kinds, key=lambda kind: _in_order(kind.name))
+#: The library's own experiments, in the order in which they are listed.
+_OWN = {
+    "ccfr-figure-2a": "ccfr_transit:CCFRFigure2a",
+    "ccfr-figure-2b": "ccfr_transit:CCFRFigure2b",
+    "ccfr-figure-2c": "ccfr_transit:CCFRFigure2c",
+    "ccfr-figure-3": "ccfr_figure_3:CCFRFigure3",
+    "cdrnr-figure-4": "cdrnr_figure_4:CDRNRFigure4",
+    "cdrnr-figure-5": "cdrnr_responses:CDRNRFigure5",
+    "cdrnr-figure-6": "cdrnr_responses:CDRNRFigure6",
+    "cdrnr-figure-15": "cdrnr_responses:CDRNRFigure15",
+    "cdrnr-table-1": "cdrnr_table_1:CDRNRTable1",
+    "cdrnr-table-2": "cdrnr_table_2:CDRNRTable2",
+    "nlhe-bot-exploited": "nlhe_bot_exploited:NLHEBotExploited",
+    "nlhe-bot-tuning": "nlhe_bot_tuning:NLHEBotTuning",
+    "pref-cfr-efficiency": "preference_leduc:PrefCFREfficiency",
+    "pref-cfr-figure-1": "preference_kuhn:PrefCFRFigure1",
+    "pref-cfr-figure-2": "preference_kuhn:PrefCFRFigure2",
+    "pref-cfr-figure-3": "preference_leduc:PrefCFRFigure3",
+    "pref-cfr-figure-4": "preference_leduc:PrefCFRFigure4",
+    "pref-cfr-figure-5": "preflop_styles:PrefCFRFigure5",
+    "pref-cfr-table-2": "preflop_styles:PrefCFRTable2",
+    "pref-cfr-table-3": "three_handed_styles:PrefCFRTable3",
 }
+#: Every experiment under its name; other packages add some by entry points of the group ``treeplex.experiments``.
+EXPERIMENTS: Registry[type[Experiment[Any]]] = Registry(
+    Grammar("experiment", UnsupportedProblemError, UnsupportedProblemError),
+    "treeplex.experiments",
+    _accept,
+    _OWN,
+    __package__,
+)
 
 
 def find_experiment(name: str) -> type[Experiment[Any]]:
@@ -39,8 +62,4 @@ def find_experiment(name: str) -> type[Experiment[Any]]:
     >>> find_experiment("ccfr-figure-2a").quick().width
     3
     """
-    if name not in EXPERIMENTS:
-        raise UnsupportedProblemError(
-            f"unknown experiment {shown(name)}{nearest(name, EXPERIMENTS)}; expected one of {', '.join(EXPERIMENTS)}"
-        )
-    return EXPERIMENTS[name]
+    return EXPERIMENTS.find(name)

@@ -1,3 +1,4 @@
+from .caught_once import CaughtOnce as CaughtOnce
 from .declarations import Attacker as Attacker
 from .declarations import Closure as Closure
 from .declarations import Sensor as Sensor

@@ -8,17 +8,17 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
-from ...seqform.errors import UnsupportedProblemError
-from ...seqform.game import Game
-from ...seqform.parameters import About
-from ...seqform.strategy import Profile, check_same_game
-from ..games.patrol.encounters import Encounters, routes_matrix
-from ..games.patrol.game import PatrolGame
-from ..games.patrol.walker import Mask, Whole
-from .features import Feature
-from .problem import Certificate, Problem
+from ....seqform.arrays import Floats
+from ....seqform.errors import UnsupportedProblemError
+from ....seqform.game import Game
+from ....seqform.parameters import About
+from ....seqform.strategy import Profile, check_same_game
+from ...problems.features import Feature
+from ...problems.problem import Certificate, Problem
+from .encounters import Encounters, routes_matrix
+from .game import PatrolGame
 from .route_responses import best_joint_route, best_route
+from .walker import Mask, Whole
 
 #: What mixtures of routes are called in a dual certificate, by player.
 ROUTES = ("attackers' routes", "units' routes")

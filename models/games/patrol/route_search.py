@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...seqform.arrays import Floats
-from ...seqform.limits import check_time
-from ...seqform.polytope import Treeplex
-from ..games.patrol.walker import Mask, Whole
+from ....seqform.arrays import Floats
+from ....seqform.limits import check_time
+from ....seqform.polytope import Treeplex
+from .walker import Mask, Whole
 
 #: Labels at one time and place, and in all, above which the search gives up.
 _MOST, _MOST_IN_ALL = 4_000, 200_000

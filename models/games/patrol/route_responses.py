@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_plan
-from ...seqform.polytope import Treeplex
-from ..games.patrol.encounters import Encounters, routes_matrix
-from ..games.patrol.walker import Whole
-from ..programs.integer_program import TOLERANCE, IntegerProgram, Runner, run_plainly
-from ..programs.program_blocks import ProgramBlocks
+from ....seqform.arrays import Floats
+from ....seqform.best_responses import best_response_plan
+from ....seqform.polytope import Treeplex
+from ...programs.integer_program import TOLERANCE, IntegerProgram, Runner, run_plainly
+from ...programs.program_blocks import ProgramBlocks
+from .encounters import Encounters, routes_matrix
 from .route_search import Search
+from .walker import Whole
 
 if TYPE_CHECKING:
     from .caught_once import Mixture
@@ -57,8 +57,8 @@ def best_route(meetings: Encounters, body: int, units: "Mixture", run: Runner = 
 
     Notes
     -----
-    By :class:`~treeplex.models.problems.route_search.Search` where that has not too many labels, and else by an integer
-    program: max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t',
+    By :class:`~treeplex.models.games.patrol.route_search.Search` where that has not too many labels, and else by
+    an integer program: max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t',
     t ≤ (1 − p_k) t' + p_k D⁺ (1 − x(k)) over the contacts k at which the joint route j detects with probability p_k,
     from D on, D⁺ the largest D, and x(k) whether x comes there. Chances of the same route are multiplied, so their
     order does not matter; where p_k is 1, the row is t_j ≤ D⁺ (1 − x(k)).
@@ -241,8 +241,8 @@ def best_joint_route(meetings: Encounters, attackers: "Mixture", run: Runner = r
 
     Notes
     -----
-    See :class:`~treeplex.models.problems.CaughtOnce`: a program of maximum coverage, to which inequalities are added
-    where F of a reply is claimed to be more than it is.
+    See :class:`~treeplex.models.games.patrol.CaughtOnce`: a program of maximum coverage, to which inequalities are
+    added where F of a reply is claimed to be more than it is.
     """
     cover, treeplex = _Coverage.of(meetings, attackers), meetings.treeplexes[1]
     size, count = treeplex.num_sequences, len(cover.weights)

@@ -1,0 +1,13 @@
+from .builders import behaviour_bound as behaviour_bound
+from .builders import distance_bound as distance_bound
+from .builders import functional_bound as functional_bound
+from .builders import payoff_bound as payoff_bound
+from .builders import reach_bound as reach_bound
+from .builders import risk_bound as risk_bound
+from .collect import collect_constraints as collect_constraints
+from .constraint import Constraint as Constraint
+from .constraint import DistanceConstraint as DistanceConstraint
+from .constraint import LinearConstraint as LinearConstraint
+from .constraint import RiskConstraint as RiskConstraint
+from .text import parse_constraint as parse_constraint
+from .text import parse_term as parse_term

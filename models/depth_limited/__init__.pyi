@@ -1,0 +1,17 @@
+from .decision_steps import DecisionStep as DecisionStep
+from .decision_steps import decision_steps as decision_steps
+from .gadgets import GADGETS as GADGETS
+from .gadgets import Gadget as Gadget
+from .gadgets import TrunkSolution as TrunkSolution
+from .leaf_states import DepthLimit as DepthLimit
+from .leaf_states import LeafStates as LeafStates
+from .leaf_states import depth_limit as depth_limit
+from .runs import LocalRun as LocalRun
+from .runs import ResolvingRun as ResolvingRun
+from .runs import SearchRun as SearchRun
+from .runs import folds_and_calls as folds_and_calls
+from .step_program import StepAnswer as StepAnswer
+from .step_program import StepProgram as StepProgram
+from .subgame_roots import SubgameRoots as SubgameRoots
+from .subgame_roots import roots_after_chance as roots_after_chance
+from .subgame_roots import roots_at_level as roots_at_level

@@ -1,0 +1,17 @@
+from .conic import ConicProgram as ConicProgram
+from .linear import linear_program as linear_program
+from .linear import rational_program as rational_program
+from .linear import read_solution as read_solution
+from .program import REPLY as REPLY
+from .program import SAFETY as SAFETY
+from .program import Answer as Answer
+from .program import Bounds as Bounds
+from .program import Saddle as Saddle
+from .rows import ConstraintMatrix as ConstraintMatrix
+from .rows import Rows as Rows
+from .view import PlayerView as PlayerView
+from .view import Replies as Replies
+from .view import check_player_count as check_player_count
+from .view import check_two_players as check_two_players
+from .view import check_zero_sum as check_zero_sum
+from .view import zero_sum_of as zero_sum_of
