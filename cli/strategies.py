@@ -119,7 +119,7 @@ def show(
 
     def draw(path: str) -> None:
         from ..seqform.interchange.pictures import write_picture
-        from ..seqform.strategy import strategies_figure
+        from ..seqform.interchange.strategy_display import strategies_figure
 
         labels = [label for each in found.values() for label in each.treeplex.infoset_labels]
         matching = [label for label in labels if infoset is None or fnmatchcase(str(label), infoset)]

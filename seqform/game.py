@@ -11,12 +11,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from .checks import check_player, check_type
+from .display import Drawable, refuse_to_draw
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, shown
 from .game_tree import GameTree
 from .hints import Named, hinting
 from .histories import walk
-from .interchange.drawing import Drawable, refuse_to_draw
-from .interchange.page import Content, code, emphasis, facts, prose
 from .limits import counted_now, doing, timed
 from .public_form import PublicForm
 from .public_from_tree import public_tree_from_infosets
@@ -95,6 +94,8 @@ class Game(Drawable):
     Fraction(-1, 18)
     """
 
+    shown_by = "treeplex.seqform.interchange.game_display:game_blocks"
+
     def __init__(
         self,
         name: str,
@@ -157,26 +158,6 @@ class Game(Drawable):
 
     def __repr__(self) -> str:
         return f"Game({self.spec!r})"
-
-    def _html_blocks(self) -> Iterator[Content]:
-        yield prose(emphasis(self.name), " ", code(self.spec) if self.spec != self.name else None)
-        known: dict[str, Content] = {"players": self.num_players}
-        # Nothing is built for the sake of its sizes.
-        size: Any = self.__dict__.get("sequence_form") or (None if self.rules is None else size_of(self.rules))
-        if isinstance(size, SequenceForm):
-            known["infosets"] = ", ".join(f"{treeplex.num_infosets:,}" for treeplex in size.treeplexes)
-            known["sequences"] = ", ".join(f"{treeplex.num_sequences:,}" for treeplex in size.treeplexes)
-            known["leaves"] = None if size.num_leaves is None else f"{size.num_leaves:,}"
-        elif size is not None:
-            known["infosets"] = ", ".join(f"{number:,}" for number in size.infosets)
-            known["sequences"] = ", ".join(f"{number:,}" for number in size.sequences)
-            known["leaves"] = f"{size.leaves:,}"
-        known["parameters"] = ", ".join(f"{name} = {value}" for name, value in self.parameters.items()) or None
-        known["actions"] = ", ".join(f"{word}: {label}" for word, label in self.action_words.items()) or None
-        known["value"] = None if self.reference_value is None else f"{self.reference_value} to player 0"
-        known["from"] = self.citation or None
-        yield facts({name: content for name, content in known.items() if content is not None})
-        yield from super()._html_blocks()
 
     def tree_to_draw(self, most: float = math.inf) -> GameTree:
         """Return the tree, or refuse one that is too large; see :func:`~treeplex.seqform.interchange.draw`."""

@@ -9,10 +9,10 @@ import networkx as nx
 
 from .budget import TREE_NODE, Budget, Watch
 from .checks import is_number, is_whole
+from .display import Drawable, refuse_to_draw
 from .enumeration import Enumeration, enumerate_game
 from .errors import InvalidGameError, shown
 from .histories import describe_path, walk
-from .interchange.drawing import Drawable, refuse_to_draw
 from .labels import A_LABEL, is_label, is_listing
 from .rules import CHANCE, MAX_PLAYERS, TERMINAL, Number, Rules, check_rules, public_labels
 
@@ -72,6 +72,8 @@ class GameTree(Drawable):
     >>> GameTree(graph).num_players
     2
     """
+
+    shown_by = "treeplex.seqform.interchange.game_display:tree_blocks"
 
     def __init__(self, graph: DiGraph) -> None:
         self.graph = graph

@@ -1,6 +1,6 @@
 """Strategies and profiles: realization plans that know their game."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from .arrays import Floats, ReadOnly, frozen
 from .checks import check_player, check_type, is_whole
+from .display import Displayed, Drawn
 from .errors import InvalidStrategyError, needing, one_line, shown
 from .game import Game, sequence_form_of
 from .hints import Named, explained, hinting
-from .interchange.page import Content, Displayed, code, emphasis, first_rows, prose, share
-from .interchange.pictures import Drawn, draw_shares, name_bars, panels
 from .labels import listed
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 #: How far a vector may be from the polytope to count as a realization plan.
 PLAN_TOLERANCE = 1e-6
 #: How many infosets a picture shows.
-_DRAWN = 30
-#: Tables on pages have a column for each action where there are at most so many.
-_COLUMNS = 8
+DRAWN = 30
 
 
 @hinting(
@@ -83,6 +80,9 @@ class Strategy(ReadOnly, Drawn, Displayed):
     >>> strategy["K_"]
     {'p': 0.5, 'b': 0.5}
     """
+
+    shown_by = "treeplex.seqform.interchange.strategy_display:strategy_blocks"
+    drawn_by = "treeplex.seqform.interchange.strategy_display:strategies_figure"
 
     @explained
     def __init__(self, game: Game | SequenceForm, player: int, behaviour: npt.ArrayLike) -> None:
@@ -256,12 +256,6 @@ class Strategy(ReadOnly, Drawn, Displayed):
             for row in rows
         )
 
-    def _html_blocks(self) -> Iterator[Content]:
-        name = code(self.game_name) if self.game_name else None
-        yield prose(emphasis(f"Strategy of player {self.player}"), " in " if self.game_name else None, name)
-        headings, rows, words, total = strategy_rows(self)
-        yield first_rows(headings, rows, total, "table() prints all, to_frame() holds them", words=words)
-
     def to_frame(self) -> "pd.DataFrame":
         """Return the strategy as a DataFrame, a row a sequence: infoset, action, probability, realization.
 
@@ -288,7 +282,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         infosets: Collection[Hashable] | None = None,
         *,
         against: "Strategy | None" = None,
-        most: int = _DRAWN,
+        most: int = DRAWN,
     ) -> "Figure":
         """Draw how often each action is taken, a bar an infoset.
 
@@ -310,7 +304,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         MissingExtraError
             If matplotlib is not installed.
         """
-        return strategies_figure([self], infosets, {} if against is None else {self.player: against}, most)
+        return self._drawn([self], infosets, {} if against is None else {self.player: against}, most)
 
     def save(self, path: str | Path) -> None:
         """Write the strategy to a file, in the format that its suffix names.
@@ -368,56 +362,6 @@ class Strategy(ReadOnly, Drawn, Displayed):
         return found[wanted]
 
 
-def strategy_rows(
-    strategy: Strategy, cell: Callable[[int, int], Content] | None = None
-) -> tuple[list[str], Iterator[list[Content]], tuple[int, ...], int]:
-    """Return a strategy as rows of a table on a page: one an infoset where there are few actions, else one a sequence.
-
-    Parameters
-    ----------
-    strategy : Strategy
-    cell : callable, optional
-        What stands for a sequence of an infoset, both by number; by default the probability, after the infoset's reach.
-
-    Returns
-    -------
-    headings : list of str
-    rows : iterator of lists
-    words : tuple of int
-        Columns of words.
-    total : int
-        Number of rows.
-    """
-    treeplex = strategy.treeplex
-    behaviour, reach = strategy.behaviour, treeplex.reach(strategy.plan).tolist()
-    kinds = [list(map(str, labels)) for labels in dict.fromkeys(map(tuple, treeplex.action_labels))]
-    actions = list(dict.fromkeys(name for labels in kinds for name in labels))
-    wide = len(actions) <= _COLUMNS and all(len(set(labels)) == len(labels) for labels in kinds)
-
-    def rows() -> Iterator[list[Content]]:
-        for infoset, given in enumerate(treeplex.action_labels):
-            labels = list(map(str, given))
-            start = int(treeplex.offsets[infoset])
-            cells = [
-                share(behaviour[place]) if cell is None else cell(infoset, place)
-                for place in range(start, start + len(labels))
-            ]
-            begun: list[Content] = [str(treeplex.infoset_labels[infoset])]
-            if cell is None:
-                begun.append(f"{reach[infoset]:.4f}")
-            if wide:
-                by_name = dict(zip(labels, cells, strict=True))
-                yield [*begun, *(by_name.get(action) for action in actions)]
-            else:
-                for label, one in zip(labels, cells, strict=True):
-                    yield [*begun, label, one]
-
-    reached = ["reach"] if cell is None else []
-    headings = ["infoset", *reached, *(actions if wide else ["action", "probability"])]
-    words = (0,) if wide else (0, 1 + len(reached))
-    return headings, rows(), words, treeplex.num_infosets if wide else treeplex.num_sequences - 1
-
-
 @hinting(
     players="profile[player], or len(profile)",
     strategy="profile[player]",
@@ -460,6 +404,9 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
     >>> expected_payoffs(game, Profile.uniform(game))
     array([ 0.125, -0.125])
     """
+
+    shown_by = "treeplex.seqform.interchange.strategy_display:profile_blocks"
+    drawn_by = "treeplex.seqform.interchange.strategy_display:strategies_figure"
 
     @explained
     def __init__(self, strategies: Sequence[Strategy]) -> None:
@@ -552,10 +499,6 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         name = self._strategies[0].game_name
         return f"Profile({f'game={name!r}, ' if name else ''}num_players={len(self)})"
 
-    def _html_blocks(self) -> Iterator[Content]:
-        for strategy in self:
-            yield from strategy._html_blocks()
-
     def to_dict(self) -> dict[int, dict[Hashable, dict[Hashable, float]]]:
         """Return ``{player: {infoset: {action: probability}}}``."""
         return {strategy.player: strategy.to_dict() for strategy in self}
@@ -598,10 +541,10 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         infosets: Collection[Hashable] | None = None,
         *,
         against: "Profile | None" = None,
-        most: int = _DRAWN,
+        most: int = DRAWN,
     ) -> "Figure":
         """Draw the strategies side by side; see :meth:`Strategy.figure`."""
-        return strategies_figure(self._strategies, infosets, dict(enumerate(against or ())), most)
+        return self._drawn(self._strategies, infosets, dict(enumerate(against or ())), most)
 
     def save(self, path: str | Path) -> None:
         """Write the profile to one file; see :meth:`Strategy.save`."""
@@ -618,70 +561,6 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
                 f"{one_line(str(path))} is half a profile: it holds no strategy of player {missing[0]}"
             )
         return cls([found[player] for player in sorted(found)])
-
-
-def strategies_figure(
-    strategies: Sequence[Strategy],
-    infosets: Collection[Hashable] | None = None,
-    others: Mapping[int, Strategy] | None = None,
-    most: int = _DRAWN,
-    names: tuple[str, str] = ("this strategy", "the other"),
-) -> "Figure":
-    """Draw strategies side by side, and below each bar that of the same player among the others; `names` tell which."""
-    others = others or {}
-    shown = [_infosets_to_draw(strategy, infosets, most) for strategy in strategies]
-    columns = [pair for pair in zip(strategies, shown, strict=True) if pair[1]] or [(strategies[0], [])]
-    tallest = max(len(numbers) for _, numbers in columns)
-    height = 1.1 + 0.24 * max(tallest, 1) * (1.5 if others else 1.0)
-    figure, axes = panels(1, len(columns), (4.6 * len(columns), height), squeeze=False)
-    actions = [action for strategy in strategies for action in strategy.actions]
-    for pane, (strategy, numbers) in zip(axes[0], columns, strict=True):
-        draw_strategy(pane, strategy, numbers, others.get(strategy.player), actions=actions)
-    if others:
-        name_bars(figure, *names)
-    return figure
-
-
-def _infosets_to_draw(strategy: Strategy, infosets: Collection[Hashable] | None, most: int) -> list[int]:
-    """Return the numbers of the infosets that a picture shows: those that are reached most, in their order."""
-    treeplex = strategy.treeplex
-    numbers = np.arange(treeplex.num_infosets)
-    if infosets is not None:
-        found = map(treeplex.find_infoset, dict.fromkeys(infosets))
-        numbers = np.array([number for number in found if number is not None], dtype=int)
-    reach = treeplex.reach(strategy.plan)[numbers]
-    return sorted(numbers[np.argsort(-reach, kind="stable")[:most]].tolist())
-
-
-def draw_strategy(
-    axes: Any,
-    strategy: Strategy,
-    infosets: Sequence[int] | None = None,
-    other: Strategy | None = None,
-    *,
-    actions: Sequence[str] = (),
-    most: int = _DRAWN,
-) -> None:
-    """Draw a strategy on axes, at infosets given by number; by default at those that it reaches most.
-
-    Colours follow the order of `actions`, by default that of the strategy's own.
-    """
-    treeplex = strategy.treeplex
-    numbers = _infosets_to_draw(strategy, None, most) if infosets is None else infosets
-    both = [strategy] if other is None else [strategy, other]
-    rows = [
-        (
-            str(treeplex.infoset_labels[number]),
-            [{str(action): share for action, share in each._distribution(number).items()} for each in both],
-        )
-        for number in numbers
-    ]
-    reach = treeplex.reach(strategy.plan)
-    notes = ["reach", *(f"{reach[number]:.2f}" for number in numbers)]
-    count, total = len(rows), treeplex.num_infosets
-    part = f": {count:,} of {total:,} infosets" if count < total else ""
-    named = list(dict.fromkeys(actions or strategy.actions))
-    draw_shares(axes, rows, named, notes, f"player {strategy.player}{part}")
 
 
 def checked_player(game: Game | SequenceForm, player: int) -> int:

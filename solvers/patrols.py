@@ -10,9 +10,10 @@ import numpy as np
 from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
 from ..models.games.patrol.game import patrol_of
 from ..models.problems import ConstrainedNash, Nash
+from ..seqform.display import Displayed
 from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, shown
 from ..seqform.game import Game
-from ..seqform.interchange.page import Content, Displayed, table
+from ..seqform.interchange.page import Content, table
 from ..seqform.strategy import Profile, Strategy
 from .methods import find_method
 from .solution import Solution

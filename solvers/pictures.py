@@ -9,7 +9,7 @@ from ..seqform.arrays import Floats
 from ..seqform.checks import check_choice
 from ..seqform.errors import UnsupportedProblemError
 from ..seqform.interchange.pictures import COLOURS, cut, legend, panels
-from ..seqform.strategy import draw_strategy
+from ..seqform.interchange.strategy_display import draw_strategy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

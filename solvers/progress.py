@@ -3,21 +3,15 @@
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..seqform.interchange.page import Content, Displayed, element, fragment
-from ..seqform.limits import now
 from ..seqform.standard_error import StandardError, is_terminal
 from .outcome import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Display
-
-#: Seconds between two pictures of a bar in a notebook.
-_EVERY = 0.2
-
 
 #: Those who show where a solve stands, and are told what it waits for.
 _SHOWING: list[Callable[[str], None]] = []
@@ -135,7 +129,11 @@ def watched(title: str, time_limit: float | None = None) -> Iterator[Callable[[P
     stream: Any = StandardError()
     console = Console(file=stream, highlight=False, markup=False)
     if console.is_jupyter:
-        with _NotebookBar(title, time_limit) as shown:
+        from .notebook_bar import NotebookBar
+
+        course = Course(time_limit)
+        notebook = NotebookBar(title, course.done, course.standing)
+        with notebook as shown, showing(notebook.wait):
             yield shown
     elif is_terminal(sys.stderr):
         with on_terminal(console, title, time_limit) as shown:
@@ -156,48 +154,3 @@ def on_terminal(console: "Console", title: str, time_limit: float | None) -> Ite
 
         with showing(lambda what: display.update(task, standing=what)):
             yield update
-
-
-class _NotebookBar(Displayed):
-    """A bar in the output of a notebook's cell; what it showed last remains."""
-
-    def __init__(self, title: str, time_limit: float | None) -> None:
-        self._title, self._course = title, Course(time_limit)
-        self._part: float | None = None
-        self._standing, self._begun, self._drawn = "", now(), 0.0
-
-    def __enter__(self) -> Callable[[Progress], None]:
-        from IPython.display import display
-
-        self._handle = display(self, display_id=True)
-        self._waits = showing(self._wait)
-        self._waits.__enter__()
-        return self._update
-
-    def __exit__(self, *_: object) -> None:
-        self._waits.__exit__(None, None, None)
-        self._part = 1.0
-        self._handle.update(self)
-
-    def _update(self, report: Progress) -> None:
-        self._part, self._standing = self._course.done(report), self._course.standing(report)
-        if now() - self._drawn >= _EVERY:
-            self._handle.update(self)
-            self._drawn = now()
-
-    def _wait(self, what: str) -> None:
-        self._standing = what
-        self._handle.update(self)
-
-    def _text(self) -> str:
-        return ", ".join(filter(None, (self._standing, f"{now() - self._begun:.1f} s")))
-
-    def __repr__(self) -> str:
-        return f"{self._title}: {self._text()}"
-
-    def _html_blocks(self) -> Iterable[Content]:
-        part = None if self._part is None else f"{self._part:.3f}"
-        yield element("div", f"{self._title} ", element("progress", value=part, max=1), f" {self._text()}")
-
-    def _repr_html_(self) -> str:
-        return fragment(*self._html_blocks(), styled=False)

@@ -26,10 +26,11 @@ from ..models.games.transit_pictures import draw_occupancy
 from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, RestrictedNash
 from ..models.saddle import SAFETY
 from ..seqform.arrays import Floats
+from ..seqform.display import MAX_NODES
 from ..seqform.errors import TreeplexError
 from ..seqform.functional import Functional
 from ..seqform.game import Game
-from ..seqform.interchange.drawing import MAX_NODES, draw
+from ..seqform.interchange.drawing import draw
 from ..seqform.interchange.page import (
     Content,
     Page,
@@ -50,8 +51,9 @@ from ..seqform.interchange.page import (
     slider,
     table,
 )
+from ..seqform.interchange.strategy_display import strategy_rows
 from ..seqform.rationals import fraction_text
-from ..seqform.strategy import Strategy, strategy_rows
+from ..seqform.strategy import Strategy
 from .methods import find_method
 from .parametric.frontier import Frontier, restricted_nash_frontier
 from .parametric.sensitivity import parametric_value
@@ -742,7 +744,7 @@ def strategy_blocks(strategies: Sequence[Strategy], more: str = "", model: Strat
 def _strategy_table(
     strategy: Strategy, caption: str, cell: Any = None, *, more: str = "", room: int = 300_000
 ) -> Element:
-    """Return a table of a strategy; see :func:`~treeplex.seqform.strategy.strategy_rows`."""
+    """Return a table of a strategy; see :func:`~treeplex.seqform.interchange.strategy_display.strategy_rows`."""
     headings, rows, words, total = strategy_rows(strategy, cell)
     return table(headings, rows, caption=caption, words=words, more=more, room=room, total=total)
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,14 @@ import numpy as np
 from ..models.constraints.builders import shown_number
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
+from ..seqform.display import Displayed, Drawn
 from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..seqform.game import Game
 from ..seqform.hints import hinting
 from ..seqform.interchange.encoding import json_ready
-from ..seqform.interchange.page import Content, Displayed, emphasis, facts, first_rows, folded, prose
-from ..seqform.interchange.pictures import Drawn
 from ..seqform.limits import seconds_in_words
 from ..seqform.rationals import Fractions, fraction_text, to_fraction
 from ..seqform.strategy import Profile, Strategy
-from .pictures import solution_figure
 from .status import Status
 
 if TYPE_CHECKING:
@@ -307,6 +305,9 @@ class Solution(Drawn, Displayed):
     (-0.055556, 0.333333)
     """
 
+    shown_by = "treeplex.solvers.display:solution_blocks"
+    drawn_by = "treeplex.solvers.pictures:solution_figure"
+
     problem: Problem
     method: Any
     profile: Profile
@@ -508,27 +509,12 @@ class Solution(Drawn, Displayed):
     def __str__(self) -> str:
         if self.infeasibility is not None:
             return f"{self.problem.name} on {self.problem.game.spec}: {self.status}: {self.message}"
-        rows = self._rows()
+        rows = self.rows()
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
 
-    def _html_blocks(self) -> Iterator[Content]:
-        found = dict(self._rows()) if self.infeasibility is None else {}
-        prices = {name: found.pop(f"price of {name}", None) for name in self.multipliers}
-        title = f"{self.problem.name} on {self.problem.game.spec} by {self.method.name}"
-        verdict = "good" if self.status.is_success else "bad" if self.infeasibility else "warn"
-        yield prose(emphasis(title), ": ", emphasis(str(self.status), verdict))
-        yield prose(self.message, cls="dim")
-        for name in ("problem", "method", "status"):
-            found.pop(name, None)
-        yield facts(found)
-        if prices and self.infeasibility is None:
-            rows = ([name, prices[name]] for name in prices)
-            yield first_rows(["constraint", "price"], rows, len(prices), "solution.multipliers holds all")
-        asked = self.profile if self.player is None else self.strategy
-        yield folded("strategies" if self.player is None else "strategy", *asked._html_blocks())
-
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what ``print`` shows: a name and a text for each line."""
         value = self.value
         # Adding zero turns the zero that prints a minus sign into the other one.
         payoff = ", ".join(f"{float(one) + 0.0:.10g}" for one in (value if isinstance(value, tuple) else (value,)))
@@ -689,7 +675,7 @@ class Solution(Drawn, Displayed):
         >>> solution.plot("kuhn.svg")
         >>> solution.plot("strategies.png", "strategy")
         """
-        return solution_figure(self, *shown)
+        return self._drawn(self, *shown)
 
     def to_json(self) -> str:
         """Return :meth:`to_dict` as one JSON object."""

@@ -1,7 +1,7 @@
 """Constraints on a player's realization plan: a convex function that is to be at most 0."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -11,8 +11,8 @@ import numpy as np
 
 from ...seqform.arrays import Floats, Integers
 from ...seqform.checks import is_number, is_whole
+from ...seqform.display import Displayed
 from ...seqform.errors import InvalidConstraintError, shown
-from ...seqform.interchange.page import Content, Displayed, code, emphasis, facts, prose
 from ...seqform.rationals import Fractions, to_fraction
 from ...seqform.rules import Number
 from ..convex import ConvexFunction
@@ -55,6 +55,8 @@ class Constraint(Displayed):
     >>> round(solution.value, 6), solution.gap < 1e-9
     (-0.077778, True)
     """
+
+    shown_by = "treeplex.models.constraints.display:constraint_blocks"
 
     player: int
     function: ConvexFunction = field(repr=False)
@@ -101,11 +103,8 @@ class Constraint(Displayed):
         """Return f as a convex cvxpy expression of a plan."""
         return self.function.to_cvxpy(plan)
 
-    def _html_blocks(self) -> Iterator[Content]:
-        yield prose(emphasis(f"Constraint of player {self.player}"), " ", code(self.name))
-        yield facts(self._facts())
-
-    def _facts(self) -> dict[str, Content]:
+    def facts(self) -> dict[str, str]:
+        """Return what there is to say of it, by what that is called."""
         return {"function": f"{'piecewise linear' if self.is_linear else 'convex'}, at most 0"}
 
     def with_bound(self, bound: Number) -> "Constraint":
@@ -204,7 +203,8 @@ class LinearConstraint(Constraint):
         """What ``coefficients`` times the plan may be at most."""
         return -float(self.function.constant)
 
-    def _facts(self) -> dict[str, Content]:
+    def facts(self) -> dict[str, str]:
+        """Return its size and its bound, by what each is called."""
         count, kept = len(self.terms), "multiplied by reach" if self.fixed else None
         most = "at most" if self.sense == "<=" else "at least"
         found = {"function": f"linear, of {count:,} sequence{'s' * (count != 1)}", most: str(self.bound), "bound": kept}

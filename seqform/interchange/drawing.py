@@ -1,20 +1,18 @@
 """Game trees as pictures: by matplotlib, or in DOT, the language of Graphviz."""
 
-import contextlib
 import itertools
-import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 
 from ..checks import check_choice, check_type
+from ..display import MAX_NODES, Drawable
 from ..errors import InvalidGameError, UnsupportedProblemError, one_line
 from ..rules import CHANCE
 from .files import write_bytes
-from .page import Content, Displayed, figure_of
-from .pictures import blank_figure, number_text, picture, quietly, require_matplotlib, write_picture
+from .pictures import blank_figure, number_text, quietly, require_matplotlib, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -137,34 +135,10 @@ def tidy_positions(
     return {node: positions[node] for node in order}
 
 
-#: Trees of more nodes are refused: nobody could read them.
-MAX_NODES = 300
-
 # Sizes in points.
 _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 12.0, 4.0, 6.0, 6.0
 #: With more leaves than this a tree grows to the right, so that labels, which are wide, stand below each other.
 _MANY_LEAVES = 12
-
-
-class Drawable(Displayed):
-    """A game that can be drawn; notebooks show its picture."""
-
-    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
-        """Return the tree, or refuse it before it is written out if it has more than so many nodes."""
-        raise NotImplementedError
-
-    def _html_blocks(self) -> Iterator[Content]:
-        """Return a picture; nothing if the tree is too large, or matplotlib is not installed."""
-        with contextlib.suppress(Exception):  # a display must not raise
-            yield figure_of(picture(draw(self), "svg", text=True).decode(), wide=True)
-
-
-def refuse_to_draw(name: str, count: str) -> NoReturn:
-    """Refuse a tree of so many nodes."""
-    raise UnsupportedProblemError(
-        f"{name} has {count} nodes, too many for a readable picture: expected at most {MAX_NODES}; write it as DOT "
-        "(treeplex export --format dot), for Graphviz to lay out"
-    )
 
 
 def draw(

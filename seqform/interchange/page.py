@@ -10,7 +10,6 @@ import hashlib
 import json
 import platform
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -400,18 +399,6 @@ def fragment(*blocks: Content, styled: bool = True) -> str:
     if styled:
         return fragment(element("div", _raw("style", _shipped("page.css")), *blocks, cls="treeplex"), styled=False)
     return "".join(tostring(each, "unicode", "html") for each in blocks if isinstance(each, Element))
-
-
-class Displayed:
-    """Something that notebooks show as blocks of a page, in place of its text."""
-
-    @abstractmethod
-    def _html_blocks(self) -> Iterable[Content]:
-        """Return the blocks; few, for a notebook shows whatever is computed."""
-
-    def _repr_html_(self) -> str | None:
-        blocks = [*self._html_blocks()]
-        return fragment(*blocks) if blocks else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,6 @@ Matplotlib is imported when something is drawn.
 import functools
 import io
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -205,39 +204,6 @@ def chosen_times(times: Any, last: int, usual: int, most: int) -> list[int]:
     if not 1 <= len(chosen) <= most:
         raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {most}")
     return [int(time) for time in chosen]
-
-
-class Drawn:
-    """A result with a picture of its own."""
-
-    @abstractmethod
-    def figure(self) -> "Figure":
-        """Draw it.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        """
-
-    def plot(self, path: str | PathLike[str], *args: Any, **how: Any) -> None:
-        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
-
-        Parameters
-        ----------
-        path : path-like
-        *args, **how
-            What :meth:`figure` takes.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        GameFileError
-            If the suffix is another one, or the file cannot be written.
-        """
-        make: Callable[..., Figure] = self.figure
-        write_picture(lambda: make(*args, **how), path)
 
 
 @functools.cache

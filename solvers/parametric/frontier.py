@@ -11,12 +11,13 @@ from ...models.problems import BestResponse, EpsilonSafeResponse, RestrictedNash
 from ...models.saddle import read_solution
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, check_whole
+from ...seqform.display import Displayed, Drawn
 from ...seqform.errors import SolverError, UnknownMethodError
 from ...seqform.game import Game
 from ...seqform.hints import explained
-from ...seqform.interchange.page import Content, Displayed, emphasis, first_numbers, prose
+from ...seqform.interchange.page import Content, emphasis, first_numbers, prose
 from ...seqform.interchange.page import figure as drawn
-from ...seqform.interchange.pictures import COLOURS, Drawn, cut, dot_size, legend, panels
+from ...seqform.interchange.pictures import COLOURS, cut, dot_size, legend, panels
 from ...seqform.strategy import Strategy
 from ..dispatch import chosen_method, options_of
 from ..methods import RegretMethod

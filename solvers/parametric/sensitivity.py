@@ -12,6 +12,7 @@ from ...models.problems import SaddleProblem
 from ...models.saddle import Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number
+from ...seqform.display import Displayed, Drawn
 from ...seqform.errors import (
     InvalidConstraintError,
     SolverError,
@@ -20,9 +21,9 @@ from ...seqform.errors import (
     shown,
 )
 from ...seqform.hints import explained
-from ...seqform.interchange.page import Content, Displayed, emphasis, first_numbers, prose
+from ...seqform.interchange.page import Content, emphasis, first_numbers, prose
 from ...seqform.interchange.page import figure as drawn
-from ...seqform.interchange.pictures import COLOURS, Drawn, cut, dot_size, panels
+from ...seqform.interchange.pictures import COLOURS, cut, dot_size, panels
 from ..outcome import nearest_profile
 from ..solve import with_game_value
 from .envelope import Line, find_envelope

@@ -4,8 +4,9 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....seqform.display import Drawn
 from ....seqform.errors import InvalidGameError, shown
-from ....seqform.interchange.pictures import COLOURS, Drawn, blank_figure
+from ....seqform.interchange.pictures import COLOURS, blank_figure
 from .hand_tables import SpotTable
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....seqform.arrays import Floats
+from ....seqform.display import Displayed
 from ....seqform.errors import GameFileError, needing, one_line, shown
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import write_bytes
-from ....seqform.interchange.page import Content, Displayed, first_rows
+from ....seqform.interchange.page import Content, first_rows
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,111 @@
+"""What notebooks show, and pictures: HTML and matplotlib are loaded when somebody looks."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from .errors import UnsupportedProblemError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .game_tree import GameTree
+    from .interchange.page import Content
+
+#: Trees of more nodes are refused: nobody could read them.
+MAX_NODES = 300
+
+
+def _found(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+class Displayed:
+    """Something that notebooks show as blocks of a page, in place of its text.
+
+    Attributes
+    ----------
+    shown_by : str
+        The function that makes the blocks of an object: its module, a colon and its name. A notebook shows whatever is
+        computed, so blocks are few.
+    """
+
+    shown_by: ClassVar[str]
+
+    def _html_blocks(self) -> "Iterable[Content]":
+        made: Iterable[Content] = _found(self.shown_by)(self)
+        return made
+
+    def _repr_html_(self) -> str | None:
+        from .interchange.page import fragment
+
+        blocks = [*self._html_blocks()]
+        return fragment(*blocks) if blocks else None
+
+
+class Drawable(Displayed):
+    """A game that can be drawn; notebooks show its picture."""
+
+    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
+        """Return the tree, or refuse it before it is written out if it has more than so many nodes."""
+        raise NotImplementedError
+
+
+class Drawn:
+    """A result with a picture of its own.
+
+    Attributes
+    ----------
+    drawn_by : str
+        The function that draws it, as :attr:`Displayed.shown_by` is written, unless the class itself does.
+    """
+
+    drawn_by: ClassVar[str]
+
+    def _drawn(self, *args: Any, **how: Any) -> "Figure":
+        figure: Figure = _found(self.drawn_by)(*args, **how)
+        return figure
+
+    @abstractmethod
+    def figure(self) -> "Figure":
+        """Draw it.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+
+    def plot(self, path: str | PathLike[str], *args: Any, **how: Any) -> None:
+        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
+
+        Parameters
+        ----------
+        path : path-like
+        *args, **how
+            What :meth:`figure` takes.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+        """
+        from .interchange.pictures import write_picture
+
+        make: Callable[..., Figure] = self.figure
+        write_picture(lambda: make(*args, **how), path)
+
+
+def refuse_to_draw(name: str, count: str) -> NoReturn:
+    """Refuse a tree of so many nodes."""
+    raise UnsupportedProblemError(
+        f"{name} has {count} nodes, too many for a readable picture: expected at most {MAX_NODES}; write it as DOT "
+        "(treeplex export --format dot), for Graphviz to lay out"
+    )
