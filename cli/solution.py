@@ -56,7 +56,7 @@ def print_solution(solution: "Solution", asked: str) -> None:
     if solution.infeasibility is None:
         rows |= _results(solution)
     else:
-        from ..models.constraints.builders import shown_number
+        from ..seqform.rationals import shown_number
 
         found = solution.infeasibility
         total, largest = (shown_number(one, 6) for one in (found.least_violation, found.largest_violation))

@@ -18,8 +18,6 @@ from .hints import Named, hinting
 from .histories import walk
 from .limits import counted_now, doing, timed
 from .public_form import PublicForm
-from .public_from_tree import public_tree_from_infosets
-from .public_tree import PublicTree, public_tree_from_rules
 from .rules import Rules, check_rules, public_labels, size_of
 from .sequence_form import SequenceForm
 
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
     from .functional import Functional
+    from .public_tree import PublicTree
     from .strategy import Profile
 
 # Strategy modules import this one, so nothing here imports them.
@@ -319,7 +318,7 @@ class Game(Drawable):
         return made if isinstance(made, Named) else Named(made, f"{self.spec} names no functional")
 
     @cached_property
-    def public_tree(self) -> PublicTree:
+    def public_tree(self) -> "PublicTree":
         """The public states, by the rules' ``public_state`` if they have it, otherwise derived from the infosets.
 
         Raises
@@ -332,6 +331,9 @@ class Game(Drawable):
         GameTooLargeError
             If finding them takes more than the memory budget.
         """
+        from .public_from_tree import public_tree_from_infosets
+        from .public_tree import public_tree_from_rules
+
         rules, form = self._walkable(), self.sequence_form  # the walk to the sequence form checks the rules
         with self._naming():
             if public_labels(rules) is None:

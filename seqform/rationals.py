@@ -37,6 +37,11 @@ def to_fraction(number: Number) -> Fraction:
     return Fraction(str(number))
 
 
+def shown_number(number: Any, digits: int = 12) -> str:
+    """Return a number as names show it: exact ones in full, floats to a number of digits."""
+    return str(number) if isinstance(number, int | Fraction | Decimal) else f"{number:.{digits}g}"
+
+
 def intended_fraction(number: Number) -> Fraction:
     """Return a number as the fraction that it was most likely meant to be.
 

@@ -17,7 +17,6 @@ from .hints import Named, explained, hinting
 from .labels import listed
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
-from .strategy_files import format_json, parse_json, read_strategies, write_strategies
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -460,6 +459,8 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
     @explained
     def from_json(cls, game: Game | SequenceForm, text: str) -> "Profile":
         """Read a profile from the JSON that :meth:`to_json` wrote, or from another that :meth:`load` takes."""
+        from .strategy_files import parse_json
+
         vectors = parse_json(text, sequence_form_of(game)).vectors
         return cls([Strategy(game, player, vector) for player, vector in vectors.items()])
 
@@ -520,6 +521,8 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
           }
          }}
         """
+        from .strategy_files import format_json
+
         first = self[0]
         return format_json(first.game_name, first.sequence_form, _behaviours(self))
 
@@ -625,10 +628,14 @@ def _behaviours(strategies: Iterable[Strategy]) -> dict[int, Floats]:
 
 
 def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
+    from .strategy_files import write_strategies
+
     first = strategies[0]
     write_strategies(path, first.game_name, first.sequence_form, _behaviours(strategies))
 
 
 def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
+    from .strategy_files import read_strategies
+
     vectors = read_strategies(path, sequence_form_of(game)).vectors
     return {player: Strategy(game, player, vector) for player, vector in vectors.items()}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.constraints.builders import shown_number
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
 from ..seqform.display import Displayed, Drawn
@@ -19,7 +18,7 @@ from ..seqform.game import Game
 from ..seqform.hints import hinting
 from ..seqform.interchange.encoding import json_ready
 from ..seqform.limits import seconds_in_words
-from ..seqform.rationals import Fractions, fraction_text, to_fraction
+from ..seqform.rationals import Fractions, fraction_text, shown_number, to_fraction
 from ..seqform.strategy import Profile, Strategy
 from .status import Status
 

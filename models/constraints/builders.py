@@ -1,7 +1,6 @@
 """The usual constraints: bounds on behaviour, reach, counts, payoffs and distances."""
 
 from collections.abc import Hashable, Mapping
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +14,7 @@ from ...seqform.game import Game
 from ...seqform.hints import explained
 from ...seqform.names import quoted_label, sequence_name
 from ...seqform.polytope import Treeplex
-from ...seqform.rationals import to_fraction
+from ...seqform.rationals import shown_number, to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from ..distances import Distance
@@ -358,11 +357,6 @@ def risk_bound(risk: Risk, *, at_most: Number, name: str | None = None) -> RiskC
         raise InvalidConstraintError(f"received {shown(risk)}, expected a Risk, such as tail(…) or spread(…)")
     _, bound, name = _bound(at_most, None, name, risk.description)
     return RiskConstraint(risk, bound, name)
-
-
-def shown_number(number: Any, digits: int = 12) -> str:
-    """Return a number as names show it: exact ones in full, floats to a number of digits."""
-    return str(number) if isinstance(number, int | Fraction | Decimal) else f"{number:.{digits}g}"
 
 
 def _bound(at_most: Number | None, at_least: Number | None, name: str | None, title: str) -> tuple[Sense, Number, str]:

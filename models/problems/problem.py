@@ -19,7 +19,7 @@ from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint
 from ..programs.linear_program import LinearProgram
 from ..programs.rational_program import RationalProgram
-from ..saddle import REPLY, ConicProgram, PlayerView, Saddle, linear_program, rational_program
+from ..saddle import REPLY, PlayerView, Saddle, linear_program, rational_program
 from .features import Feature
 
 if TYPE_CHECKING:
@@ -453,6 +453,8 @@ class SaddleProblem(Problem):
             If constraints of both players are not linear, and one needs a cone that is neither second-order nor
             exponential.
         """
+        from ..saddle import ConicProgram
+
         return ConicProgram.of(self.canonical).problem
 
     def certify(

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from ..budget import ENVIRONMENT_VARIABLE, Budget, in_words
 from ..errors import GameFileError, GameTooLargeError, InvalidGameError, one_line
 from .encoding import from_json, to_json
-from .signatures import foreign_content, foreign_file
 
 if sys.platform != "win32":
     import fcntl
@@ -81,6 +80,8 @@ def read_bytes(path: str | os.PathLike[str], expansion: int = 1, limit: int = MA
         with Path(path).open("rb") as file:
             content = file.read(limit + 1)
         _check_size(len(content), limit)
+        from .signatures import foreign_content
+
         foreign = foreign_content(content)
         if foreign is not None:
             raise GameFileError(str(foreign))
@@ -392,6 +393,8 @@ def refusing_damaged(path: object, what: str, refusal: type[ValueError], expecte
     except refusal:
         raise
     except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
+        from .signatures import foreign_file
+
         foreign = foreign_file(str(path))
         if foreign is not None:
             raise refusal(f"{named}: {foreign}") from None

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
-from ...models.preferences import preferences_of
 from ...seqform.errors import UnknownMethodError
 from ...seqform.hints import Explained
 from ...seqform.parameters import About, check_parameters
@@ -124,6 +123,8 @@ class PreferringMethod(Method):
     rule: Literal["rm", "br"]
 
     def __post_init__(self) -> None:
+        from ...models.preferences import preferences_of
+
         super().__post_init__()
         object.__setattr__(self, "prefer", tuple(preferences_of(self.prefer)))
         if self.vulnerability and not self.prefer:
