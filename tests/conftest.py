@@ -16,6 +16,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 # Helpers are imported by name (from random_trees import …): the import mode "importlib" puts no folder on the path.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+# The readable reference of all compiled rules is an example.
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 # The same examples in every run, few of them by default; "explore" looks for new ones: TREEPLEX_TESTS=explore.
 # No deadline: the first call of a compiled function takes seconds.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from effort import PATIENCE, few, thorough
+from regret_in_numpy import RULES
 
 from treeplex import families, load_game
 from treeplex.cli.application import COMMANDS
@@ -27,11 +28,31 @@ def run_example(name: str, *arguments: str) -> str:
     return ran.stdout
 
 
+#: To which the tests hold the compiled loops.
+REFERENCE = "regret_in_numpy.py"
+
+
 def test_every_example_is_short_and_tested() -> None:
     examples = sorted((REPOSITORY / "examples").glob("*.py"))
-    names = ["convergence.py", "own_game.py", "preflop_equities.py", "three_handed_equities.py", "town.py"]
+    names = [
+        "convergence.py",
+        "own_game.py",
+        "preflop_equities.py",
+        "regret_in_numpy.py",
+        "three_handed_equities.py",
+        "town.py",
+    ]
     assert [example.name for example in examples] == names
-    assert all(len(example.read_text(encoding="utf-8").splitlines()) <= 60 for example in examples)
+    for example in examples:
+        lines = len(example.read_text(encoding="utf-8").splitlines())
+        assert lines <= (180 if example.name == REFERENCE else 60), example.name
+
+
+def test_the_reference_prints_a_line_for_each_rule() -> None:
+    printed = run_example(REFERENCE)
+    assert [line.split()[0] for line in printed.splitlines()] == list(RULES)
+    page = (REPOSITORY / "docs" / "theory" / "regret-minimisation.md").read_text(encoding="utf-8")
+    assert "".join(printed.splitlines(keepends=True)[:4]) in page
 
 
 @pytest.mark.parametrize("name", ["convergence.svg", pytest.param("convergence.png", marks=thorough)])

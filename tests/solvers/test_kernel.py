@@ -8,16 +8,18 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import replace
-from itertools import pairwise, permutations, product
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
+import regret_in_numpy as readable
 import scipy.linalg as linalg
 import scipy.sparse as sparse
 from effort import either, few, some
 
 import treeplex
+from treeplex import Treeplex
 from treeplex.solvers.methods.rules import (
     CFR,
     CFR_PLUS,
@@ -319,48 +321,22 @@ def copies(parents, offsets, count):
     return np.concatenate(new_parents), np.append(np.concatenate(new_offsets), 1 + count * width)
 
 
-def loop_cfr(parents, offsets, matrices, rule, iterations, alternating):
+def reference_plans(treeplexes, matrices, rule, iterations, alternating):
     """Return current and average plans of a two-player game, matrices being (own sequences, other's sequences)."""
-    sizes = [int(offset[-1]) for offset in offsets]
-    regrets = [np.zeros(n) for n in sizes]
-    last = [np.zeros(n) for n in sizes]
-    behaviour = [np.ones(n) for n in sizes]
-    for b, offset in zip(behaviour, offsets, strict=True):
-        for low, high in pairwise(offset):
-            b[low:high] = 1 / (high - low)
-
-    def plan(player):
-        x = np.ones(sizes[player])
-        for i, parent in enumerate(parents[player]):
-            own = slice(offsets[player][i], offsets[player][i + 1])
-            x[own] = x[parent] * behaviour[player][own]
-        return x
-
-    plans = [plan(0), plan(1)]
-    sums = [np.zeros(n) for n in sizes]
-    for t in range(1, iterations + 1):
-        old = list(plans)
-        for player in (0, 1):
-            other = plans[1 - player] if alternating else old[1 - player]
-            gradient = matrices[player] @ other
-            for i in reversed(range(len(parents[player]))):
-                own = slice(offsets[player][i], offsets[player][i + 1])
-                value = gradient[own] @ behaviour[player][own]
-                last[player][own] = gradient[own] - value
-                gradient[parents[player][i]] += value
-                r = regrets[player][own]
-                if rule.power:
-                    power = np.where(r > 0, rule.positive, rule.negative)
-                    r = r * ((t - 1) ** power / ((t - 1) ** power + 1)) if t > 1 else r
-                else:
-                    r = r * np.where(r > 0, rule.positive, rule.negative)
-                r = np.maximum(r + last[player][own], rule.floor)
-                regrets[player][own] = r
-                weights = np.maximum(r + rule.prediction * last[player][own], 0)
-                behaviour[player][own] = weights / weights.sum() if weights.sum() > 0 else 1 / len(r)
-            sums[player] += t**rule.averaging * old[player]
-            plans[player] = plan(player)
-    return plans, [total / total[0] for total in sums]
+    if rule.power:
+        discounts = readable.power(rule.positive), readable.power(rule.negative)
+    else:
+        discounts = readable.always(rule.positive), readable.always(rule.negative)
+    averaging = readable.always(rule.averaging)
+    read = readable.Rule(*discounts, floor=rule.floor, forecast=rule.prediction, averaging=averaging)
+    learners = [readable.Learner(Treeplex(parents, np.diff(offsets)), read) for parents, offsets in treeplexes]
+    for _ in range(iterations):
+        before = [learner.plan() for learner in learners]
+        for player, learner in enumerate(learners):
+            learner.add(before[player])
+            seen = learners[1 - player].plan() if alternating else before[1 - player]
+            learner.learn(matrices[player] @ seen)
+    return [learner.plan() for learner in learners], [learner.average() for learner in learners]
 
 
 @few
@@ -395,7 +371,7 @@ def test_random_structures(seed):
     alternating = bool(seed // 2 % 2)
     state = kernel.initial_state()
     kernel.run(state, rule, 5, alternating=alternating)
-    plans, averages = loop_cfr(parents, offsets, [A.toarray(), B.toarray().T], rule, 5, alternating)
+    plans, averages = reference_plans(treeplexes, [A, B.T], rule, 5, alternating)
     for player in (0, 1):
         assert layout.to_user(player, state.arrays.plan) == pytest.approx(plans[player], abs=1e-9)
         assert layout.to_user(player, kernel.average(state)) == pytest.approx(averages[player], abs=1e-9)

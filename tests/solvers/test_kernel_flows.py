@@ -1,63 +1,20 @@
 """The compiled loop on flow polytopes and factored payoffs, against a plain reference and the linear program."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from effort import either, few
 from random_flows import random_factor, random_flow, random_walk
+from regret_in_numpy import RULES, Learner, play
 
 from treeplex import Nash, Profile, SequenceForm, Strategy, Treeplex, load_game, nash_conv, solve
 from treeplex.seqform.factored import FactoredPayoff
-from treeplex.solvers.methods.rules import CFR, CFR_PLUS, PCFR_PLUS
+from treeplex.solvers.methods.rules import CFR, CFR_PLUS, DCFR, PCFR_PLUS
 from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout
 
-RULES = {"cfr": CFR, "cfr+": CFR_PLUS, "pcfr+": PCFR_PLUS}
-
-
-class Reference:
-    """Counterfactual regret minimisation with dense matrices, infoset by infoset in their order."""
-
-    def __init__(self, form, algorithm, power, alternating):
-        self.form, self.algorithm, self.power, self.alternating = form, algorithm, power, alternating
-        self.payoffs = [form.A.toarray(), form.payoff_matrix(1).toarray().T]
-        self.inflows = [treeplex.inflow.toarray() for treeplex in form.treeplexes]
-        self.behaviours = [treeplex.uniform_behaviour() for treeplex in form.treeplexes]
-        self.regrets = [np.zeros(treeplex.num_sequences) for treeplex in form.treeplexes]
-        self.sums = [np.zeros(treeplex.num_sequences) for treeplex in form.treeplexes]
-        self.t = 0
-
-    def plan(self, player):
-        treeplex = self.form.treeplexes[player]
-        plan = np.zeros(treeplex.num_sequences)
-        plan[0] = 1.0
-        for infoset in range(treeplex.num_infosets):
-            own = slice(treeplex.offsets[infoset], treeplex.offsets[infoset + 1])
-            plan[own] = (self.inflows[player][infoset] @ plan) * self.behaviours[player][own]
-        return plan
-
-    def update(self, player, plans):
-        treeplex = self.form.treeplexes[player]
-        values = self.payoffs[player] @ plans[1 - player]
-        for infoset in reversed(range(treeplex.num_infosets)):
-            own = slice(treeplex.offsets[infoset], treeplex.offsets[infoset + 1])
-            behaviour, regrets = self.behaviours[player][own], self.regrets[player][own]
-            value = behaviour @ values[own]
-            instantaneous = values[own] - value
-            regrets += instantaneous
-            if self.algorithm != "cfr":
-                np.maximum(regrets, 0.0, out=regrets)
-            weights = np.maximum(regrets + (instantaneous if self.algorithm == "pcfr+" else 0.0), 0.0)
-            total = weights.sum()
-            behaviour[:] = weights / total if total > 0.0 else 1.0 / len(weights)
-            values += self.inflows[player][infoset] * value
-
-    def step(self):
-        self.t += 1
-        before = [self.plan(player) for player in (0, 1)]
-        for player in (0, 1):
-            self.sums[player] += self.t**self.power * before[player]
-        for player in (0, 1):
-            self.update(player, [self.plan(0), self.plan(1)] if self.alternating else before)
+COMPILED = {"cfr": CFR, "cfr+": CFR_PLUS, "dcfr": DCFR, "pcfr+": PCFR_PLUS}
 
 
 def random_form(rng, kind):
@@ -81,23 +38,21 @@ def random_form(rng, kind):
 
 @few
 @pytest.mark.parametrize("alternating", [True, False])
-@pytest.mark.parametrize("algorithm", RULES)
+@pytest.mark.parametrize("algorithm", COMPILED)
 @pytest.mark.parametrize("kind", ["factors", "walks", "matrices", "general sum", "flow and tree"])
 def test_plans_on_flows_are_those_of_the_reference(kind, algorithm, alternating):
     for seed in range(either(2, 5)):
         form = random_form(np.random.default_rng(seed), kind)
-        rule = RULES[algorithm]
         kernel = Kernel(build_layout(form))
         state = kernel.initial_state()
-        reference = Reference(form, algorithm, rule.averaging, alternating)
-        for _ in range(30):
-            reference.step()
-        kernel.run(state, rule, 30, alternating=alternating)
-        for player in (0, 1):
+        learners = [Learner(treeplex, RULES[algorithm]) for treeplex in form.treeplexes]
+        averages = next(islice(play(form, learners, alternating), 29, None))
+        kernel.run(state, COMPILED[algorithm], 30, alternating=alternating)
+        for player, learner in enumerate(learners):
             plan = kernel.layout.to_user(player, state.arrays.plan)
-            np.testing.assert_allclose(plan, reference.plan(player), atol=1e-9)
+            np.testing.assert_allclose(plan, learner.plan(), atol=1e-9)
             average = kernel.layout.to_user(player, kernel.average(state))
-            np.testing.assert_allclose(average, reference.sums[player] / reference.sums[player][0], atol=1e-9)
+            np.testing.assert_allclose(average, averages[player], atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["factors", "walks", "general sum", "flow and tree"])
@@ -164,14 +119,13 @@ def test_runs_in_factors_stay_within_the_vectors(kind):
         sources = layout.parents if inflow is None else inflow.runs[:, 0]
         for first in (layout.game.runs.cells[::2], layout.game.runs.columns, sources):
             assert (first.astype(np.int64) + layout.width <= layout.size).all()
-        kernel, reference = Kernel(layout), Reference(form, "cfr", 0.0, alternating=True)
+        kernel = Kernel(layout)
         state = kernel.initial_state()
-        for _ in range(30):
-            reference.step()
+        averages = next(islice(play(form, [Learner(each, RULES["cfr"]) for each in form.treeplexes]), 29, None))
         kernel.run(state, CFR, 30)
         for player in (0, 1):
             average = kernel.layout.to_user(player, kernel.average(state))
-            np.testing.assert_allclose(average, reference.sums[player] / reference.sums[player][0], atol=1e-9)
+            np.testing.assert_allclose(average, averages[player], atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["factors", "matrices", "general sum", "flow and tree"])

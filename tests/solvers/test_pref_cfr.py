@@ -8,6 +8,7 @@ from effort import either, examples, few, some, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
+from regret_in_numpy import RULES, Learner, gradient
 
 from treeplex import (
     CFR,
@@ -70,76 +71,52 @@ def mean_bluff(name):
 
 
 class Reference:
-    """The same with dense matrices, infoset by infoset in their order."""
+    """The learners of the readable reference, charged what vulnerabilities cost."""
 
-    def __init__(self, game, preference, on_one, floor, power, alternating):
-        self.game, self.form, self.preference = game, game.sequence_form, preference
-        self.on_one, self.floor, self.power, self.alternating = on_one, floor, power, alternating
-        self.fallbacks = [preference.fallback(t, i) for i, t in enumerate(self.form.treeplexes)]
-        self.behaviours = [fallback.copy() for fallback in self.fallbacks]
-        self.regrets = [np.zeros(treeplex.num_sequences) for treeplex in self.form.treeplexes]
-        self.sums = [np.zeros(treeplex.num_sequences) for treeplex in self.form.treeplexes]
-        self.weights = [0.0] * len(self.sums)
+    def __init__(self, game, preference, greedy, base, alternating):
+        self.game, self.form, self.preference, self.alternating = game, game.sequence_form, preference, alternating
+        self.learners = [
+            Learner(treeplex, RULES[base], preference.degrees[player], preference.fallback(treeplex, player), greedy)
+            for player, treeplex in enumerate(self.form.treeplexes)
+        ]
         # What vulnerabilities are charged, and sums of plans at the end of the last block.
         self.costs = [np.zeros(treeplex.num_infosets) for treeplex in self.form.treeplexes]
-        self.seen = [(np.zeros_like(sums), 0.0) for sums in reversed(self.sums)]
+        self.seen = [(np.zeros_like(each.sums), 0.0) for each in reversed(self.learners)]
+        self.weights = [0.0] * len(self.learners)
         self.t = 0
-
-    def plans(self):
-        return [treeplex.plan(own) for treeplex, own in zip(self.form.treeplexes, self.behaviours, strict=True)]
-
-    def gradient(self, player, plans):
-        leaves = self.form.leaves
-        reach = leaves.chance * leaves.payoffs[:, player]
-        for other, plan in enumerate(plans):
-            if other != player:
-                reach = reach * plan[leaves.sequences[:, other]]
-        return np.bincount(leaves.sequences[:, player], weights=reach, minlength=len(plans[player]))
 
     def price(self, player, plans):
         beta = self.preference.vulnerability[player]
         if self.preference.units == "counterfactual":
             return beta
         if len(plans) > 2:
-            strategies = [Strategy(self.game, i, own) for i, own in enumerate(self.behaviours)]
+            strategies = [Strategy(self.game, i, each.behaviour) for i, each in enumerate(self.learners)]
             return beta * reach_of_others(self.game, player, Profile(strategies))
         if self.t % (BLOCK if self.t <= EARLY else LATE_BLOCK) == 1:
             other = 1 - player
-            (sums, weight), now = self.seen[player], (self.sums[other].copy(), self.weights[other])
-            recent = plans[other] if now[1] == weight else (now[0] - sums) / (now[1] - weight)
-            self.seen[player] = now
+            weight = self.weights[other]
+            total = self.learners[other].average() * weight if weight else np.zeros_like(plans[other])
+            (before, then), self.seen[player] = self.seen[player], (total, weight)
+            recent = plans[other] if weight == then else (total - before) / (weight - then)
             self.costs[player] = np.maximum(beta * (reach_matrix(self.game, player) @ recent), 0.0)
         return self.costs[player]
 
-    def update(self, player, plans):
-        treeplex = self.form.treeplexes[player]
-        values, costs = self.gradient(player, plans), self.price(player, plans)
-        for infoset in reversed(range(treeplex.num_infosets)):
-            own = slice(treeplex.offsets[infoset], treeplex.offsets[infoset + 1])
-            behaviour, regrets = self.behaviours[player][own], self.regrets[player][own]
-            value = behaviour @ values[own]
-            regrets += values[own] - value - costs[infoset]
-            np.maximum(regrets, self.floor, out=regrets)
-            weights = self.preference.degrees[player][own] * np.maximum(regrets, 0.0)
-            if not weights.any():
-                behaviour[:] = self.fallbacks[player][own]
-            elif self.on_one:
-                behaviour[:] = np.arange(len(weights)) == weights.argmax()
-            else:
-                behaviour[:] = weights / weights.sum()
-            values[treeplex.parents[infoset]] += value
-
     def step(self):
         self.t += 1
-        before = self.plans()
-        for player in range(len(before)):
-            if not self.alternating and player:
-                break
-            for actor in [player] if self.alternating else range(len(before)):
-                self.update(actor, self.plans() if self.alternating else before)
-            for actor in [player] if self.alternating else range(len(before)):
-                self.sums[actor] += self.t**self.power * before[actor]
-                self.weights[actor] += self.t**self.power
+        before = [each.plan() for each in self.learners]
+        for player, learner in enumerate(self.learners):
+            plans = [each.plan() for each in self.learners] if self.alternating else before
+            charges = self.price(player, plans)
+            learner.learn(gradient(self.form, player, plans), charges)
+            if self.alternating:
+                self.add(player, before)
+        for player in range(0 if self.alternating else len(before)):
+            self.add(player, before)
+
+    def add(self, player, plans):
+        learner = self.learners[player]
+        learner.add(plans[player])
+        self.weights[player] += self.t ** learner.rule.averaging(self.t)
 
 
 def random_preference(game, seed, units):
@@ -168,26 +145,24 @@ def test_averages_are_those_of_the_reference(base, rule, units, alternating, pla
         prefer = random_preference(game, seed, units)
         updates = "alternating" if alternating else "simultaneous"
         method = PrefCFR(prefer, units=units, rule=rule, base=base, updates=updates)
-        floor, power = (0.0, 1.0) if base == "cfr+" else (-np.inf, 0.0)
-        preference = preference_on(game, prefer, 0.0, units)
-        reference = Reference(game, preference, rule == "br", floor, power, alternating)
+        reference = Reference(game, preference_on(game, prefer, 0.0, units), rule == "br", base, alternating)
         for _ in range(3 * BLOCK + 5):
             reference.step()
         solution = run(game, method, reference.t)
-        for own, sums, weight in zip(solution.profile.plans, reference.sums, reference.weights, strict=True):
-            np.testing.assert_allclose(own, sums / weight, atol=1e-9)
+        for own, learner in zip(solution.profile.plans, reference.learners, strict=True):
+            np.testing.assert_allclose(own, learner.average(), atol=1e-9)
 
 
 @pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
 def test_late_averages_are_those_of_the_reference(updates):
     game = to_game(seeded_tree(5, size=12))
     prefer = random_preference(game, 5, "conditional")
-    reference = Reference(game, preference_on(game, prefer), False, 0.0, 1.0, updates == "alternating")
+    reference = Reference(game, preference_on(game, prefer), False, "cfr+", updates == "alternating")
     for _ in range(EARLY + 2 * LATE_BLOCK + 5):
         reference.step()
     solution = run(game, PrefCFR(prefer, base="cfr+", updates=updates), reference.t)
-    for own, sums, weight in zip(solution.profile.plans, reference.sums, reference.weights, strict=True):
-        np.testing.assert_allclose(own, sums / weight, atol=1e-7)
+    for own, learner in zip(solution.profile.plans, reference.learners, strict=True):
+        np.testing.assert_allclose(own, learner.average(), atol=1e-7)
 
 
 @few
