@@ -83,7 +83,7 @@ def test_larger_games_are_polished(game):
 
 def test_leaving_much_out_is_made_up_for(monkeypatch):
     """Where what is played is guessed far too early, best responses come in until the answer is proven."""
-    monkeypatch.setattr(from_regrets, "_UNSETTLED", 10**9)
+    monkeypatch.setattr(from_regrets, "_UNSETTLED", 10**5)
     monkeypatch.setattr(from_regrets, "_ERRORS", 1)
     problem = Nash(load_game("leduc"))
     solution = solve(problem, Exact(first=0.05))
