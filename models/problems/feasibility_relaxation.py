@@ -30,7 +30,7 @@ class FeasibilityRelaxation(SaddleProblem):
         As for :class:`~treeplex.ConstrainedNash`.
     measure : {"sum", "largest"}
     floor : float or Fraction, optional
-        The payoff that the strategy must guarantee its player, in a two-player zero-sum game; none by default.
+        The payoff that the strategy must guarantee its player, in a constant-sum game of two; none by default.
 
     Raises
     ------
@@ -39,7 +39,7 @@ class FeasibilityRelaxation(SaddleProblem):
     InvalidStrategyError
         If the game has no such player.
     UnsupportedProblemError
-        If there is a floor, and the game is not zero-sum, or not of two players.
+        If there is a floor, and the game is not constant-sum, or not of two players.
 
     Notes
     -----
@@ -83,8 +83,10 @@ class FeasibilityRelaxation(SaddleProblem):
         if self.floor is None:
             return
         check_player_count(self.name, self.game)
-        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
-        object.__setattr__(self, "floor", check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError))
+        given, game = self.game, zero_sum_of(self.name, self.game)
+        floor = check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError)
+        object.__setattr__(self, "game", game)
+        object.__setattr__(self, "floor", floor if game is given else game.as_posed(floor, player))
         if any(constraint.name == SAFETY for constraint in own):
             raise InvalidConstraintError(f"a constraint is called {SAFETY}, as the floor is: expected another name")
 

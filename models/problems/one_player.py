@@ -7,7 +7,6 @@ from typing import ClassVar, Self
 from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidGameError
 from ...seqform.game import Game
-from ...seqform.rationals import intended_fraction
 from ...seqform.rules import Number
 from ..saddle import SAFETY, PlayerView, check_player_count, zero_sum_of
 from .features import Feature
@@ -43,8 +42,8 @@ class OnePlayerProblem(Problem):
         object.__setattr__(self, "game", game)
         if self.game_value is not None:
             value = check_exact_number(self.game_value, f"{self.name}: game_value", InvalidGameError)
-            if self.player == 1 and game is not given:  # from here on payoffs sum to zero
-                value -= intended_fraction(game.constant) if isinstance(value, Fraction) else game.constant
+            if game is not given:  # from here on payoffs sum to zero
+                value = game.as_posed(value, self.player or 0)
             object.__setattr__(self, "game_value", value)
 
     def view(self, exact: bool = False) -> PlayerView:

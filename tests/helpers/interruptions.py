@@ -121,7 +121,7 @@ def interrupted(
     list of str
         What was done, to do it again.
     """
-    tick = rng.choice([1e-4, 0.01, 0.2])
+    tick = rng.choice([1e-4, 0.01, 0.01, 0.2])
     every = rng.choice([0.0, 0.0, 5 * tick, 1e9])
     with own_clock(tick):
         answers = [run(None)]

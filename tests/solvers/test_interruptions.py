@@ -80,14 +80,14 @@ class Saddles(Drawing):
 def drawn(seed: int) -> tuple[str, Callable[[Checkpoint | None], Any]]:
     """Return a random run, by a name to find it again."""
     rng = random.Random(seed)
-    iterations, share = rng.choice([20, 50, 120]), rng.random()
+    iterations, share = rng.choice([10, 30, 80]), rng.random()
     tol = rng.choice([0.0, 0.0, 0.05])
     method: Any
     if share < 0.4:
         problem, method = Saddles(seed, {}, 0).case().problem, rng.choice(SADDLE_METHODS)
         if getattr(problem, "constraints", ()):
             # Multipliers are first looked at after 256 iterations.
-            method, iterations = rng.choice(["ccfr", "ccfr:beta=1e-4", "ccfr:updates=simultaneous"]), 3 * iterations
+            method, iterations = rng.choice(["ccfr", "ccfr:beta=1e-4", "ccfr:updates=simultaneous"]), 4 * iterations
         if problem.name in STEPPED:
             iterations = rng.choice([5, 20])
     elif share < 0.85:
