@@ -40,7 +40,7 @@ class CDBR(DepthLimitedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model ŷ.
     lookahead : int
@@ -101,7 +101,7 @@ class CDRNR(DepthLimitedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model ŷ.
     p : float
@@ -222,7 +222,7 @@ class CDBRNE(DepthLimitedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model.
     p : float
@@ -282,7 +282,7 @@ class SES(SteppedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model ŷ, of which only the reach of subgames is used.
     p : float

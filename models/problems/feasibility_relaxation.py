@@ -83,10 +83,8 @@ class FeasibilityRelaxation(SaddleProblem):
         if self.floor is None:
             return
         check_player_count(self.name, self.game)
-        given, game = self.game, zero_sum_of(self.name, self.game)
-        floor = check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError)
-        object.__setattr__(self, "game", game)
-        object.__setattr__(self, "floor", floor if game is given else game.as_posed(floor, player))
+        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
+        object.__setattr__(self, "floor", check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError))
         if any(constraint.name == SAFETY for constraint in own):
             raise InvalidConstraintError(f"a constraint is called {SAFETY}, as the floor is: expected another name")
 
@@ -99,7 +97,8 @@ class FeasibilityRelaxation(SaddleProblem):
         """Return max over x of minus its violations at price 1, with the floor if there is one."""
         view = PlayerView(self.game, self.player, exact)
         rows = Rows(self.constraints, view.own.num_sequences, view.number(1), shared=self.measure == "largest")
-        return Saddle(view, own=rows, floor=None if self.floor is None else view.number(self.floor), maximises=False)
+        floor = None if self.floor is None else self.game.as_posed(view.number(self.floor), self.player)
+        return Saddle(view, own=rows, floor=floor, maximises=False)
 
     def _certificate(
         self,

@@ -38,12 +38,9 @@ class OnePlayerProblem(Problem):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_player_count(self.name, self.game)
-        given, game = self.game, zero_sum_of(self.name, self.game)
-        object.__setattr__(self, "game", game)
+        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
         if self.game_value is not None:
             value = check_exact_number(self.game_value, f"{self.name}: game_value", InvalidGameError)
-            if game is not given:  # from here on payoffs sum to zero
-                value = game.as_posed(value, self.player or 0)
             object.__setattr__(self, "game_value", value)
 
     def view(self, exact: bool = False) -> PlayerView:

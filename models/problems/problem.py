@@ -334,6 +334,8 @@ class Problem(Explained, ABC):
     def known_value(self, exact: bool = False) -> Any:
         """Return the value of the game to the player, as a float or as a fraction.
 
+        It is that of the game that is solved, in which payoffs sum to zero.
+
         Raises
         ------
         UnsupportedProblemError
@@ -343,7 +345,8 @@ class Problem(Explained, ABC):
             raise UnsupportedProblemError(
                 f"{self.name} needs game_value, the value of the game to player {self.player}: solve(…) finds it"
             )
-        return intended_fraction(self.game_value) if exact else float(self.game_value)
+        given = intended_fraction(self.game_value) if exact else float(self.game_value)
+        return self.game.as_posed(given, self.player or 0)
 
     def _strategy_certificate(self, plans: Sequence[Any], exact: bool = False) -> Certificate:
         """Return the certificate of one player's strategy without bounds: exploitability and gain against the model."""

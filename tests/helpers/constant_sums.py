@@ -1,11 +1,12 @@
 """Games whose payoffs sum to a constant, and the zero-sum games that they are apart from it."""
 
 from dataclasses import replace
+from typing import Any
 
 import networkx as nx
 from problem_cases import KINDS, Drawing
 
-from treeplex import Game, SequenceForm
+from treeplex import Game, SequenceForm, load_game
 
 
 def with_constant(game: Game, constant: object) -> Game:
@@ -41,7 +42,6 @@ class ConstantDrawing(Drawing):
         payoffs = super().matrix_game().sequence_form.payoff_matrix(0).toarray()[1:, 1:]
         return Game.from_sequence_form(SequenceForm.from_payoff_matrix(payoffs, float(self.constant) - payoffs))
 
-
     def draw_least_violation(self, kind):
         problem = super().draw_least_violation(kind)
         if problem.floor is None:
@@ -55,3 +55,25 @@ def draw_with_constant(seed: int, constant: object):
     drawing = ConstantDrawing(seed, {}, 0)
     drawing.constant = constant
     return drawing.case()
+
+
+class Shifted:
+    """Rules whose player 1 is paid a constant more; all else is that of other rules."""
+
+    def __init__(self, rules: Any, constant: Any) -> None:
+        self._rules, self._constant = rules, constant
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._rules, name)
+
+    def payoffs(self, state: Any) -> tuple[Any, ...]:
+        first, second = self._rules.payoffs(state)
+        return first, second + self._constant
+
+
+def shifted(spec: str, constant: Any) -> Game:
+    """Return a game of the library with such rules."""
+    game = load_game(spec)
+    return Game(f"{game.name}-shifted", rules=Shifted(game.rules, constant))
