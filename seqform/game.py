@@ -319,7 +319,7 @@ class Game(Drawable):
         return payoff + self._constant_of(payoff) if player == 1 and self.constant else payoff
 
     def as_posed(self, payoff: Any, player: int) -> Any:
-        """Return a payoff of the game whose :attr:`zero_sum` this is in the payoffs of this one: :meth:`as_paid` undone.
+        """Undo :meth:`as_paid`: return a payoff of the game whose :attr:`zero_sum` this is in the payoffs of this one.
 
         Parameters
         ----------

@@ -391,7 +391,7 @@ def test_only_constant_sum_games_have_a_value(root):
 @given(trees(), st.fractions(-5, 5, max_denominator=12), st.sampled_from(["highs-simplex", "rational", "dcfr"]))
 def test_a_constant_is_paid_to_player_1(root, constant, method):
     shared = rebuilt(root, leaf=lambda leaf: Leaf((leaf.payoffs[0], constant - leaf.payoffs[0])))
-    found = solve(Nash(to_game(shared)), method, tol=None if method != "dcfr" else 5e-3)
+    found = solve(Nash(to_game(shared)), method, tol=5e-3 if method == "dcfr" else None)
     value = value_of(root)
     assert found.lower - VALUE <= value <= found.upper + VALUE
     assert sum(found.values) == pytest.approx(float(constant), abs=ROUND_OFF)
