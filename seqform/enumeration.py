@@ -153,15 +153,28 @@ def constant_of_sums(sums: Floats, sizes: Floats) -> float | None:
     Returns
     -------
     float or None
-        To twelve digits, so that 0.1 + 0.2 sums to 0.3; 0 where there are no sums.
+        Without round-off, so that 0.1 + 0.2 sums to 0.3; 0 where there are no sums.
     """
     if not len(sums):
         return 0.0
     room = 1e-9 * np.maximum(sizes, _middle(sizes[sizes > 0.0]) if sizes.any() else 0.0)
     if (np.abs(sums) <= room).all():
         return 0.0
-    constant = float(f"{_middle(sums):.12g}")
+    constant = without_round_off(_middle(sums), float(sizes.max(initial=0.0)))
     return constant if (np.abs(sums - constant) <= room).all() else None
+
+
+def without_round_off(number: float, size: float) -> float:
+    """Return a number to twelve digits, if that differs from it by no more than sums of numbers of a size do.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.enumeration import without_round_off
+    >>> without_round_off(0.1 + 0.2, 0.2), without_round_off(1 / 3, 1.0)
+    (0.3, 0.3333333333333333)
+    """
+    rounded = float(f"{number:.12g}")
+    return rounded if abs(rounded - number) <= 1e-15 * max(abs(number), size) else number
 
 
 def _middle(numbers: Floats) -> float:

@@ -18,6 +18,7 @@ from .hints import Named, hinting
 from .histories import walk
 from .limits import counted_now, doing, timed
 from .public_form import PublicForm
+from .rationals import intended_fraction
 from .rules import Rules, check_rules, public_labels, size_of
 from .sequence_form import SequenceForm
 
@@ -258,14 +259,58 @@ class Game(Drawable):
         if opposed is form:
             return self
         game = copy.copy(self)
-        for name in ("public_form", "zero_sum", "fingerprint"):
+        for name in ("public_form", "zero_sum", "fingerprint", "exact_constant"):
             game.__dict__.pop(name, None)
-        game._make_public_form, game._make_form = None, None
+        game._make_public_form, game._make_form, game._plans = None, None, self._plans
         game.sequence_form = opposed
         game.constant = float(form.constant_sum or 0.0)
         for treeplex in opposed.treeplexes:
             treeplex.action_words = self.action_words
         return game
+
+    @cached_property
+    def exact_constant(self) -> Fraction:
+        """:attr:`constant` as a fraction: that of the payoffs in fractions, where the game has rules."""
+        if self.constant and self.rules is not None:
+            leaves = self.exact_sequence_form.leaves
+            if leaves is not None and leaves.exact_payoffs is not None:
+                paid = zip(leaves.exact_payoffs, leaves.chance.tolist(), strict=True)
+                sums = {sum(payoffs) for payoffs, chance in paid if chance > 0.0}
+                if len(sums) == 1:
+                    return Fraction(sums.pop())
+        return intended_fraction(self.constant)
+
+    def as_paid(self, payoff: Any, player: int) -> Any:
+        """Return a payoff of this game in the payoffs of the game whose :attr:`zero_sum` it is.
+
+        Parameters
+        ----------
+        payoff : float or Fraction
+            A fraction stays one.
+        player : int
+
+        Examples
+        --------
+        >>> from treeplex import Game, SequenceForm
+        >>> game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 5]]))
+        >>> game.zero_sum.as_paid(-3.0, 1)
+        2.0
+        """
+        return payoff + self._constant_of(payoff) if player == 1 and self.constant else payoff
+
+    def as_posed(self, payoff: Any, player: int) -> Any:
+        """Undo :meth:`as_paid`: return a payoff of the game whose :attr:`zero_sum` this is in the payoffs of this one.
+
+        Parameters
+        ----------
+        payoff : float or Fraction
+        player : int
+        """
+        return payoff - self._constant_of(payoff) if player == 1 and self.constant else payoff
+
+    def _constant_of(self, payoff: Any) -> Any:
+        """Return the constant in the kind of number that a payoff is."""
+        return self.constant if isinstance(payoff, float) else self.exact_constant
 
     @property
     def stakes(self) -> float:

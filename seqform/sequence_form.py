@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, canonical, floats, frozen
 from .checks import check_player
-from .enumeration import LeafTable, constant_of_sums, enumerate_game
+from .enumeration import LeafTable, constant_of_sums, enumerate_game, without_round_off
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
@@ -351,7 +351,7 @@ class SequenceForm(ReadOnly):
         typical = min(self.payoff_scale, self.stakes) if self.operator is None else self.payoff_scale
         sums = self._first_matrix + self._second_matrix
         constant = constant_of(sums, self.treeplexes[0], self.treeplexes[1], 1e-9 * typical)
-        return None if constant is None else float(f"{constant:.12g}")
+        return None if constant is None else without_round_off(constant, self.payoff_scale)
 
     @cached_property
     def zero_sum(self) -> "SequenceForm":

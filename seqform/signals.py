@@ -76,9 +76,11 @@ def holding_signals(*, forget: bool = False) -> Iterator[None]:
                 signal.signal(number, hold)
         yield
     finally:
-        is_over = True
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        try:  # what comes meanwhile waits too, so that all of them are put back
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        finally:
+            is_over = True
     if held and not forget:
         number, frame = held[0]
         before[number](number, frame)

@@ -132,7 +132,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         multipliers=multipliers,
         dual_multipliers=multipliers,
         state=outcome.state,
-        exact=exact and replace(exact, certificate=restored(problem, exact.certificate, exact=True)),
+        exact=exact and replace(exact, certificate=restored(problem, exact.certificate)),
     )
 
 

@@ -204,8 +204,10 @@ def iterate(stepper: Stepper, options: Options) -> Run:
         nonlocal is_met, is_extra
         error, seconds = stepper.check(), counted_now() - begun
         with moving():
-            is_extra = stepper.next_check is not None and stepper.clock < stepper.next_check
             is_met = error <= options.tol and options.tol > 0.0
+            if checked and checked[-1][0] == stepper.iterations:  # a run that had ended here goes on
+                return
+            is_extra = stepper.next_check is not None and stepper.clock < stepper.next_check
             checked.append((stepper.iterations, seconds, error, stepper.clock))
             if stepper.next_check is not None and not is_extra:
                 stepper.next_check = stepper.check_after(stepper.clock)

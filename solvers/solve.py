@@ -1,6 +1,7 @@
 """One function that solves every problem with every method that serves it."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -348,11 +349,12 @@ def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0
         else:
             how = method if exact else problem.value_method or nash.default_method
             solution = solve_part(nash, how, needed=needed)
+    paid = functools.partial(problem.game.as_paid, player=problem.player)
     if solution.exact is not None:
-        return problem.with_game_value(solution.value if problem.player == 0 else -solution.value)
+        return problem.with_game_value(paid(solution.value if problem.player == 0 else -solution.value))
     assert solution.lower is not None
     assert solution.upper is not None
     value = (solution.lower + solution.upper) / 2.0
     value = value if problem.player == 0 else -value
     guaranteed = solution.lower if problem.player == 0 else -solution.upper
-    return problem.with_game_value(value, slack=max(0.0, value - guaranteed))
+    return problem.with_game_value(paid(value), slack=max(0.0, value - guaranteed))

@@ -32,7 +32,7 @@ class LineObservations:
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with a public form.
+        Two players, constant-sum, with a public form.
     player : int
         The observer's seat.
     passed : array_like of int, shape (num_nodes,)

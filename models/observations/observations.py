@@ -29,7 +29,7 @@ class Observations:
     Parameters
     ----------
     game : Game
-        Two players, zero-sum; its rules say what is private, public and shown.
+        Two players, constant-sum; its rules say what is private, public and shown.
     player : int
         The observer's seat.
     counts : array_like of int, shape (num_classes,)
@@ -49,7 +49,7 @@ class Observations:
     PlayLogError
         If the counts do not fit this tree, or show what the probe never does.
     UnsupportedProblemError
-        If the game is not zero-sum or not of two players, or its rules do not say what an observer sees.
+        If the game is not constant-sum or not of two players, or its rules do not say what an observer sees.
 
     Notes
     -----

@@ -157,7 +157,7 @@ class OpponentModel:
         InvalidStrategyError
             If it is not a profile of the game, or there is no such seat.
         UnsupportedProblemError
-            If the game is not zero-sum or not of two players, or its rules do not say what an observer sees.
+            If the game is not constant-sum or not of two players, or its rules do not say what an observer sees.
         """
         check_two_players("an opponent model", game)
         player = checked_player(game, player)

@@ -22,7 +22,7 @@ class ConstrainedNash(SaddleProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     constraints : iterable of constraints, or mapping of str to constraint
         Written in cvxpy on ``game.plan(player)``, or made by the builders in :mod:`treeplex.models.constraints`; each
         on one player's plan. A mapping gives names to those that are written in cvxpy.
@@ -40,7 +40,7 @@ class ConstrainedNash(SaddleProblem):
     InvalidGameError
         If it is not a Game, or the penalty is not a number of at least 0.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players.
+        If the game is not constant-sum, or not of two players.
 
     Notes
     -----

@@ -93,7 +93,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     opponent : Strategy
         The model ŷ.
     p : float, mapping of infoset labels to floats, or array_like of shape (num_infosets,)
@@ -109,7 +109,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players.
+        If the game is not constant-sum, or not of two players.
 
     Notes
     -----

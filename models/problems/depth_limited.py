@@ -40,7 +40,7 @@ class CDBR(DepthLimitedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model ŷ.
     lookahead : int
@@ -101,7 +101,7 @@ class CDRNR(DepthLimitedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model ŷ.
     p : float
@@ -188,6 +188,11 @@ class CDRNR(DepthLimitedResponse):
             self.view(), self.opponent.plan, float(self.p), self.steps, find_gadget(self.name, self.gadget), blueprint
         )
 
+    @property
+    def steps_are_payoffs(self) -> bool:
+        """Other gadgets than ``full`` solve subgames alone."""
+        return self.gadget == "full"
+
     def safety_bound(self, certificate: Certificate) -> float | None:
         """Return what exploitability is at most: (p times the gain + the gaps of all steps) / (1 − p).
 
@@ -217,7 +222,7 @@ class CDBRNE(DepthLimitedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model.
     p : float
@@ -277,7 +282,7 @@ class SES(SteppedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model ŷ, of which only the reach of subgames is used.
     p : float
@@ -342,6 +347,11 @@ class SES(SteppedResponse):
                 f"{self.name}: level is {shown(level)}, expected one from 0 to {public.num_levels - 1}, as "
                 f"{self.game.spec} has {public.num_levels} levels"
             )
+
+    @property
+    def steps_are_payoffs(self) -> bool:
+        """Values are relative to the equilibrium."""
+        return False
 
     @property
     def meaning(self) -> str:

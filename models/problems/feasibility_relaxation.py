@@ -30,7 +30,7 @@ class FeasibilityRelaxation(SaddleProblem):
         As for :class:`~treeplex.ConstrainedNash`.
     measure : {"sum", "largest"}
     floor : float or Fraction, optional
-        The payoff that the strategy must guarantee its player, in a two-player zero-sum game; none by default.
+        The payoff that the strategy must guarantee its player, in a constant-sum game of two; none by default.
 
     Raises
     ------
@@ -39,7 +39,7 @@ class FeasibilityRelaxation(SaddleProblem):
     InvalidStrategyError
         If the game has no such player.
     UnsupportedProblemError
-        If there is a floor, and the game is not zero-sum, or not of two players.
+        If there is a floor, and the game is not constant-sum, or not of two players.
 
     Notes
     -----
@@ -97,7 +97,8 @@ class FeasibilityRelaxation(SaddleProblem):
         """Return max over x of minus its violations at price 1, with the floor if there is one."""
         view = PlayerView(self.game, self.player, exact)
         rows = Rows(self.constraints, view.own.num_sequences, view.number(1), shared=self.measure == "largest")
-        return Saddle(view, own=rows, floor=None if self.floor is None else view.number(self.floor), maximises=False)
+        floor = None if self.floor is None else self.game.as_posed(view.number(self.floor), self.player)
+        return Saddle(view, own=rows, floor=floor, maximises=False)
 
     def _certificate(
         self,

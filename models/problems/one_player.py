@@ -7,7 +7,6 @@ from typing import ClassVar, Self
 from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidGameError
 from ...seqform.game import Game
-from ...seqform.rationals import intended_fraction
 from ...seqform.rules import Number
 from ..saddle import SAFETY, PlayerView, check_player_count, zero_sum_of
 from .features import Feature
@@ -39,12 +38,9 @@ class OnePlayerProblem(Problem):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_player_count(self.name, self.game)
-        given, game = self.game, zero_sum_of(self.name, self.game)
-        object.__setattr__(self, "game", game)
+        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
         if self.game_value is not None:
             value = check_exact_number(self.game_value, f"{self.name}: game_value", InvalidGameError)
-            if self.player == 1 and game is not given:  # from here on payoffs sum to zero
-                value -= intended_fraction(game.constant) if isinstance(value, Fraction) else game.constant
             object.__setattr__(self, "game_value", value)
 
     def view(self, exact: bool = False) -> PlayerView:

@@ -298,6 +298,11 @@ class Problem(Explained, ABC):
         """
         raise UnsupportedProblemError(f"{self.name} does not take the value of the game")
 
+    @property
+    def steps_are_payoffs(self) -> bool:
+        """Whether the values of steps are payoffs of the whole game, not of parts of it or relative to a plan."""
+        return True
+
     def safety_bound(self, certificate: Certificate) -> float | None:
         """Return what gain and gaps of a certificate leave exploitability at most; ``None`` if that is no bound."""
         return None
@@ -329,6 +334,8 @@ class Problem(Explained, ABC):
     def known_value(self, exact: bool = False) -> Any:
         """Return the value of the game to the player, as a float or as a fraction.
 
+        It is that of the game that is solved, in which payoffs sum to zero.
+
         Raises
         ------
         UnsupportedProblemError
@@ -338,7 +345,8 @@ class Problem(Explained, ABC):
             raise UnsupportedProblemError(
                 f"{self.name} needs game_value, the value of the game to player {self.player}: solve(…) finds it"
             )
-        return intended_fraction(self.game_value) if exact else float(self.game_value)
+        given = intended_fraction(self.game_value) if exact else float(self.game_value)
+        return self.game.as_posed(given, self.player or 0)
 
     def _strategy_certificate(self, plans: Sequence[Any], exact: bool = False) -> Certificate:
         """Return the certificate of one player's strategy without bounds: exploitability and gain against the model."""
@@ -369,21 +377,27 @@ class Problem(Explained, ABC):
         )
 
 
-def restored(problem: Problem, certificate: Certificate, exact: bool = False) -> Certificate:
+def restored(problem: Problem, certificate: Certificate) -> Certificate:
     """Return a certificate in the payoffs that the user's game has: what was taken off player 1's is added again."""
-    if problem.game.is_of_one:
-        return replace(certificate, value=certificate.value[:1])
-    if not problem.game.constant:
+    game, value = problem.game, certificate.value
+    if game.is_of_one:
+        return replace(certificate, value=value[:1])
+    if not game.constant:
         return certificate
-    constant: Any = intended_fraction(problem.game.constant) if exact else problem.game.constant
-    value = certificate.value
     if len(value) == 2:
-        certificate = replace(certificate, value=(value[0], value[1] + constant))
+        certificate = replace(certificate, value=(value[0], game.as_paid(value[1], 1)))
     if certificate.player != 1:
         return certificate
     names = ["opponent_value", "game_value", *(("objective", "lower", "upper") * problem.objective_is_payoff)]
     paid = {name: getattr(certificate, name) for name in names}
-    return replace(certificate, **{name: one + constant for name, one in paid.items() if one is not None})
+    steps = certificate.steps
+    if problem.steps_are_payoffs:
+        steps = tuple(
+            replace(step, objective=game.as_paid(step.objective, 1), upper=game.as_paid(step.upper, 1))
+            for step in steps
+        )
+    restored = {name: game.as_paid(one, 1) for name, one in paid.items() if one is not None}
+    return replace(certificate, steps=steps, **restored)
 
 
 class SaddleProblem(Problem):

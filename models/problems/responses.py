@@ -31,7 +31,7 @@ class ResponseProblem(OnePlayerProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
         The model; the other player responds to it. Constraints on one player's plan stand for all of its strategies
         that meet them: the opponent then plays the worst of these, so that what is earned against the model is a
@@ -127,7 +127,7 @@ class BestResponse(ResponseProblem, SaddleProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
         ŷ, or the constraints that it keeps to: then ŷ is the worst plan that meets them.
     game_value : float, optional
@@ -138,7 +138,7 @@ class BestResponse(ResponseProblem, SaddleProblem):
     InvalidGameError, InvalidStrategyError
         If they are not a Game and a Strategy of it.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players.
+        If the game is not constant-sum, or not of two players.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
         The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
     p : float
@@ -192,7 +192,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players.
+        If the game is not constant-sum, or not of two players.
 
     Notes
     -----
@@ -281,7 +281,7 @@ class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
         The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
     epsilon : float
@@ -296,7 +296,7 @@ class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players.
+        If the game is not constant-sum, or not of two players.
 
     Notes
     -----
@@ -365,7 +365,7 @@ class BestNash(EpsilonSafeResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
         The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
     game_value : float, optional
@@ -381,7 +381,7 @@ class BestNash(EpsilonSafeResponse):
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players.
+        If the game is not constant-sum, or not of two players.
 
     Notes
     -----

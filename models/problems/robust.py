@@ -96,7 +96,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     opponents : sequence of Strategy
         The models ŷ_k, at least one, all of one player.
     p : float
@@ -111,7 +111,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     InvalidStrategyError
         If the opponents are not strategies of one player of the game.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players.
+        If the game is not constant-sum, or not of two players.
 
     Notes
     -----

@@ -29,7 +29,7 @@ class SteppedResponse(ResponseProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model.
     game_value : float or Fraction, optional
@@ -122,7 +122,7 @@ class DepthLimitedResponse(SteppedResponse):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum, with histories.
+        Two players, constant-sum, with histories.
     opponent : Strategy
         The model.
     lookahead : int

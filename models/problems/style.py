@@ -39,7 +39,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     epsilon : float
         Payoff units, at least 0.
     maximise, minimise : Functional or array_like, shape (num_sequences,), optional
@@ -59,7 +59,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     InvalidStrategyError
         If the functional or the distance is of another game.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players, or there is not exactly one style.
+        If the game is not constant-sum, or not of two players, or there is not exactly one style.
 
     Notes
     -----

@@ -258,14 +258,14 @@ def _alike(one: SequenceForm, other: SequenceForm) -> bool:
 
 
 def check_two_players(problem: str, game: Game) -> None:
-    """Refuse a game that is not a zero-sum game of two players.
+    """Refuse a game that is not a constant-sum game of two players.
 
     Raises
     ------
     UnsupportedProblemError
     """
     check_player_count(problem, game)
-    check_zero_sum(problem, game)
+    zero_sum_of(problem, game)
 
 
 def check_player_count(problem: str, game: Game) -> None:
@@ -309,10 +309,7 @@ def check_zero_sum(problem: str, game: Game) -> None:
     """
     form = game.sequence_form if game.public_form is None else game.public_form
     if not form.is_zero_sum:
-        constant = None if isinstance(form, PublicForm) else form.constant_sum
         advice = "; EpsilonNash (--problem epsilon-nash) takes them" if game.num_players == 2 else ""
-        if constant is not None:
-            advice = f": they sum to {constant:g}; take that off one player's payoffs"
         raise UnsupportedProblemError(
             f"{problem} needs a zero-sum game, and the payoffs of {game.spec} do not sum to zero at every leaf{advice}"
         )

@@ -212,25 +212,17 @@ def writing_whole(path: str | os.PathLike[str], previous: str | os.PathLike[str]
     if mode is not None and not stat.S_ISREG(mode):
         yield target
         return
-    _remove_leftovers(target.parent)
-    passing, file = _passing_file(target)
-    with file:
-        try:
-            yield passing
-            os.fsync(file.fileno())
-            if mode is not None:
-                passing.chmod(stat.S_IMODE(mode))
-            if sys.platform == "win32":  # where an open file cannot be moved
-                file.close()
-            if previous is not None and mode is not None:
-                target.replace(previous)
-            passing.replace(target)
-            _sync_folder(target.parent)
-        except BaseException:
+    with _passing_file(target) as (passing, file):
+        yield passing
+        os.fsync(file.fileno())
+        if mode is not None:
+            passing.chmod(stat.S_IMODE(mode))
+        if sys.platform == "win32":  # where an open file cannot be moved
             file.close()
-            with contextlib.suppress(OSError):
-                passing.unlink()
-            raise
+        if previous is not None and mode is not None:
+            target.replace(previous)
+        passing.replace(target)
+        _sync_folder(target.parent)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -242,10 +234,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     """
     target, mode = _target(path)
     if mode is None or stat.S_ISREG(mode):
-        _remove_leftovers(target.parent)
-        passing, file = _passing_file(target)
-        file.close()
-        passing.unlink()
+        with _passing_file(target):
+            pass
 
 
 def _target(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
@@ -268,18 +258,35 @@ def _target(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
     return target, mode
 
 
-def _passing_file(target: Path) -> tuple[Path, BinaryIO]:
-    """Make an empty file beside a target, and lock it, by which others see that somebody writes it."""
+@contextlib.contextmanager
+def _passing_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """Make an empty file beside a target for the block, locked so that other processes see that somebody writes it.
+
+    Whatever ends the block closes the file, and removes it unless the block has moved it away.
+    """
+    _remove_leftovers(target.parent)
     stem, suffix = (os.fsencode(part)[:80].decode(errors="ignore") for part in (target.stem, target.suffix))
-    while True:
+    is_locked = False
+    while not is_locked:
         passing = target.with_name(f".{stem}.treeplex-{os.urandom(4).hex()}{suffix}")
-        file = passing.open("xb")
-        if sys.platform != "win32":
-            with contextlib.suppress(OSError):  # not every file system has locks
-                fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:  # otherwise it was taken for a leftover before it was locked
-            return passing, file
-        file.close()
+        with passing.open("xb") as file, _removing(passing, file):
+            if sys.platform != "win32":
+                with contextlib.suppress(OSError):  # not every file system has locks
+                    fcntl.flock(file, fcntl.LOCK_EX)
+            is_locked = os.fstat(file.fileno()).st_nlink > 0  # otherwise another process took it for a leftover
+            if is_locked:
+                yield passing, file
+
+
+@contextlib.contextmanager
+def _removing(passing: Path, file: BinaryIO) -> Iterator[None]:
+    """Close and remove a file after the block, if it is still there under its name."""
+    try:
+        yield
+    finally:
+        file.close()  # Windows does not remove an open file
+        with contextlib.suppress(OSError):
+            passing.unlink()
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
-from ...models.problems.problem import Certificate
+from ...models.problems.problem import Certificate, restored
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
@@ -240,7 +240,8 @@ class Agent:
         profile = Profile([own, model] if self.player == 0 else [model, own])
         run = self._started()
         answers = [self._answers[number] for number in range(len(run.steps))]
-        return self.problem.certify(profile, None, self.problem.dual_certificate(answers, run.plan, self._equilibrium))
+        evidence = self.problem.dual_certificate(answers, run.plan, self._equilibrium)
+        return restored(self.problem, self.problem.certify(profile, None, evidence))
 
     def _forget(self) -> None:
         self._run: ResolvingRun | None = None

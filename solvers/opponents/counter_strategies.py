@@ -129,7 +129,7 @@ class CounterStrategy:
         lower, upper = self.solution.lower, self.solution.upper
         if lower is None or upper is None:
             return None
-        proven = lower if self.player == 0 else -upper
+        proven = self._paid(lower if self.player == 0 else -upper)
         if self.penalty is None:
             return proven
         # The difference of large numbers: what round-off may have added is taken off.
@@ -203,7 +203,12 @@ class CounterStrategy:
     def game_value(self) -> float:
         """The value of the game to the responder, by linear programming."""
         value = float(self._equilibrium.value)
-        return value if self.player == 0 else -value
+        return self._paid(value if self.player == 0 else -value)
+
+    def _paid(self, payoff: float) -> float:
+        """Return what the game pays the responder, from a payoff in the zero-sum game that is solved."""
+        paid: float = self.solution.problem.game.as_paid(payoff, self.player)
+        return paid
 
     @property
     def exploitability(self) -> float:
@@ -295,7 +300,7 @@ def games_needed(
     """
     model, solution, times = response.model, response.solution, 4
     shares = np.clip(model.probabilities(response.fitted_opponent.plan), 0.0, 1.0)
-    sign = 1.0 if response.player == 0 else -1.0
+    sign, enough = 1.0 if response.player == 0 else -1.0, response.game_value + solution.tolerance
     while times <= MOST_TIMES and model.num_games:
         games = times * model.num_games
         bounds = proportion_intervals(
@@ -316,7 +321,7 @@ def games_needed(
         proven = found.lower if response.player == 0 else found.upper
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        if proven is not None and sign * proven > response.game_value + solution.tolerance:
+        if proven is not None and found.problem.game.as_paid(sign * proven, response.player) > enough:
             return games
         times *= 4
     return None

@@ -24,7 +24,7 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     strategies : Strategy or Profile
     tremble : float
         The least probability of every action of both players in that equilibrium; at most one over the largest number

@@ -71,7 +71,7 @@ class Seats:
     Parameters
     ----------
     game : Game
-        Of two players, zero-sum; it says what is bet.
+        Of two players, constant-sum; it says what is bet.
     against : Profile, optional
         Whom automata play in place of each other.
 

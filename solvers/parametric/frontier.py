@@ -125,7 +125,7 @@ def restricted_nash_frontier(
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
         The model, as for :class:`~treeplex.RestrictedNash`.
     game_value : float, optional

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.problems import SaddleProblem
+from ...models.problems import SaddleProblem, restored
 from ...models.saddle import Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number
@@ -353,7 +353,7 @@ class _Bounds:
         optimum = self.optimum(bound)
         answer = read_solution(saddle, optimum.primal, optimum.dual)
         profile = nearest_profile(problem.game, answer.plans)
-        certificate = problem.certify(profile, answer.multipliers, answer.dual_certificate)
+        certificate = restored(problem, problem.certify(profile, answer.multipliers, answer.dual_certificate))
         if self.name not in answer.multipliers:
             raise UnsupportedProblemError(
                 f"{problem.name} tells no multiplier of {shown(self.name)}, which its value function needs"

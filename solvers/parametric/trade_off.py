@@ -214,7 +214,7 @@ def trade_off(
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     functional : Functional or array_like, shape (num_sequences,)
         Of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
     player : int, optional
@@ -270,11 +270,14 @@ def trade_off(
         # The bound is on the functional without its constant.
         ends = lowest - style.constant, highest - style.constant
         sides.append(parametric_value(problem, _NAME, *ends, accuracy=accuracy))
-    return _joined(sides, value, style, game.stakes)
+    return _joined(sides, value, posed.game.as_paid(value, style.player), style, game.stakes)
 
 
-def _joined(sides: list[ParametricValue], value: float, style: Functional, scale: float) -> TradeOff:
-    """Put the losses below and above what is free together: those of upper bounds, and those of lower ones."""
+def _joined(sides: list[ParametricValue], value: float, paid: float, style: Functional, scale: float) -> TradeOff:
+    """Put the losses below and above what is free together: those of upper bounds, and those of lower ones.
+
+    The value of the game is given as the problem is posed, and as the game pays it.
+    """
     own = 1.0 if style.player == 0 else -1.0
     below, above = ([own * number for number in side.values.tolist()] for side in sides)
     level = _LEVEL * scale
@@ -299,7 +302,7 @@ def _joined(sides: list[ParametricValue], value: float, style: Functional, scale
         losses=losses,
         slopes=np.diff(losses) / np.diff(knots),
         free=(free[0] + style.constant, free[1] + style.constant),
-        game_value=value,
+        game_value=paid,
         gap=max(side.gap for side in sides),
         solves=sum(side.solves for side in sides),
     )

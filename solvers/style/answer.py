@@ -162,7 +162,7 @@ class StyleAnswer:
             "least_loss_upper": self.least_loss_upper,
             "least_loss_exact": None if exact is None else fraction_text(exact),
             "exploitability": self.loss,
-            "value": worst if self.player == 0 else -worst,
+            "value": worst if self.player == 0 else self.solutions["value"].problem.game.constant - worst,
             "game_value": self.game_value,
             "targets": [target.to_dict() for target in self.targets],
             "violation": max(target.missed_by for target in self.targets),

@@ -12,7 +12,7 @@ from typing import Any
 from ...models.constraints import LinearConstraint
 from ...models.preferences import Prefer, PreferStrategy
 from ...models.problems import Nash
-from ...models.saddle import check_two_players
+from ...models.saddle import check_two_players, zero_sum_of
 from ...seqform.checks import check_exact_number, check_type, check_whole
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
@@ -160,7 +160,7 @@ class Calibration:
             "message": self.message,
             "feasible": True if self.status.is_success else None,
             "exploitability": best.loss,
-            "value": worst if self.player == 0 else -worst,
+            "value": worst if self.player == 0 else best.solution.problem.game.constant - worst,
             "game_value": (lower + upper) / 2.0,
             "targets": [target.to_dict() for target in self.targets],
             "violation": max(best.missed_by),
@@ -196,7 +196,7 @@ def calibrate_style(
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     targets : str or LinearConstraint, or several of them
         Bounds of one player's actions, such as ``"top@first >= 0.5"``. An equation is none: give both its ends.
     max_loss : float, Fraction or str
@@ -234,7 +234,7 @@ def calibrate_style(
     CheckpointError
         If the checkpoint is damaged, of another calibration, or not to go on from, or cannot be written.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players.
+        If the game is not constant-sum, or not of two players.
 
     Notes
     -----
@@ -263,7 +263,8 @@ def calibrate_style(
     if method is None:
         method = PrefCFR(base="dcfr", updates="alternating")
     search = _Search(
-        game=game,
+        given=game,
+        game=zero_sum_of("a style", game),
         targets=read,
         max_loss=float(check_exact_number(max_loss, "max_loss", InvalidGameError, "[0, inf)")),
         degree=float(check_exact_number(degree, "degree", InvalidGameError, "(1, inf)")),
@@ -284,8 +285,9 @@ def calibrate_style(
 
 @dataclass
 class _Search:
-    """Runs on their way to targets."""
+    """Runs on their way to targets, in the payoffs of the zero-sum game until the end."""
 
+    given: Game
     game: Game
     targets: tuple[Target, ...]
     max_loss: float
@@ -467,7 +469,7 @@ class _Search:
         else:
             told = f"{names} {was} not met within {self.max_loss:g}"
         return Calibration(
-            game=self.game,
+            game=self.given,
             player=self.player,
             targets=self.outcomes(best.solution),
             max_loss=self.max_loss,
@@ -475,7 +477,7 @@ class _Search:
             message=f"{told}: {how} {had}",
             best=best,
             runs=tuple(runs),
-            game_value=(self.lower, self.upper),
+            game_value=(self.game.as_paid(self.lower, self.player), self.game.as_paid(self.upper, self.player)),
         )
 
 

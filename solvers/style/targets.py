@@ -8,7 +8,7 @@ from typing import Any
 
 from ...models.constraints import LinearConstraint
 from ...models.problems import ConstrainedNash, EpsilonSafeStyle, FeasibilityRelaxation, Nash
-from ...models.saddle import check_two_players
+from ...models.saddle import check_two_players, zero_sum_of
 from ...seqform.best_responses import best_response_value
 from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidGameError, shown
@@ -81,7 +81,7 @@ def style_range(
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     functional : Functional or array_like, shape (num_sequences,)
         Of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
     epsilon : float
@@ -137,7 +137,7 @@ def reach_style(
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, constant-sum.
     targets : str, LinearConstraint, or several of them
         Bounds on what one player does, such as ``"raise@first >= 0.6"``; texts as :func:`~treeplex.models.constraints.
         parse_constraint` reads them.
@@ -161,7 +161,7 @@ def reach_style(
     InvalidGameError
         If the loss is no number of at least 0.
     UnsupportedProblemError
-        If the game is not zero-sum, or not of two players, or the method is not for it.
+        If the game is not constant-sum, or not of two players, or the method is not for it.
     SolverError
         If the value of the game is not found.
 
@@ -202,7 +202,8 @@ class _Search:
     """Targets on their way to an answer."""
 
     def __init__(self, game: Game, targets: tuple[Target, ...], max_loss: float | Fraction, method: Method) -> None:
-        self.game, self.targets, self.method = game, targets, method
+        # Payoffs are those of the zero-sum game until the end.
+        self.given, self.game, self.targets, self.method = game, zero_sum_of("a style", game), targets, method
         self.constraints = [target.constraint for target in targets]
         self.player = targets[0].player
         self.exact = method.is_exact
@@ -224,15 +225,14 @@ class _Search:
         strategy = profile[self.player]
         outcomes = tuple(self.outcome(target, strategy) for target in self.targets)
         least, lower, upper = self.least_loss
-        game_value = float(self.value)
         return StyleAnswer(
-            game=self.game,
+            game=self.given,
             player=self.player,
             targets=outcomes,
             max_loss=float(self.max_loss),
             status=status,
             message=self.message(status, outcomes),
-            game_value=game_value,
+            game_value=self.paid(float(self.value)),
             least_loss=None if least is None else max(0.0, float(least)),
             least_loss_lower=None if least is None else max(0.0, float(lower)),
             least_loss_upper=None if least is None else max(0.0, float(upper)),
@@ -265,6 +265,10 @@ class _Search:
         assert known.lower is not None
         assert known.upper is not None
         return (known.lower, known.upper) if self.player == 0 else (-known.upper, -known.lower)
+
+    def paid(self, payoff: Any) -> Any:
+        """Return a payoff to the player in the payoffs of the game that was given."""
+        return self.game.as_paid(payoff, self.player)
 
     @property
     def value(self) -> Any:
@@ -299,7 +303,7 @@ class _Search:
         """What each functional can be within the loss, by its identity."""
         different = {id(one.functional): one.functional for one in self.targets if one.functional is not None}
         return {
-            key: style_range(self.game, one, self.max_loss, method=self.method, game_value=self.reachable)
+            key: style_range(self.game, one, self.max_loss, method=self.method, game_value=self.paid(self.reachable))
             for key, one in different.items()
         }
 
@@ -336,7 +340,7 @@ class _Search:
             above = float(asked.bound) > found.high if len(self.constraints) > 1 else asked.sense == ">="
             return found.highest if above else found.lowest
         in_units = [divided(one, unit) for one, unit in zip(self.constraints, self.units, strict=True)]
-        floor = self.reachable - self.max_loss
+        floor = self.paid(self.reachable - self.max_loss)
         near = solve_part(FeasibilityRelaxation(self.game, self.player, in_units, floor=floor), self.method)
         # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
         plan = near.profile[self.player].plan if near.exact is None else near.exact.plans[self.player]

@@ -53,13 +53,17 @@ class Moment:
 
     @contextmanager
     def counting(self) -> Iterator["Moment"]:
-        before, handler = sys.gettrace(), signal.signal(signal.SIGTERM, signal.default_int_handler)
+        before = sys.gettrace()
+        handlers = {
+            number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         sys.settrace(self._trace)
         try:
             yield self
         finally:
             sys.settrace(before)
-            signal.signal(signal.SIGTERM, handler)
+            for number, handler in handlers.items():  # one that raises may leave those of the library
+                signal.signal(number, handler)
 
 
 @contextmanager
@@ -117,7 +121,7 @@ def interrupted(
     list of str
         What was done, to do it again.
     """
-    tick = rng.choice([1e-4, 0.01, 0.2])
+    tick = rng.choice([1e-4, 0.01, 0.01, 0.2])
     every = rng.choice([0.0, 0.0, 5 * tick, 1e9])
     with own_clock(tick):
         answers = [run(None)]

@@ -1,6 +1,8 @@
 """Files written whole or not at all: what a kill, a full disk and other writers leave of them."""
 
 import ast
+import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interruptions import Moment
 
 import treeplex
 from treeplex.seqform.interchange.files import check_writable, write_archive, write_bytes, writing_whole
@@ -57,6 +60,24 @@ def test_whatever_goes_wrong_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(UnicodeEncodeError), writing_whole(path) as passing:
         passing.write_text("ne" * 10_000 + "\udc80", encoding="utf-8")
     assert (path.read_text(), hidden(tmp_path)) == ("old", [])
+
+
+def test_whatever_comes_at_any_line_closes_the_file(tmp_path: Path) -> None:
+    """An exception between opening the passing file and the block that closes it used to leave it open, and locked."""
+    path, came = tmp_path / "game.efg", 0
+    write_bytes(path, b"-1")
+    with Moment().counting() as counted:
+        write_bytes(path, b"old")
+    for line in range(counted.lines):
+        before, after = path.read_bytes(), b"%d" % line
+        with Moment(line, "raise").counting() as moment, contextlib.suppress(KeyboardInterrupt):
+            write_bytes(path, after)
+        came += moment.lines > line
+        assert path.read_bytes() in (before, after)
+        gc.collect()  # which warns of files that nobody has closed
+    assert came > 20
+    write_bytes(path, b"whole")
+    assert names(tmp_path) == [path.name]
 
 
 @pytest.mark.parametrize("write", [lambda path: write_bytes(path, b"1"), check_writable], ids=["write", "look"])

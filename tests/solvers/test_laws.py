@@ -375,13 +375,40 @@ def test_seeing_more_helps(root):
 
 
 @given(trees(zero_sum=False))
-def test_general_sum_games_have_no_value(root):
+def test_only_constant_sum_games_have_a_value(root):
+    """Nash solves them as the zero-sum game that is left without the constant, and pays player 1 the constant again."""
     game = to_game(root)
-    if any(sum(node.payoffs) for node in walk(root) if isinstance(node, Leaf)):
+    totals = {sum(node.payoffs) for node in walk(root) if isinstance(node, Leaf)}
+    assert game.sequence_form.is_zero_sum == (totals == {0})
+    if len(totals) > 1:
         with pytest.raises(UnsupportedProblemError, match="nash needs a zero-sum game"):
             Nash(game)
-    else:
-        assert game.sequence_form.is_zero_sum
+        return
+    value = value_of(rebuilt(root, leaf=lambda leaf: Leaf((leaf.payoffs[0], -leaf.payoffs[0]))))
+    assert solve(Nash(game), "highs-simplex").values == pytest.approx((value, float(*totals) - value), abs=VALUE)
+
+
+@given(trees(), st.fractions(-5, 5, max_denominator=12), st.sampled_from(["highs-simplex", "rational", "dcfr"]))
+def test_a_constant_is_paid_to_player_1(root, constant, method):
+    shared = rebuilt(root, leaf=lambda leaf: Leaf((leaf.payoffs[0], constant - leaf.payoffs[0])))
+    found = solve(Nash(to_game(shared)), method, tol=5e-3 if method == "dcfr" else None)
+    value = value_of(root)
+    assert found.lower - VALUE <= value <= found.upper + VALUE
+    assert sum(found.values) == pytest.approx(float(constant), abs=ROUND_OFF)
+    if found.exact is not None:
+        assert sum(found.exact.certificate.value) == constant
+
+
+@given(trees(num_players=3, zero_sum=False), st.integers(-3, 3))
+def test_a_constant_of_three_players_stays_where_it_is(root, constant):
+    def paid(leaf):
+        return Leaf((*leaf.payoffs[:2], constant - sum(leaf.payoffs[:2])))
+
+    game = to_game(rebuilt(root, leaf=paid))
+    found = solve(Nash(game), "cfr+", tol=0.0, max_iterations=20)
+    assert sum(found.values) == pytest.approx(constant, abs=ROUND_OFF)
+    assert found.values == pytest.approx(expected_payoffs(game, found.profile).tolist(), abs=ROUND_OFF)
+    assert found.exploitability == pytest.approx(nash_conv(game, found.profile) / 3, abs=ROUND_OFF)
 
 
 @given(trees(), st.sampled_from(["cfr", "cfr+", "dcfr", "pcfr+"]))
