@@ -171,7 +171,7 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
         "nnz": form.nnz,
         "factored": form.factored is not None,
         "zero_sum": form.is_zero_sum,
-        "constant_sum": form.constant_sum if form.operator is None or form.is_zero_sum else None,
+        "constant_sum": form.constant_sum if not form.payoffs.is_operator or form.is_zero_sum else None,
         "single_parent": all(treeplex.single_parent for treeplex in form.treeplexes),
         "functionals": {
             name: {"player": functional.player, "description": functional.description}

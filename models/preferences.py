@@ -411,7 +411,7 @@ def preference_on(
     laid_out = Preference(tuple(degrees), tuple(betas), units, game.fingerprint, tuple(stated), tuple(abouts))
     if laid_out.is_vulnerable and units == "conditional":
         form = game.sequence_form
-        is_known = form.leaves is not None or isinstance(form.operator, JointPayoff)
+        is_known = form.leaves is not None or isinstance(form.payoffs, JointPayoff)
         if not is_known or not all(treeplex.single_parent for treeplex in form.treeplexes):
             raise UnsupportedProblemError(
                 f"a vulnerability in conditional units needs to know how often the others allow an infoset, and "

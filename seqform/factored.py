@@ -1,6 +1,6 @@
 """Payoffs as a product of sparse factors, for games whose payoff matrix is large and of low structure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from .arrays import Floats, ReadOnly, canonical, frozen
 from .budget import Budget
 from .errors import InvalidGameError, shown
+from .payoffs import Payoff
 
 # Products of entries that are taken at once where only a summary of A is asked for: some tens of megabytes.
 _BLOCK = 2**20
 
 
-class FactoredPayoff(ReadOnly):
+class FactoredPayoff(Payoff, ReadOnly):
     """A payoff xᵀ A y with A = left · right, or left · sums · right, kept as its factors.
 
     Where players meet only through few quantities (who is where at what time), A has a non-zero for every pair of
@@ -129,6 +130,29 @@ class FactoredPayoff(ReadOnly):
         """The largest absolute payoff; 1 if all are zero."""
         return self._scale or self.largest or 1.0
 
+    @property
+    def is_zero_sum(self) -> bool:
+        """Always: player 1 is paid what player 0 is not."""
+        return True
+
+    @property
+    def factored(self) -> "FactoredPayoff":
+        """The same."""
+        return self
+
+    def gradient(self, player: int, plans: Sequence[Floats]) -> Floats:
+        """Return A y or −Aᵀ x."""
+        return self.times(plans[1]) if player == 0 else -self.transposed_times(plans[0])
+
+    def expected(self, plans: Sequence[Floats]) -> Floats:
+        """Return xᵀ A y and −xᵀ A y."""
+        payoff = float(plans[0] @ self.times(plans[1]))
+        return np.array([payoff, -payoff])
+
+    def matrix_of(self, player: int) -> sp.csr_array:
+        """Return A or −A."""
+        return self._opposite if player else self.matrix
+
     def times(self, y: Floats) -> Floats:
         """Return A y, shape (num_sequences of player 0,)."""
         product: Floats = self.left @ self.summed(self.right @ y)
@@ -183,6 +207,10 @@ class FactoredPayoff(ReadOnly):
     def matrix(self) -> sp.csr_array:
         """A itself, columns sorted, no stored zeros, read-only arrays."""
         return frozen(canonical(self.left @ self._summed_right, "the payoff matrix"))
+
+    @cached_property
+    def _opposite(self) -> sp.csr_array:
+        return frozen(-self.matrix)
 
     @cached_property
     def _summed_right(self) -> sp.csr_array:

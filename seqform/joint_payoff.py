@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Indices
+from .payoffs import Payoff
 
 if TYPE_CHECKING:
     from .joint_form import JointForm
@@ -89,7 +90,7 @@ def contracted(tensor: npt.NDArray[Any], player: int, reaches: Sequence[npt.NDAr
     return found
 
 
-class JointPayoff:
+class JointPayoff(Payoff):
     """The payoffs of a game of several players in public form, between plans of its sequence form.
 
     A player's payoff is a sum over the leaves of the public tree of multilinear forms in the players' reaches,

@@ -1,6 +1,6 @@
 """The payoffs of a game in public form as an operator on realization plans: computed leaf by leaf, and never stored."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, Indices
+from .arrays import Floats, Indices, frozen
 from .budget import Budget
 from .factored import FactoredPayoff
+from .payoffs import Payoff
 
 if TYPE_CHECKING:
     from .public_form import PublicForm
@@ -21,7 +22,7 @@ _HELD = 2**22
 _ENTRY_BYTES = 80
 
 
-class PublicPayoff:
+class PublicPayoff(Payoff):
     """The payoffs xᵀ A y and xᵀ B y of a game in public form, between plans of its sequence form; mostly B = −A.
 
     A product with A walks over the leaves: at leaf z, where private states i and j come by the sequences s and t,
@@ -37,13 +38,16 @@ class PublicPayoff:
     >>> from treeplex import load_game
     >>> from treeplex.seqform.public_form import PublicForm
     >>> form = PublicForm.from_rules(load_game("kuhn").rules)
-    >>> payoff = form.sequence_form().operator
+    >>> payoff = form.sequence_form().payoffs
     >>> payoff.shape, round(float(payoff.times(np.full(13, 0.5)).sum()), 6)
     ((13, 13), 0.0)
     """
 
     def __init__(self, form: "PublicForm") -> None:
         self.form = form
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"form": self.form}
 
     def __repr__(self) -> str:
         return f"PublicPayoff({self.form!r})"
@@ -66,13 +70,22 @@ class PublicPayoff:
 
     def times(self, y: Floats) -> Floats:
         """Return A y, shape (num_sequences of player 0,)."""
-        return self.gradient(0, y)
+        return self._product(0, y)
 
     def transposed_times(self, x: Floats) -> Floats:
         """Return −Bᵀ x, shape (num_sequences of player 1,): Aᵀ x where payoffs sum to zero."""
-        return -self.gradient(1, x)
+        return -self._product(1, x)
 
-    def gradient(self, player: int, plan: Floats) -> Floats:
+    def gradient(self, player: int, plans: Sequence[Floats]) -> Floats:
+        """Return A y or Bᵀ x."""
+        return self._product(player, plans[1 - player])
+
+    def expected(self, plans: Sequence[Floats]) -> Floats:
+        """Return xᵀ A y and xᵀ B y."""
+        payoff = float(plans[0] @ self._product(0, plans[1]))
+        return np.array([payoff, -payoff if self.is_zero_sum else float(plans[1] @ self._product(1, plans[0]))])
+
+    def _product(self, player: int, plan: Floats) -> Floats:
         """Return what a player is paid per unit of each of its sequences, given the other player's plan."""
         form, size = self.form, self.shape[player]
         own, other = form.weights[player], form.weights[1 - player]
@@ -93,8 +106,13 @@ class PublicPayoff:
         sequences = [self.form.sequences(player, node) for node in nodes.tolist()]
         return np.array(sequences).reshape(len(nodes), -1)
 
+    @property
+    def factored(self) -> FactoredPayoff | None:
+        """A in factors, if payoffs sum to zero; see :meth:`in_factors`."""
+        return self.in_factors if self.is_zero_sum else None
+
     @cached_property
-    def factored(self) -> FactoredPayoff:
+    def in_factors(self) -> FactoredPayoff:
         """A in factors: a few non-zeros for each state at each leaf.
 
         Raises
@@ -107,7 +125,11 @@ class PublicPayoff:
         Budget().require(_ENTRY_BYTES * entries, "payoffs in factors, for a linear program,")
         return self._factors(0)
 
-    def matrix(self, player: int) -> sp.csr_array:
+    @cached_property
+    def _opposite(self) -> sp.csr_array:
+        return frozen(-self.matrix_of(0))
+
+    def matrix_of(self, player: int) -> sp.csr_array:
         """Return A or B itself, with an entry for each pair of states at each leaf.
 
         Raises
@@ -115,6 +137,8 @@ class PublicPayoff:
         GameTooLargeError
             If it takes more memory than the budget.
         """
+        if self.is_zero_sum:
+            return self._opposite if player else self.in_factors.matrix
         mine, theirs = map(len, self.form.states)
         entries = sum(len(group.nodes) for group in self.form.leaves) * mine * theirs
         Budget().require(24 * entries, f"what player {player} is paid for each pair of sequences")

@@ -11,15 +11,14 @@ import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, canonical, floats, frozen
 from .checks import check_player
-from .enumeration import LeafTable, constant_of_sums, enumerate_game, without_round_off
+from .enumeration import LeafTable, enumerate_game, without_round_off
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
 from .game_tree import GameTree
-from .joint_payoff import JointPayoff
 from .labels import has_order
+from .payoffs import LeafPayoff, MatrixPayoff, Payoff
 from .polytope import INFLOW_TOLERANCE, Treeplex
-from .public_payoff import PublicPayoff
 from .rules import Rules
 
 
@@ -37,9 +36,9 @@ class SequenceForm(ReadOnly):
     payoff_matrices : two array_like or sparse, optional
         For two players without a leaf table: what each player is paid for every pair of sequences, shape
         (num_sequences of player 0, num_sequences of player 1), chance multiplied in. They are copied.
-    factored : FactoredPayoff, PublicPayoff or JointPayoff, optional
-        For two players, in place of the matrices: player 0's payoffs as a product of two factors, in a zero-sum game,
-        or both players' as an operator that has such factors and matrices when they are asked for.
+    factored : Payoff, optional
+        In place of leaves and matrices: a :class:`~treeplex.seqform.factored.FactoredPayoff`, player 0's payoffs as a
+        product of two factors in a zero-sum game of two players, or another operator on plans.
     num_nodes : int, optional
         Number of histories of the game that it comes from.
     known_as : str, optional
@@ -48,9 +47,8 @@ class SequenceForm(ReadOnly):
     Attributes
     ----------
     treeplexes : tuple of Treeplex
+    payoffs : Payoff
     leaves : LeafTable or None
-    operator : FactoredPayoff, PublicPayoff, JointPayoff or None
-        What multiplies plans, where no matrix does.
     num_nodes : int or None
 
     Raises
@@ -82,7 +80,7 @@ class SequenceForm(ReadOnly):
         payoff_matrices: Sequence[Any] | None = None,
         num_nodes: int | None = None,
         *,
-        factored: FactoredPayoff | PublicPayoff | JointPayoff | None = None,
+        factored: Payoff | None = None,
         known_as: str | None = None,
     ) -> None:
         self._known_as = known_as
@@ -94,18 +92,19 @@ class SequenceForm(ReadOnly):
             raise InvalidGameError(
                 f"the treeplexes are {shown(treeplexes)}, expected a sequence of Treeplex, one per player"
             )
-        self.leaves = leaves
-        self.operator = factored
         self.num_nodes = num_nodes
         if (leaves is not None) + (payoff_matrices is not None) + (factored is not None) != 1:
             raise InvalidGameError(
                 "a sequence form needs a leaf table, payoff matrices or factored payoffs, one of the three"
             )
+        self.payoffs: Payoff
         if leaves is not None:
             self._check_leaves(leaves)
-        if factored is not None:
-            self._check_factored(factored)
-        self._given_matrices = None if payoff_matrices is None else self._checked_matrices(payoff_matrices)
+            self.payoffs = LeafPayoff(leaves, tuple(treeplex.num_sequences for treeplex in self.treeplexes))
+        elif payoff_matrices is not None:
+            self.payoffs = MatrixPayoff(*self._checked_matrices(payoff_matrices))
+        else:
+            self.payoffs = self._checked_payoff(factored)
 
     def _check_leaves(self, leaves: LeafTable) -> None:
         # Compiled functions index with these numbers unchecked.
@@ -125,8 +124,8 @@ class SequenceForm(ReadOnly):
                     f"{treeplex.num_sequences - 1}"
                 )
 
-    def _check_factored(self, factored: FactoredPayoff | PublicPayoff | JointPayoff) -> None:
-        if not isinstance(factored, FactoredPayoff | PublicPayoff | JointPayoff):
+    def _checked_payoff(self, factored: Any) -> Payoff:
+        if not isinstance(factored, Payoff):
             raise InvalidGameError(f"the factored payoffs are {shown(factored)}, expected a FactoredPayoff")
         shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
         if factored.shape != shape:
@@ -134,6 +133,7 @@ class SequenceForm(ReadOnly):
                 f"the factored payoffs have shape {factored.shape}, expected {shape}: one row a sequence of player 0, "
                 "one column a sequence of player 1"
             )
+        return factored
 
     def _checked_matrices(self, payoff_matrices: Sequence[Any]) -> tuple[sp.csr_array, sp.csr_array]:
         shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
@@ -158,10 +158,6 @@ class SequenceForm(ReadOnly):
                 raise InvalidGameError(f"{name} holds a number that is not finite")
             matrices.append(frozen(matrix))
         return matrices[0], matrices[1]
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Matrices that follow from the leaves are not stored.
-        return {key: value for key, value in self.__dict__.items() if key not in ("_first_matrix", "_second_matrix")}
 
     def __repr__(self) -> str:
         return (
@@ -301,6 +297,11 @@ class SequenceForm(ReadOnly):
         return len(self.treeplexes)
 
     @property
+    def leaves(self) -> LeafTable | None:
+        """What each leaf pays, if it is known."""
+        return self.payoffs.leaves
+
+    @property
     def num_leaves(self) -> int | None:
         """Number of leaves; ``None`` if the game was given as matrices."""
         return None if self.leaves is None else len(self.leaves)
@@ -308,9 +309,7 @@ class SequenceForm(ReadOnly):
     @property
     def factored(self) -> FactoredPayoff | None:
         """Player 0's payoffs as a product of two factors; ``None`` if they are not given so, or not zero-sum."""
-        if isinstance(self.operator, PublicPayoff):
-            return self.operator.factored if self.operator.is_zero_sum else None
-        return self.operator if isinstance(self.operator, FactoredPayoff) else None
+        return self.payoffs.factored
 
     @property
     def nnz(self) -> int | None:
@@ -319,16 +318,10 @@ class SequenceForm(ReadOnly):
             return self.factored.nnz
         return int(self.A.nnz) if self.num_players == 2 else None
 
-    @cached_property
+    @property
     def is_zero_sum(self) -> bool:
-        """Whether the players' payoffs sum to zero everywhere, but for round-off."""
-        if self.leaves is not None:
-            return self.leaves.is_zero_sum
-        if self.operator is not None:
-            return isinstance(self.operator, FactoredPayoff) or self.operator.is_zero_sum
-        first, second = self._first_matrix, self._second_matrix
-        sums, sizes = (first + second).tocoo(), abs(first).maximum(abs(second))
-        return constant_of_sums(sums.data, sizes.tocsr()[sums.coords]) == 0.0
+        """Whether the players' payoffs sum to zero everywhere, up to floating-point round-off."""
+        return self.payoffs.is_zero_sum
 
     @cached_property
     def constant_sum(self) -> float | None:
@@ -344,12 +337,12 @@ class SequenceForm(ReadOnly):
         """
         if self.is_zero_sum:
             return 0.0
-        if isinstance(self.operator, JointPayoff):
-            return None
         if self.leaves is not None:
             return self.leaves.constant_sum
-        typical = min(self.payoff_scale, self.stakes) if self.operator is None else self.payoff_scale
-        sums = self._first_matrix + self._second_matrix
+        if self.num_players != 2:
+            return None
+        sums = self.payoff_matrix(0) + self.payoff_matrix(1)
+        typical = min(self.payoff_scale, self.stakes)
         constant = constant_of(sums, self.treeplexes[0], self.treeplexes[1], 1e-9 * typical)
         return None if constant is None else without_round_off(constant, self.payoff_scale)
 
@@ -377,7 +370,7 @@ class SequenceForm(ReadOnly):
             return self
         known = {"num_nodes": self.num_nodes, "known_as": self.fingerprint}
         if self.leaves is None:
-            first = self._first_matrix
+            first = self.payoff_matrix(0)
             return SequenceForm(self.treeplexes, payoff_matrices=(first, -first), **known)  # type: ignore[arg-type]
         found, first = self.leaves, self.leaves.payoffs[:, 0]
         exact = found.exact_payoffs and tuple((paid[0], -paid[0]) for paid in found.exact_payoffs)
@@ -385,14 +378,10 @@ class SequenceForm(ReadOnly):
         leaves = LeafTable(found.sequences, found.chance, opposed, found.exact_chance, exact)
         return SequenceForm(self.treeplexes, leaves, **known)  # type: ignore[arg-type]
 
-    @cached_property
+    @property
     def payoff_scale(self) -> float:
         """The largest absolute payoff at a leaf (in the matrices, if the game was given so); 1 if all are zero."""
-        if self.leaves is not None:
-            return self.leaves.payoff_scale
-        if self.operator is not None:
-            return self.operator.scale
-        return max(float(abs(self.payoff_matrix(player)).max()) for player in (0, 1)) or 1.0
+        return self.payoffs.scale
 
     @cached_property
     def stakes(self) -> float:
@@ -424,37 +413,7 @@ class SequenceForm(ReadOnly):
             raise UnsupportedProblemError(
                 f"a payoff matrix needs a game of two players, this one has {self.num_players}: use its leaf table"
             )
-        return self._second_matrix if check_player(player, self.num_players, InvalidGameError) else self._first_matrix
-
-    @cached_property
-    def _first_matrix(self) -> sp.csr_array:
-        if self.factored is not None:
-            return self.factored.matrix
-        if isinstance(self.operator, PublicPayoff):
-            return self.operator.matrix(0)
-        return self._assemble(0) if self._given_matrices is None else self._given_matrices[0]
-
-    @cached_property
-    def _second_matrix(self) -> sp.csr_array:
-        if self._given_matrices is not None:
-            return self._given_matrices[1]
-        if self.is_zero_sum:
-            return frozen(-self._first_matrix)
-        return self.operator.matrix(1) if isinstance(self.operator, PublicPayoff) else self._assemble(1)
-
-    @cached_property
-    def _second_transposed(self) -> sp.csc_array:
-        """Bᵀ, sharing the arrays of B: making such a view takes longer than a product of small matrices."""
-        return self._second_matrix.T
-
-    def _assemble(self, player: int) -> sp.csr_array:
-        assert self.leaves is not None
-        rows, columns = self.leaves.sequences.T
-        values = self.leaves.chance * self.leaves.payoffs[:, player]
-        matrix = sp.coo_array((values, (rows, columns)), shape=[t.num_sequences for t in self.treeplexes]).tocsr()
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        return frozen(matrix)
+        return self.payoffs.matrix_of(check_player(player, self.num_players, InvalidGameError))
 
     @property
     def A(self) -> sp.csr_array:
@@ -495,29 +454,11 @@ class SequenceForm(ReadOnly):
         ndarray of float64, shape (num_sequences of the player,)
             For two players A y and Bᵀ x.
         """
-        player = check_player(player, self.num_players, InvalidGameError)
-        if isinstance(self.operator, JointPayoff):
-            return self.operator.gradient(player, plans)
-        if self.operator is not None:
-            return self.operator.times(plans[1]) if player == 0 else -self.operator.transposed_times(plans[0])
-        if self.num_players == 2:
-            product: Floats = self._first_matrix @ plans[1] if player == 0 else self._second_transposed @ plans[0]
-            return product
-        assert self.leaves is not None
-        return self.leaves.gradient(player, plans, self.treeplexes[player].num_sequences)
+        return self.payoffs.gradient(check_player(player, self.num_players, InvalidGameError), plans)
 
     def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
         """Return each player's expected payoff when all play the given plans, shape (num_players,)."""
-        if isinstance(self.operator, JointPayoff):
-            return np.array([self.gradient(player, plans) @ plan for player, plan in enumerate(plans)])
-        if self.operator is not None:
-            payoff = float(plans[0] @ self.operator.times(plans[1]))
-            other = payoff if self.is_zero_sum else float(plans[1] @ self.operator.transposed_times(plans[0]))
-            return np.array([payoff, -other])
-        if self.num_players == 2:
-            return np.array([plans[0] @ (self.payoff_matrix(player) @ plans[1]) for player in (0, 1)])
-        assert self.leaves is not None
-        return self.leaves.expected_payoffs(plans)
+        return self.payoffs.expected(plans)
 
     def exact_payoffs(self, player: int = 0) -> dict[tuple[int, ...], Fraction]:
         """Return a player's payoffs by tuples of sequences, as fractions.
@@ -559,8 +500,8 @@ class SequenceForm(ReadOnly):
         """
         if self._known_as is not None:
             return self._known_as
-        if self._given_matrices is not None:
-            return fingerprint(self.treeplexes, [[matrix_entries(matrix) for matrix in self._given_matrices]])
+        if isinstance(self.payoffs, MatrixPayoff):
+            return fingerprint(self.treeplexes, [[matrix_entries(matrix) for matrix in self.payoffs.matrices]])
         if self.factored is not None:
             return fingerprint(self.treeplexes, factored_entries(self.factored))
         assert self.leaves is not None

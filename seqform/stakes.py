@@ -135,7 +135,7 @@ def _entries(form: "SequenceForm") -> tuple[Integers, Floats, Floats, bool] | No
             return None
         matrix = (form.payoff_matrix(0) if factored is None else factored.matrix).tocoo()
         return np.stack(matrix.coords, axis=1), np.ones(matrix.nnz), np.stack([matrix.data, -matrix.data], axis=1), True
-    if form.operator is not None:
+    if form.payoffs.is_operator:
         return None
     first, second = form.payoff_matrix(0), form.payoff_matrix(1)
     rows, columns = (abs(first) + abs(second)).tocoo().coords

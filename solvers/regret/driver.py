@@ -382,7 +382,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
 def _is_joint(problem: Problem) -> bool:
     """Whether payoffs of several players are an operator on their plans."""
-    return problem.game.num_players > 2 and isinstance(problem.game.sequence_form.operator, JointPayoff)
+    return problem.game.num_players > 2 and isinstance(problem.game.sequence_form.payoffs, JointPayoff)
 
 
 def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretStepper | joint.JointStepper:

@@ -33,8 +33,8 @@ class JointStepper(PlanStepper):
 
     def __init__(self, method: RegretMethod, problem: Problem, options: Options) -> None:
         super().__init__(method, problem, options)
-        assert isinstance(self.form.operator, JointPayoff)
-        self.rule, self.payoff = method.local_rule, self.form.operator
+        assert isinstance(self.form.payoffs, JointPayoff)
+        self.rule, self.payoff = method.local_rule, self.form.payoffs
         self._number = np.float64 if method.precision == "double" else np.float32
         sizes = [treeplex.num_sequences for treeplex in self.treeplexes]
         self._degrees, self._fallback = [np.ones(size) for size in sizes], [_uniform(one) for one in self.treeplexes]

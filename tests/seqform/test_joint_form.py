@@ -59,7 +59,7 @@ def test_it_is_zero_sum_leaf_by_leaf() -> None:
 
 def test_arrivals_are_probabilities() -> None:
     game, mine, _ = same_profiles(0)
-    operator = game.sequence_form.operator
+    operator = game.sequence_form.payoffs
     root = operator.arrival(0, [0], mine.plans)  # type: ignore[union-attr]
     np.testing.assert_allclose(root, np.full((1, 4), 0.25))
 

@@ -683,7 +683,7 @@ def test_given_matrices_are_copied_and_brought_to_one_form():
 def test_player_0s_matrix_is_built_without_player_1s():
     form = SequenceForm.from_rules(load_game("kuhn").rules)
     assert form.A.nnz == 30
-    assert "_second_matrix" not in form.__dict__
+    assert "_second" not in vars(form.payoffs)
     np.testing.assert_array_equal(form.payoff_matrix(1).toarray(), -form.A.toarray())
 
 

@@ -81,8 +81,8 @@ def train(stack: int, style: str, iterations: int, every: int) -> Trained:
     run.run(iterations, every)
     profile = run.play.average
     form = game.sequence_form
-    assert isinstance(form.operator, JointPayoff)
-    dealt = form.operator.form.deal.sum(axis=(1, 2), dtype=np.float64)
+    assert isinstance(form.payoffs, JointPayoff)
+    dealt = form.payoffs.form.deal.sum(axis=(1, 2), dtype=np.float64)
     first = np.array([list(profile[0][label].values()) for label in form.treeplexes[0].infoset_labels[: len(dealt)]])
     gains = best_response_values(game, profile) - expected_payoffs(game, profile)
     return Trained(tuple((dealt @ first).tolist()), tuple(gains.tolist()), run.play.cce_gap, list(profile.plans))
