@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..seqform.limits import answering, now
+from ..seqform.limits import now
 from .errors import CommandLineError, ExitStatus
 from .files import STANDARD_OUTPUT, Record, command_line, write_json
 from .outputs import Output, Outputs, page
@@ -388,8 +388,8 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     less the upper bound on the value without locks. The risk is at most that upper bound less what a best response
     without locks leaves.
     """
-    from ..seqform.errors import TreeplexError
     from ..seqform.evaluate import worst_case
+    from ..solvers.second_questions import second_question
 
     if not spot.constraints or solution.infeasibility is not None or solution.lower is None or solution.upper is None:
         return dict.fromkeys(_LOCKS)
@@ -397,11 +397,11 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     about = {one.player for one in spot.constraints}
     told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
     if solution.problem.name == "constrained":
-        try:
-            with answering("unlocked_value"):
-                free = _without_locks(solution, spot)
-        except (TreeplexError, MemoryError) as error:
-            return found | {"reason": f"what the locks are worth is not known: {str(error) or 'out of memory'}"}
+        free: Any = None
+        with second_question("what the locks are worth", "unlocked_value") as asked:
+            free = _without_locks(solution, spot)
+        if free is None:
+            return found | {"reason": str(asked)}
         value = float(free.value)
         most = [float(free.upper), -float(free.lower)]
         gains = [solution.lower - most[0], -solution.upper - most[1]]

@@ -4,6 +4,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from ..models.constraints import Constraint, LinearConstraint
 from ..models.saddle import Rows
@@ -18,6 +19,8 @@ ROUND_OFF = 1e-12
 _MISSED = 1e6
 #: Programs that are solved for one plan, and plans that are priced for one program.
 _ROUNDS, _COLUMNS = 6, 40
+#: Sequences of a player up to which a linear program looks for a plan that mixtures do not find.
+_PROGRAM = 20_000
 #: Halvings in the projection onto bounds at an infoset.
 _HALVINGS = 60
 #: How far towards another plan functions that are not linear are looked at.
@@ -124,10 +127,15 @@ class FeasiblePlans:
         """Return the plan itself if it meets the constraints, or one near it that does; ``None`` if none was found.
 
         Bounds on single actions are met by projection, infoset by infoset. For the others the plan is mixed with plans
-        that play alike where that does not matter.
+        that play alike where that does not matter. Where no mixture is found, because the plans that meet linear
+        constraints leave hardly any room, a linear program finds one of the nearest.
         """
         if self.violation(plan) == 0.0:
             return plan
+        found = self._by_mixing(plan)
+        return self._by_program(plan) if found is None else found
+
+    def _by_mixing(self, plan: Floats) -> Floats | None:
         treeplex = self.treeplex
         behaviour = treeplex.behaviour(plan)
         if self._is_boxed:
@@ -144,6 +152,45 @@ class FeasiblePlans:
             if self._is_boxed:
                 behaviour = self._projected(treeplex.behaviour(plan))
                 plan = treeplex.plan(behaviour)
+        return plan if self.violation(plan) == 0.0 else None
+
+    def _by_program(self, plan: Floats) -> Floats | None:
+        """Return a plan that meets linear constraints, of those nearest in the sum of distances; ``None`` if not found.
+
+        The program is in units of what is missed, since the tolerances of solvers are absolute, and is solved again for
+        what round-off leaves.
+        """
+        from scipy.optimize import linprog
+
+        treeplex, rows = self.treeplex, [one for one in self.constraints if isinstance(one, LinearConstraint)]
+        if len(rows) < len(self.constraints) or treeplex.num_sequences > _PROGRAM:
+            return None
+        sizes = np.array([_size(one) for one in rows])
+        matrix = sp.lil_array((len(rows), treeplex.num_sequences))
+        for row, (one, size) in enumerate(zip(rows, sizes, strict=True)):
+            matrix[row, one.indices] = one.coefficients / size
+        moves, flows = sp.csr_array(matrix), sp.csr_array(treeplex.E)
+        for _ in range(_ROUNDS):
+            unit = self.violation(plan)
+            if unit == 0.0:
+                return plan
+            values = np.array([one.value(plan) for one in rows]) / sizes
+            unit = max(float(values.max()), 1e-15)
+            solved = linprog(
+                np.ones(2 * len(plan)),
+                A_ub=sp.hstack([moves, -moves]),
+                b_ub=-values / unit,
+                A_eq=sp.hstack([flows, -flows]),
+                b_eq=np.zeros(flows.shape[0]),
+                bounds=np.column_stack([np.zeros(2 * len(plan)), np.append(np.full(len(plan), np.inf), plan / unit)]),
+                method="highs-ds",
+                options={"primal_feasibility_tolerance": 1e-10},
+            )
+            if not solved.success:
+                return None
+            more, less = np.split(solved.x, 2)
+            moved = np.maximum(plan + unit * (more - less), 0.0)
+            plan = treeplex.plan(treeplex.behaviour(moved))
         return plan if self.violation(plan) == 0.0 else None
 
     def _projected(self, behaviour: Floats) -> Floats:

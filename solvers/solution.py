@@ -276,12 +276,14 @@ class Solution(Drawn, Displayed):
         Building the game, whenever that was done, and what the method makes of it.
     history : History
     multipliers : mapping of str to float
-        By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 is loosened. Of
-        constraints without an entry in `prices` it is one of several possible multipliers, or an estimate.
+        By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 alone is loosened.
+        Of constraints without an entry in `prices` it is one of several possible multipliers, or an estimate.
     prices : mapping of str to Price
         By constraint, what loosening it earns and what tightening it costs, where an exact method found both.
     dual_multipliers : mapping of str to float
-        Multipliers that prove the bounds together, for :meth:`~treeplex.models.problems.Problem.certify`.
+        Multipliers that prove the bounds together, for :meth:`~treeplex.models.problems.Problem.certify`. Those of
+        `multipliers` prove bounds too, but looser ones where prices are not unique: each is the least that its own
+        constraint can have.
     state : object
         What the method needs to go on where it stopped, for ``solve(…, start=solution)``; ``None`` if it cannot.
     exact : ExactAnswer, optional
@@ -602,6 +604,7 @@ class Solution(Drawn, Displayed):
             "least_violation": None if self.infeasibility is None else float(self.infeasibility.least_violation),
             "conflict": None if self.infeasibility is None else list(self.infeasibility.conflict),
             "multipliers": dict(self.multipliers),
+            "dual_multipliers": dict(self.dual_multipliers),
             "prices": {name: dataclasses.asdict(price) for name, price in self.prices.items()},
             "multiplier_bound": self.multiplier_bound,
             "preference": self._kept.preference_record(self),

@@ -20,6 +20,7 @@ from .infeasibility import find_infeasibility
 from .methods import DCFR, Method, RegretMethod
 from .outcome import Options, Outcome, Progress, nearest_profile
 from .progress import watched
+from .second_questions import second_question
 from .solution import Infeasibility, Solution
 from .status import Status
 
@@ -128,9 +129,10 @@ def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Sol
 
                 limit = how.get("time_limit")
                 left = math.inf if limit is None else limit - (counted_now() - begun)
-                # The answer is not lost for its prices.
-                with answering("prices"), suppress(KeyboardInterrupt), time_limited(left):
-                    known[0] = priced(known[0])
+                with suppress(KeyboardInterrupt):
+                    with second_question("what moving constraints is worth", "prices") as asked, time_limited(left):
+                        known[0] = priced(known[0])
+                    known[0] = dataclasses.replace(known[0], message=asked.added_to(known[0].message))
     except KeyboardInterrupt:
         if not known:
             raise
@@ -190,6 +192,7 @@ def _ask(
 
 def _solved(known: list[Solution], problem: Any, chosen: Method, options: Options, part: str = "") -> None:
     """Solve a problem by a method, and prove the answer; as a part of a run that is kept, if that is named."""
+    reason = ""
     with time_limited(options.time_limit):
         try:
             if problem.needs_game_value and problem.game_value is None:
@@ -204,12 +207,17 @@ def _solved(known: list[Solution], problem: Any, chosen: Method, options: Option
             or (outcome.plans is None and outcome.stopped not in LIMITS)
             or (outcome.stopped is Status.ITERATION_LIMIT and _is_in_doubt(problem, options, outcome))
         ):
-            try:
-                # Constraints at a penalty can always be met: whoever says otherwise is at the end of its digits.
-                with answering("infeasibility"):
-                    found = None if problem.penalty is not None else find_infeasibility(problem, exact=chosen.is_exact)
-            except TimeLimitError:
-                found, outcome = None, dataclasses.replace(outcome, plans=None, stopped=Status.TIME_LIMIT)
+            found: Infeasibility | None = None
+            with second_question("whether the constraints can be met", "infeasibility") as asked:
+                # Constraints at a penalty can always be met: a method that says otherwise ran out of digits.
+                if problem.penalty is None:
+                    found = find_infeasibility(problem, exact=chosen.is_exact)
+            if asked.is_late:
+                plans = outcome.plans if outcome.stopped is Status.ITERATION_LIMIT else None
+                outcome = dataclasses.replace(outcome, plans=plans, stopped=Status.TIME_LIMIT)
+            elif asked.reason:
+                reason = str(asked)
+                outcome = dataclasses.replace(outcome, detail=asked.added_to(outcome.detail))
             if found is not None:
                 known.append(_infeasible(problem, chosen, options, outcome, found))
                 return
@@ -219,6 +227,8 @@ def _solved(known: list[Solution], problem: Any, chosen: Method, options: Option
         except KeyboardInterrupt:  # what is known is not lost for that
             outcome = dataclasses.replace(outcome, stopped=Status.INTERRUPTED)
             known[:] = [certified(problem, chosen, options, outcome)]
+    if reason and reason not in known[-1].message:
+        known[-1] = dataclasses.replace(known[-1], message=f"{known[-1].message}; {reason}")
 
 
 def _unfinished(problem: Any, ending: BaseException) -> Outcome:

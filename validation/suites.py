@@ -438,7 +438,7 @@ def _owed(solution: Solution, priced: Solution) -> float:
     if solution.problem.penalty is not None:
         return 0.0
     violations = solution.certificate.violations
-    return float(sum(price * max(0.0, violations.get(name, 0.0)) for name, price in priced.multipliers.items()))
+    return float(sum(price * max(0.0, violations.get(name, 0.0)) for name, price in priced.dual_multipliers.items()))
 
 
 def _below(lower: float | None, upper: float | None, slack: float) -> bool:

@@ -17,6 +17,7 @@ from ...seqform.limits import counted_now, seconds_left, time_limited
 from ...seqform.strategy import Profile
 from ..certification import LIMITS, enough, missed_constraints, proven, proven_error
 from ..outcome import Options, Outcome, nearest_profile, starting_profile
+from ..second_questions import second_question
 from ..status import Status
 from .highs_models import INTERIOR, STALLED, TOLERANCE, choose_algorithm, load, objective_factor
 from .interior import refined as refined_interior
@@ -109,7 +110,10 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
     if found.error > 0.0 and algorithm == "ipm" and solved is not None and stopped is Status.OPTIMAL:
         try:
             left = options.time_limit - (ended - begun)
-            better = Attempt.read(problem, options, program, refined_interior(program, solved, left))
+            better = Attempt()
+            with second_question("what refining finds") as asked:
+                better = Attempt.read(problem, options, program, refined_interior(program, solved, left))
+            detail = asked.added_to(detail)
         except KeyboardInterrupt:
             stopped, better = Status.INTERRUPTED, Attempt()
         if better.error < found.error:
@@ -120,7 +124,8 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
     floats_fail = algorithm == "simplex" or problem.game.stakes < problem.game.payoff_scale
     if found.error > 0.0 and floats_fail and not refuted and stopped not in LIMITS:
         try:
-            with time_limited(options.time_limit - (ended - begun)):
+            # What fails here leaves the answer in floats.
+            with second_question("what other ways find") as asked, time_limited(options.time_limit - (ended - begun)):
                 for how, again, numbers in _further(problem.canonical, program):
                     if isinstance(numbers, Status):  # the last way asks least
                         found, stopped, detail = Attempt(), numbers, f"{told}, and fractions prove it {numbers}"
@@ -138,8 +143,8 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
                     return replace(proven, detail=told, seconds=used, build_seconds=begun - built)
         except KeyboardInterrupt:
             stopped = Status.INTERRUPTED
-        except TimeLimitError:
-            stopped = Status.TIME_LIMIT
+        detail = asked.added_to(detail)
+        stopped = Status.TIME_LIMIT if asked.is_late else stopped
         ended = counted_now()
     answer = found.answer
     return Outcome(

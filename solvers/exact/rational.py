@@ -95,6 +95,7 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
         iterations=solver.iterations,
         seconds=counted_now() - begun,
         build_seconds=begun - built,
+        state=None if exact is None else solver.basis,
         exact=exact,
     )
 
@@ -121,6 +122,18 @@ def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | S
     if not (np.isfinite(columns).all() and np.isfinite(multipliers).all()):
         return None
     return columns, -multipliers if program.maximise else multipliers
+
+
+def optimum(program: RationalProgram, basis: Basis, seconds: float) -> Point | Status | None:
+    """Return the optimum of a program in fractions, from a basis; ``None`` if none is proven in so many seconds.
+
+    ``Status.INFEASIBLE`` or ``Status.UNBOUNDED`` if it is proven that there is none.
+    """
+    solver = _Refinement(program, counted_now() + seconds, 2**31 - 1, basis)
+    solver.run()
+    if solver.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return solver.stopped
+    return solver.point if solver.point is not None and solver.point.optimal else None
 
 
 def _read(problem: SaddleProblem, program: RationalProgram, point: Point) -> Answer:
@@ -153,19 +166,23 @@ class _Refinement:
     ----------
     point : Point or None
         The best solution so far; optimal if it proves itself.
+    basis : Basis or None
+        Of the point; without one where HiGHS ended, or the one to start from.
     stopped : Status
     detail : str
     iterations : int
         Of the simplex method, in all rounds.
     """
 
-    def __init__(self, program: RationalProgram, deadline: float, max_iterations: int) -> None:
+    def __init__(
+        self, program: RationalProgram, deadline: float, max_iterations: int, basis: Basis | None = None
+    ) -> None:
         self._exact = ExactProgram(program)
         self.point: Point | None = None
         self.stopped = Status.UNCERTIFIED
         self.detail = ""
         self.iterations = 0
-        self._basis: Basis | None = None  # of the best point, or where HiGHS ended without one
+        self.basis = basis
         self._deadline, self._max_iterations = deadline, max_iterations
         floats = program.to_floats()
         self._row_scales, self._column_scales = _scales(floats.matrix)
@@ -183,7 +200,7 @@ class _Refinement:
         zooms = 1.0, 1.0 / _power_of_two(self._costs)
         tried: set[Basis] = set()
         for number in range(ROUNDS):
-            found = self._solve(point, *zooms, self._basis)
+            found = self._solve(point, *zooms, self.basis)
             if self.stopped in _LIMITS.values():
                 return
             if found is None:
@@ -196,7 +213,7 @@ class _Refinement:
                 point = self._exact.vertex(basis)
             if self.point is not None and _error(point) >= _error(self.point):
                 break
-            self.point, self._basis = point, basis
+            self.point, self.basis = point, basis
             if point.optimal:
                 self.stopped, self.detail = Status.OPTIMAL, f"proven in round {number + 1}"
                 return
@@ -233,11 +250,12 @@ class _Refinement:
             Ending.UNBOUNDED: Status.UNBOUNDED,
         }[ending]
         self.point = self._exact.vertex(simplex.basis) if ending is Ending.OPTIMAL else None
+        self.basis = simplex.basis
 
     def _simplex(self) -> ExactSimplex:
         with contextlib.suppress(SingularMatrixError):
-            if self._basis is not None:
-                return ExactSimplex(self._exact, self._basis)
+            if self.basis is not None:
+                return ExactSimplex(self._exact, self.basis)
         return ExactSimplex(self._exact, slack_basis(self._exact))
 
     def _solve(self, point: Point, primal: float, dual: float, basis: Basis | None) -> tuple[Basis, Point] | None:
@@ -286,8 +304,8 @@ class _Refinement:
         status, solution, final = solver.getModelStatus(), solver.getSolution(), solver.getBasis()
         self.stopped = _STOPPED.get(status, Status.UNCERTIFIED)
         self.detail = f"HiGHS says {solver.modelStatusToString(status).lower()}"
-        if final.valid and self._basis is None:
-            self._basis = _from_highs(final)
+        if final.valid and self.basis is None:
+            self.basis = _from_highs(final)
         valid = solution.value_valid and solution.dual_valid and final.valid
         if not valid or (status in _STOPPED and status not in _LIMITS):
             return None

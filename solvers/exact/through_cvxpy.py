@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.problems import SaddleProblem
+from ...models.problems import Certificate, SaddleProblem
 from ...models.saddle import Answer, ConicProgram
 from ...seqform.errors import SolverError, TimeLimitError, UnknownMethodError, one_line
 from ...seqform.limits import counted_now, seconds_left
+from ...seqform.strategy import Profile
+from ..certification import missed_constraints, proven, proven_error
 from ..outcome import Options, Outcome, nearest_profile
 from ..status import Status
 from .interruptible import run_interruptibly
@@ -75,13 +77,14 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
         if enough or not seconds_left(options.time_limit - (counted_now() - built)):
             break
     ended = counted_now()
-    best = min(attempts or [_Attempt("interrupted")], key=lambda attempt: attempt.error)
+    best = min(attempts or [_Attempt("interrupted")], key=lambda attempt: (attempt.error, attempt.answer is None))
     if best.failure:
         raise SolverError(f"cvxpy with {solver} failed: {best.failure}")
     return Outcome(
         plans=None if best.answer is None else best.answer.plans,
         multipliers={} if best.answer is None else best.answer.multipliers,
         dual_certificate={} if best.answer is None else best.answer.dual_certificate,
+        proof=best.proof,
         stopped=Status.INTERRUPTED if interrupted else _stopped(best, options),
         detail=f"cvxpy with {solver} says {best.status}",
         iterations=sum(attempt.iterations for attempt in attempts),
@@ -92,13 +95,17 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """How one run of a solver ended, and what its answer proves: ``error`` is infinite where it has none."""
+    """How one run of a solver ended, and what its answer proves.
+
+    The error is infinite where there is no answer, or one that misses hard constraints.
+    """
 
     status: str
     answer: Answer | None = None
     error: float = math.inf
     iterations: int = 0
     failure: str = ""
+    proof: tuple[Profile, Certificate] | None = None
 
 
 def _solve(
@@ -126,11 +133,13 @@ def _solve(
                 for variable in constraint.dual_variables:
                     variable.save_value(np.nan_to_num(variable.value / scale))
     answer = program.read()
-    error = math.inf
+    error, proof = math.inf, None
     if all(np.isfinite(plan).all() for plan in answer.plans):
         profile = nearest_profile(problem.game, answer.plans)
-        error = problem.error(problem.certify(profile, answer.multipliers, answer.dual_certificate))
-    return _Attempt(scaled.status, answer, error, iterations)
+        proof = proven(problem, profile, answer.multipliers, answer.dual_certificate)
+        if not missed_constraints(problem, proof[1]):
+            error = proven_error(problem, *proof)
+    return _Attempt(scaled.status, answer, error, iterations, proof=proof)
 
 
 def _stopped(attempt: _Attempt, options: Options) -> Status:

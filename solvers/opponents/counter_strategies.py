@@ -222,11 +222,12 @@ class CounterStrategy:
 
         Notes
         -----
-        With multipliers λ of the bounds H y ≤ k and an equilibrium strategy y* of the opponent, against whom nobody
-        earns more than the value v, the response x is sure of at most u(x, y*) + λ · (H y* − k) ≤ v + λ · (H y* − k).
+        With multipliers λ of the bounds H y ≤ k that prove the response together (``solution.dual_multipliers``), and
+        an equilibrium strategy y* of the opponent, against whom nobody earns more than the value v, the response x is
+        sure of at most u(x, y*) + λ · (H y* − k) ≤ v + λ · (H y* − k).
         Each observation is worth its part of the last sum.
         """
-        model, multipliers = self.model, self.solution.multipliers
+        model, multipliers = self.model, self.solution.dual_multipliers
         if self.p:
             multipliers = {name: one / self.p for name, one in multipliers.items()}
         equilibrium = self._equilibrium.profile[model.opponent].plan

@@ -1,44 +1,57 @@
 """What loosening or tightening a constraint is worth: both one-sided derivatives of the optimum, not any multiplier."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 
 from ...models.constraints import Constraint, LinearConstraint
-from ...models.constraints.constraint import MeasureConstraint
-from ...models.problems import ConstrainedNash, Problem, SaddleProblem
-from ...models.saddle import SAFETY, linear_program
-from ...seqform.errors import SolverError, TreeplexError
+from ...models.problems import SaddleProblem
+from ...models.programs.linear_program import LinearProgram
+from ...models.programs.rational_program import RationalProgram
+from ...models.saddle import SAFETY, Saddle, linear_program, rational_program
+from ...seqform.arrays import Floats
+from ...seqform.errors import SolverError
 from ...seqform.hints import Named
 from ...seqform.limits import seconds_left
-from ...seqform.rationals import intended_fraction
+from ..exact.highs import Attempt, Basis
+from ..exact.highs_models import choose_algorithm, load, objective_factor
+from ..exact.interruptible import run_solver
 from ..methods import Exact, HiGHS, Rational
 from ..outcome import Options
 from ..solution import Price, Solution
 from ..status import Status
-from .program import ParametricProgram
 
 #: Rows and columns of a linear program, together, up to which prices are looked for, and constraints that bind.
-LARGEST, MOST = 12_000, 12
+LARGEST, MOST = 40_000, 64
 #: The same in fractions.
-LARGEST_EXACT = 600
+LARGEST_EXACT = 1_000
+#: Rows and columns above which a missing vertex is found by interior point and crossover; in flow polytopes always.
+_LARGE = 6_000
+#: Entries of the matrix times pivots from the optimal basis, for one side of one price.
+_WORK = 300_000_000
+#: How often a price that takes more is found by interior point.
+_INTERIOR = 8
 #: A constraint whose function is below this has room, relative to its largest coefficient.
 _ROOM = 1e-7
-#: By how much a constraint is loosened first, relative to its largest coefficient, and the least by which it is.
-_FIRST, _LEAST = Fraction(1, 1024), Fraction(1, 2**24)
-#: How near a line has to be to the optimum to count as touching it, relative to the stakes.
-_TOUCH = 2e-9
-#: How many programs are solved for one price at most.
-_ROUNDS = 12
+#: How near its bound a row or column is at it, and what counts as no reduced cost.
+_NEAR = 1e-8
 
-#: The own player's payoff and the constraint's multiplier when it is loosened by a number; ``None`` if infeasible.
-Loosened = Callable[[Fraction], tuple[Any, Any] | None]
+_INFEASIBLE = (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible)
+_UNBOUNDED = (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible)
+_PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)
+
+_Mask = npt.NDArray[np.bool_]
 
 
 def one_sided_prices(solution: Solution) -> dict[str, Price]:
-    """Return the prices of a solution's constraints, of those for which they are found and proven.
+    """Return the prices of a solution's constraints, of those for which they are found.
 
     Parameters
     ----------
@@ -48,44 +61,55 @@ def one_sided_prices(solution: Solution) -> dict[str, Price]:
     Returns
     -------
     dict of str to Price
-        Constraints that are missing are too many, in too large a program, or have no number to move.
+        Constraints that are missing are too many, in too large a program, or take too much work.
+
+    Raises
+    ------
+    SolverError
+        If the program has no optimum for HiGHS or in fractions, though the solution is one.
 
     Notes
     -----
     Let F(h) be the optimum of the constraint's own player when its constraint f(x) ≤ 0 is loosened to f(x) ≤ h. F is
-    concave and piecewise linear, and each multiplier at h is one of its supergradients: at a kink h = 0, where the
-    linear program is degenerate, they fill the interval from F'(0+), what loosening earns, to F'(0−), what tightening
-    costs. A supporting line of F at some h > 0 that meets F(0) has the slope F'(0+). If it passes above F(0), it
-    crosses the line through F(0) with a multiplier's slope nearer to 0, and the next supporting line is found there:
-    pieces are finitely many, so it ends. The same to the left. In fractions the lines meet exactly; in floats to 2e-9
-    of the stakes.
+    concave and piecewise linear, and its supergradients at 0 are the multipliers of the constraint in all optimal
+    solutions of the dual program: F'(0+), what loosening earns, is the smallest, and F'(0−), what tightening costs, the
+    largest. The optimal dual solutions are those that go with one optimal primal solution z: they price no row that is
+    not tight at z, and leave no reduced cost to a column between its bounds. So they are the multipliers of a program
+    for the step d from z: the same costs and matrix, bounds of 0 where z is at a bound and none elsewhere, and 1, or
+    −1, for the row of the constraint. The optimal basis of the program is dual feasible in it, and optimal unless z is
+    degenerate, so few pivots follow as a rule. It is infeasible if the constraint cannot be tightened.
+
+    The multipliers of the other player's constraints are columns. Their range is found over the optimal primal
+    solutions, which go with one optimal dual solution: there the optimal basis is primal feasible.
+
+    Floats are at a bound within 1e-8; multipliers that differ from those that the solution has must prove its tolerance
+    too. See E. Gal, "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter 1995.
     """
     problem = solution.problem
-    found: dict[str, Price] = {}
     if not isinstance(problem, SaddleProblem) or problem.penalty is not None or not problem.is_linear:
-        return found
-    exact = solution.exact is not None
-    binding = 0
+        return {}
+    found: dict[str, Price] = {}
+    binding: list[str] = []
+    constraints = {one.name: one for one in problem.constraints}
     for name in solution.multipliers:
-        constraint = next((one for one in problem.constraints if one.name == name), None)
-        if constraint is not None and solution.certificate.violations[name] < -_ROOM * _size(constraint):
+        if name in constraints and solution.certificate.violations[name] < -_ROOM * _size(constraints[name]):
             found[name] = Price(0.0, 0.0)
+        else:
+            binding.append(name)
+    if not binding or len(binding) > MOST:
+        return found
+    optimum = _in_fractions(problem, solution) if solution.exact is not None else _in_floats(problem, solution)
+    if optimum is None:
+        return found
+    for name in binding:
+        place = _place(optimum.saddle, optimum.program, name)
+        if place is None or seconds_left() <= 0.0:
             continue
-        binding += 1
-        if binding > MOST or seconds_left() <= 0.0:
-            continue
-        try:
-            unit = _unit(problem, constraint)
-            if exact:
-                loosened = _in_fractions(problem, constraint, name)
-            else:
-                loosened = _in_floats(problem, constraint, name, unit * _FIRST)
-            price = None if loosened is None else _price(loosened, solution, unit, exact)
-        except (TreeplexError, ArithmeticError):
-            continue
-        if price is not None:
-            found[name] = price
-    return found
+        ends = [optimum.multiplier(place, largest) for largest in (False, True)]
+        if None not in ends:
+            least, most = max(0.0, float(ends[0])), float(ends[1])
+            found[name] = Price(min(least, most), None if math.isinf(most) else most)
+    return {name: found[name] for name in solution.multipliers if name in found}
 
 
 def _size(constraint: Constraint) -> float:
@@ -94,153 +118,292 @@ def _size(constraint: Constraint) -> float:
     return max(1e-300, float(abs(constraint.coefficients).max(initial=0.0)))
 
 
-def _unit(problem: Problem, constraint: Constraint | None) -> Fraction:
-    """Return the power of two next to a constraint's largest coefficient; the stakes of a bound on losses."""
-    size = problem.game.stakes if constraint is None else _size(constraint)
-    return Fraction(2) ** round(math.log2(size))
+class _Place(NamedTuple):
+    """Where a linear program has the multiplier of a constraint, and what one of the constraint's is in the program's.
 
-
-def _price(loosened: Loosened, solution: Solution, unit: Fraction, exact: bool) -> Price | None:
-    here = loosened(Fraction(0))
-    if here is None:
-        return None
-    touch = 0 if exact else _TOUCH * max(solution.problem.game.stakes, abs(here[0]))
-    known = here[1]
-    loosening = _slope(loosened, here[0], known, unit, touch) if known > 0 else known
-    tightening = _slope(loosened, here[0], known, -unit, touch)
-    if loosening is None or tightening is None:
-        return None
-    if tightening < loosening:  # they differ by round-off
-        loosening = tightening = min(loosening, tightening)
-    return Price(float(loosening), None if math.isinf(tightening) else float(tightening))
-
-
-def _slope(loosened: Loosened, value: Any, known: Any, unit: Fraction, touch: Any) -> Any:
-    """Return F'(0+), or F'(0−) if the unit is negative, from F(0) and a supergradient there.
-
-    Infinite if F ends at 0, and ``None`` if it is not found.
+    Attributes
+    ----------
+    is_row : bool
+        Whether it is that of a row, in units of the objective; otherwise a column.
+    index : int
+    unit : float or Fraction
     """
-    place, far, least, side = unit * _FIRST, None, abs(unit) * _LEAST, 1 if unit > 0 else -1
-    while far is None:
-        far = loosened(place)
-        if far is None:
-            place /= 64
-            if abs(place) < least:
-                return math.inf if side < 0 else None
-    for _ in range(_ROUNDS):
-        reached, slope = far
-        exact = isinstance(value, Fraction)
-        step = place if exact else float(place)
-        if reached - slope * step - value <= touch:
-            return slope
-        if slope == known:
-            return None
-        crossing = (reached - slope * step - value) / (known - slope)
-        if not 0 < side * crossing < abs(step):
-            return None
-        place = Fraction(crossing)
-        if abs(place) < least * _LEAST:
-            return None
-        far = loosened(place)
-        if far is None:
-            return None
-        if value + known * crossing - far[0] <= touch:
-            return known
+
+    is_row: bool
+    index: int
+    unit: Any
+
+
+def _place(saddle: Saddle, program: Any, name: str) -> _Place | None:
+    if name == SAFETY and SAFETY in program.rows:
+        return _Place(True, program.rows[SAFETY].start, saddle.view.unit)
+    for rows, is_row in ((saddle.own, True), (saddle.other, False)):
+        if rows is None or rows.penalty is not None or name not in rows.names:
+            continue
+        matrix = rows.matrix(saddle.view.exact)
+        head = int(matrix.heads[matrix.names.index(name)])
+        unit = matrix.units[head] if is_row else matrix.units[head] / saddle.view.unit
+        return _Place(is_row, (program.rows["constraints"] if is_row else program.columns["prices"]).start + head, unit)
     return None
 
 
-def _moved(problem: Any, constraint: Constraint | None, name: str, amount: Fraction, exact: bool) -> Any:
-    """Return the problem with a constraint loosened by a number; ``None`` if it has none to move."""
-    if constraint is None:
-        if name != SAFETY or not hasattr(problem, "epsilon"):
+def _steps(lower: Any, upper: Any, low: _Mask, high: _Mask) -> tuple[Any, Any]:
+    """Return bounds on a step from a solution that is at some lower and at some upper bounds."""
+    return np.where(low, 0 * np.where(low, lower, 0), -math.inf), np.where(high, 0 * np.where(high, upper, 0), math.inf)
+
+
+# In floats
+
+
+class _Optimum:
+    """An optimal vertex of a linear program that HiGHS minimises, and the faces of optimal solutions that go with it.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    program : LinearProgram
+    solver : highspy.Highs
+        Which has solved it, and has a basis.
+    tolerance : float
+        Payoff units.
+    """
+
+    def __init__(self, problem: SaddleProblem, program: LinearProgram, solver: Any, tolerance: float) -> None:
+        self.saddle, self.program = problem.canonical, program
+        self._problem, self._options = problem, Options(tolerance, 0.0, 1, math.inf)
+        self._basis, solution = Basis.of(solver, program.shape), solver.getSolution()
+        self._primal, self._reduced = np.array(solution.col_value), np.array(solution.col_dual)
+        self._dual, activities = np.array(solution.row_dual), np.array(solution.row_value)
+        self._columns = _at(program.column_lower, program.column_upper, self._primal)
+        self._rows = _at(program.row_lower, program.row_upper, activities)
+        self._pivots = max(50, _WORK // max(1, program.matrix.nnz))
+        self._interior = _INTERIOR
+
+    def multiplier(self, place: _Place, largest: bool) -> float | None:
+        """Return the smallest or the largest multiplier in all optimal solutions; ``None`` if it was not found."""
+        found = self._of_row(place.index, largest) if place.is_row else self._of_column(place.index, largest)
+        return None if found is None else found / place.unit
+
+    def _of_row(self, row: int, largest: bool) -> float | None:
+        factor = abs(objective_factor(self.program))
+        if not self._rows[1][row]:
+            return 0.0
+        solver, side = self._stepping, -1.0 if largest else 1.0
+        index = np.array([row], dtype=np.int32)
+        lower = np.array([0.0 if self._rows[0][row] else -np.inf])
+        solver.changeRowsBounds(1, index, lower, np.array([side]))
+        status = self._run(solver)
+        solver.changeRowsBounds(1, index, lower, np.zeros(1))
+        if largest and status in _INFEASIBLE:
+            return math.inf
+        if status == highspy.HighsModelStatus.kOptimal:
+            dual = np.array(solver.getSolution().row_dual)
+        else:
+            status, dual = self._by_interior_point(self._duals, row, -1.0 if largest else 1.0)
+            if largest and status in _UNBOUNDED:
+                return math.inf
+        if status != highspy.HighsModelStatus.kOptimal or not self._proves(self._primal, dual):
             return None
-        bound = intended_fraction(problem.epsilon) + amount
-        return None if bound < 0 else problem.with_bound(SAFETY, bound if exact else float(bound))
-    if not isinstance(problem, ConstrainedNash):
-        return None
-    if isinstance(constraint, LinearConstraint):
-        bound = intended_fraction(constraint.bound) + (amount if constraint.sense == "<=" else -amount)
-        moved: Constraint = LinearConstraint(
-            constraint.player,
-            constraint.terms,
-            bound if exact else float(bound),
-            name,
-            constraint.sense,
-            fixed=constraint.fixed,
-            fingerprint=constraint.fingerprint,
+        return float(-dual[row]) * factor
+
+    def _of_column(self, column: int, largest: bool) -> float | None:
+        solver, cost = self._playing, -1.0 if largest else 1.0
+        index = np.array([column], dtype=np.int32)
+        solver.changeColsCost(1, index, np.array([cost]))
+        status = self._run(solver)
+        solver.changeColsCost(1, index, np.zeros(1))
+        if largest and status in _UNBOUNDED:
+            return math.inf
+        if status == highspy.HighsModelStatus.kOptimal:
+            primal = np.array(solver.getSolution().col_value)
+        else:
+            status, primal = self._by_interior_point(self._primals, column, -cost)
+            if largest and status in _UNBOUNDED:
+                return math.inf
+        if status != highspy.HighsModelStatus.kOptimal or not self._proves(primal, self._dual):
+            return None
+        return float(primal[column])
+
+    def _proves(self, primal: Floats, dual: Floats) -> bool:
+        """Whether an answer proves the tolerance of the solution, as others do whose multipliers are optimal."""
+        numbers = primal, dual * objective_factor(self.program)
+        return Attempt.read(self._problem, self._options, self.program, numbers).error == 0.0
+
+    def _run(self, solver: Any) -> Any:
+        """Go on from the optimal basis by the simplex method."""
+        assert self._basis is not None
+        self._basis.give(solver)
+        solver.setOptionValue("time_limit", solver.getRunTime() + seconds_left())
+        if run_solver(solver, interruptible=sum(self.program.shape) > _LARGE):
+            raise KeyboardInterrupt
+        return solver.getModelStatus()
+
+    def _by_interior_point(self, program: LinearProgram, column: int, cost: float) -> tuple[Any, Floats]:
+        """Maximise a column, times a cost, over a face that the simplex method would take long for."""
+        self._interior -= 1
+        if self._interior < 0 or seconds_left() <= 0.0:
+            return None, self._primal
+        objective = np.zeros(program.shape[1])
+        objective[column] = cost
+        solver = load(replace(program, objective=objective, maximise=True))
+        choose_algorithm(solver, "ipm")
+        solver.setOptionValue("time_limit", seconds_left())
+        if run_solver(solver, interruptible=True):
+            raise KeyboardInterrupt
+        return solver.getModelStatus(), np.array(solver.getSolution().col_value)
+
+    @cached_property
+    def _stepping(self) -> Any:
+        """The program for a step from the vertex, without one yet."""
+        program = self.program
+        lower, upper = _steps(program.row_lower, program.row_upper, *self._rows)
+        least, most = _steps(program.column_lower, program.column_upper, *self._columns)
+        return self._warm(
+            replace(program, row_lower=lower, row_upper=upper, column_lower=least, column_upper=most), program.objective
         )
-    elif isinstance(constraint, MeasureConstraint):
-        moved = constraint.with_bound(float(constraint.bound) + float(amount))
+
+    @cached_property
+    def _playing(self) -> Any:
+        """The program of the optimal primal solutions, of which any is as good."""
+        solver = self._warm(self._primals, np.zeros(self.program.shape[1]))
+        solver.setOptionValue("simplex_strategy", _PRIMAL_SIMPLEX)
+        return solver
+
+    def _warm(self, program: LinearProgram, objective: Floats) -> Any:
+        solver = load(replace(program, objective=objective))
+        for option, value in {"presolve": "off", "solver": "simplex", "simplex_iteration_limit": self._pivots}.items():
+            solver.setOptionValue(option, value)
+        return solver
+
+    @cached_property
+    def _primals(self) -> LinearProgram:
+        """The optimal primal solutions: what has a price is at its bound."""
+        program = self.program
+        lower, upper = _fixed(program.row_lower, program.row_upper, self._dual)
+        least, most = _fixed(program.column_lower, program.column_upper, self._reduced)
+        return replace(program, row_lower=lower, row_upper=upper, column_lower=least, column_upper=most)
+
+    @cached_property
+    def _duals(self) -> LinearProgram:
+        """The optimal dual solutions, one column a row of the program."""
+        program = self.program
+        costs = program.objective / objective_factor(program)
+        (low, high), (at_lower, at_upper) = self._columns, self._rows
+        matrix = sp.csc_array(program.matrix.T)
+        matrix.sort_indices()
+        return LinearProgram(
+            objective=np.zeros(program.shape[0]),
+            matrix=matrix,
+            row_lower=np.where(low, -np.inf, costs),
+            row_upper=np.where(high, np.inf, costs),
+            column_lower=np.where(at_upper, -np.inf, 0.0),
+            column_upper=np.where(at_lower, np.inf, 0.0),
+            maximise=False,
+        )
+
+
+def _at(lower: Floats, upper: Floats, places: Floats) -> tuple[_Mask, _Mask]:
+    """Return what is at its lower and what at its upper bound."""
+    with np.errstate(invalid="ignore"):
+        low = places <= lower + _NEAR * np.maximum(1.0, np.abs(lower))
+        high = places >= upper - _NEAR * np.maximum(1.0, np.abs(upper))
+    return low & np.isfinite(lower), high & np.isfinite(upper)
+
+
+def _fixed(lower: Floats, upper: Floats, prices: Floats) -> tuple[Floats, Floats]:
+    """Return bounds that hold what has a price at the bound that it presses against."""
+    return np.where(prices < -_NEAR, upper, lower), np.where(prices > _NEAR, lower, upper)
+
+
+def _in_floats(problem: SaddleProblem, solution: Solution) -> _Optimum | None:
+    program = linear_program(problem.canonical)
+    if sum(program.shape) > LARGEST:
+        return None
+    solver = load(program)
+    basis = solution.state
+    if isinstance(basis, Basis) and basis.shape == program.shape:
+        solver.setOptionValue("solver", "simplex")
+        basis.give(solver)
     else:
+        flows = not all(treeplex.single_parent for treeplex in problem.game.sequence_form.treeplexes)
+        choose_algorithm(solver, "ipm-crossover" if flows or sum(program.shape) > _LARGE else "simplex")
+    solver.setOptionValue("time_limit", seconds_left())
+    if run_solver(solver, interruptible=sum(program.shape) > _LARGE):
+        raise KeyboardInterrupt
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kTimeLimit:
         return None
-    return replace(problem, constraints=tuple(moved if one.name == name else one for one in problem.constraints))
+    if status != highspy.HighsModelStatus.kOptimal or not solver.getBasis().valid:
+        said = solver.modelStatusToString(status).lower()
+        raise SolverError(f"no optimal vertex of the linear program was found: HiGHS says {said}")
+    return _Optimum(problem, program, solver, solution.tolerance)
 
 
-def _sign(problem: SaddleProblem, constraint: Constraint | None) -> int:
-    """Return 1 if the constraint's own player wants the objective large, −1 if small."""
-    of_other = constraint is not None and problem.player is None and constraint.player == 1
-    return problem.canonical.sign * (-1 if of_other else 1)
+# In fractions
 
 
-def _in_floats(problem: Any, constraint: Constraint | None, name: str, most: Fraction) -> Loosened | None:
-    of_other = any(one.name == name for one in problem.canonical.other_rows.constraints)
+class _ExactOptimum:
+    """The same in fractions.
 
-    def program(amount: Fraction) -> Any:
-        moved = _moved(problem, constraint, name, amount, exact=False)
-        if moved is None:
+    Parameters
+    ----------
+    saddle : Saddle
+    program : RationalProgram
+    basis : rational_vertex.Basis
+        Optimal.
+    """
+
+    def __init__(self, saddle: Saddle, program: RationalProgram, basis: Any) -> None:
+        from ..exact.rational_vertex import ExactProgram, to_fractions  # FLINT takes its time to load
+
+        self.saddle, self.program, self._basis = saddle, program, basis
+        point = ExactProgram(program).vertex(basis)
+        places, activities = to_fractions(point.columns), to_fractions(point.activities)
+        self._columns = program.column_lower == places, program.column_upper == places
+        self._rows = program.row_lower == activities, program.row_upper == activities
+        self._dual, self._reduced = to_fractions(point.multipliers), to_fractions(point.reduced)
+
+    def multiplier(self, place: _Place, largest: bool) -> Fraction | float | None:
+        """Return the smallest or the largest multiplier in all optimal solutions; ``None`` if it was not found."""
+        from ..exact.rational import optimum
+        from ..exact.rational_vertex import to_fractions
+
+        program, index = self.program, place.index
+        if place.is_row:
+            if not self._rows[1][index]:
+                return Fraction(0)
+            lower, upper = _steps(program.row_lower, program.row_upper, *self._rows)
+            least, most = _steps(program.column_lower, program.column_upper, *self._columns)
+            upper[index] = Fraction(-1 if largest else 1)
+            changed = replace(program, row_lower=lower, row_upper=upper, column_lower=least, column_upper=most)
+        else:
+            lower, upper = _fixed_exactly(program.row_lower, program.row_upper, self._dual)
+            least, most = _fixed_exactly(program.column_lower, program.column_upper, self._reduced)
+            objective = 0 * program.objective
+            objective[index] = Fraction(1)
+            changed = RationalProgram(objective, program.matrix, lower, upper, least, most, maximise=largest)
+        point = optimum(changed, self._basis, seconds_left())
+        if point in (Status.INFEASIBLE, Status.UNBOUNDED):
+            return math.inf
+        if point is None:
             return None
-        return linear_program(moved.canonical.swapped if of_other else moved.canonical)
+        found = -to_fractions(point.multipliers)[index] if place.is_row else to_fractions(point.columns)[index]
+        return Fraction(found / place.unit)
 
-    last = program(most)
-    if last is None or sum(last.shape) > LARGEST:
+
+def _fixed_exactly(lower: Any, upper: Any, prices: Any) -> tuple[Any, Any]:
+    return np.where(prices < 0, upper, lower), np.where(prices > 0, lower, upper)
+
+
+def _in_fractions(problem: SaddleProblem, solution: Solution) -> _ExactOptimum | None:
+    program = rational_program(problem.exact_canonical)
+    if sum(program.shape) > LARGEST_EXACT or solution.state is None:
         return None
-    least = -most
-    if constraint is None:  # a floor at the best that can be guaranteed is not raised
-        least = max(least, -intended_fraction(problem.epsilon))
-    first = program(least)
-    parametric = ParametricProgram(first, last, float(least), float(most))
-    sign = 1 if first.maximise else -1
-
-    def solved(amount: Fraction) -> tuple[float, float] | None:
-        if amount < least or seconds_left() <= 0.0:
-            return None
-        try:
-            optimum = parametric.solve(float(amount))
-        except SolverError:
-            return None
-        value = sum(float(first.objective[part] @ optimum.primal[name]) for name, part in first.columns.items())
-        return sign * value, max(0.0, sign * optimum.slope)
-
-    return solved
-
-
-def _in_fractions(problem: Any, constraint: Constraint | None, name: str) -> Loosened | None:
-    from ..exact.rational import run  # FLINT takes its time to load
-
-    if _moved(problem, constraint, name, Fraction(0), exact=True) is None:
-        return None
-    if sum(linear_program(problem.canonical).shape) > LARGEST_EXACT:
-        return None
-    sign = _sign(problem, constraint)
-    method = Rational()
-
-    def solved(amount: Fraction) -> tuple[Fraction, Fraction] | None:
-        moved = _moved(problem, constraint, name, amount, exact=True)
-        if moved is None:
-            return None
-        options = Options(0.0, 0.0, method.default_iterations, seconds_left())
-        found = run(method, moved, options)
-        if found.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):  # unbounded: the other player's cannot be met
-            return None
-        if found.exact is None:
-            raise SolverError("no proof in fractions")
-        return sign * Fraction(found.exact.objective), Fraction(found.exact.multipliers[name])
-
-    return solved
+    return _ExactOptimum(problem.exact_canonical, program, solution.state)
 
 
 def priced(solution: Solution) -> Solution:
-    """Return a solution whose multipliers are what loosening earns, where that is proven."""
+    """Return a solution whose multipliers are what loosening earns, where that is found."""
     proves = isinstance(solution.method, HiGHS | Rational | Exact)
     if not (proves and solution.multipliers and solution.status is Status.OPTIMAL):
         return solution
@@ -249,4 +412,4 @@ def priced(solution: Solution) -> Solution:
         return solution
     loosening = {name: price.loosening for name, price in prices.items()}
     multipliers = Named({**solution.multipliers, **loosening}, f"{solution.problem.name} has no constraint")
-    return replace(solution, multipliers=multipliers, prices=Named(prices, "no price was proven of"))
+    return replace(solution, multipliers=multipliers, prices=Named(prices, "no price was found of"))

@@ -141,7 +141,7 @@ def refuted(problem, judge, found):
         asked *= 2 if problem.name == "nash" else 1  # the exploitability is half the gap
         # A payoff is above the upper bound by what is missed at the price that was found, at most.
         missed = sum(
-            (found.multipliers or {}).get(name, 0.0) * max(0.0, most)
+            (found.dual_multipliers or {}).get(name, 0.0) * max(0.0, most)
             for name, most in found.certificate.violations.items()
             if problem.penalty is None
         )

@@ -128,13 +128,13 @@ def test_any_plans_and_multipliers_keep_to_the_optimum_of_the_canonical_program(
         if saddle.view.replies is not None:
             other = saddle.view.replies.chosen(other, None)
         given = {name: 2 * source.random() * price for name, price in case.multipliers.items()}
-        given |= {name: source.choice([1.0, 0.5, 1.5]) * price for name, price in solution.multipliers.items()}
+        given |= {name: source.choice([1.0, 0.5, 1.5]) * price for name, price in solution.dual_multipliers.items()}
         found = saddle.bounds(own, other, given)
         sides = (saddle.own_rows, saddle.other_rows)
         met = [each.penalty is not None or all(found.violations[name] <= 0.0 for name in each.names) for each in sides]
         scale = max(1.0, solution.problem.game.sequence_form.payoff_scale, abs(optimum))
         # The optimum profits from what its plans violate: by that times the prices.
-        missed = sum(solution.multipliers.values()) * solution.violation / scale
+        missed = sum(solution.dual_multipliers.values()) * solution.violation / scale
         if met[0] and found.violations.get("safety", 0.0) <= 0.0:
             yield "lower bound", (optimum - found.lower) / scale + missed
         if met[1]:
@@ -268,7 +268,7 @@ def test_nothing_gains_more_than_the_line_of_a_response_says():
             solution = solve(problem)
             if solution.status is not Status.OPTIMAL:
                 continue
-            start, slope = problem.gain_line(solution.certificate, solution.multipliers)
+            start, slope = problem.gain_line(solution.certificate, solution.dual_multipliers)
             for _ in range(5):
                 own = drawn.near(solution.profile)[drawn.player]
                 loss = value - worst_case(drawn.game, own)
@@ -351,7 +351,7 @@ def test_the_value_of_a_bound_is_within_its_gap():
             solution = solve(problem.with_bound("moved", bound))
             if solution.status is Status.OPTIMAL:
                 off = abs(found.at(bound) - solution.objective)
-                missed = (solution.violation + found.violation) * sum(solution.multipliers.values())
+                missed = (solution.violation + found.violation) * sum(solution.dual_multipliers.values())
                 yield "sensitivity", (found.gap + missed - off) / drawn.scale
 
     attacked(4, margins, 1e-6)

@@ -15,8 +15,10 @@ from treeplex import (
     CCFR,
     BestResponse,
     ConstrainedNash,
+    Game,
     Nash,
     Profile,
+    SequenceForm,
     SolverError,
     Status,
     Strategy,
@@ -26,7 +28,9 @@ from treeplex import (
     solve,
 )
 from treeplex.models.constraints import LinearConstraint, behaviour_bound
+from treeplex.models.saddle import Rows
 from treeplex.solvers.certification import missed_constraints, proven
+from treeplex.solvers.feasible_plans import FeasiblePlans
 from treeplex.solvers.methods.rules import CFR, DualRule
 from treeplex.solvers.regret.constraints import KernelConstraints
 from treeplex.solvers.regret.kernel import kernel_of
@@ -161,7 +165,7 @@ def test_the_bracket_always_holds_the_optimum(posed, base, iterations):
     hair = 1e-6 * game.sequence_form.payoff_scale
     for player, bound in ((0, exact.objective - solution.lower), (1, solution.upper - exact.objective)):
         owed = sum(
-            exact.multipliers[one.name] * max(0.0, solution.certificate.violations[one.name])
+            exact.dual_multipliers[one.name] * max(0.0, solution.certificate.violations[one.name])
             for one in constraints
             if one.player == player
         )
@@ -319,3 +323,23 @@ def test_constraints_that_no_plan_is_found_for_withdraw_the_bound():
     _, met = proven(ConstrainedNash(KUHN, jack[:1]), Profile.uniform(KUHN), {}, {})
     assert met.violation <= 1e-15
     assert met.lower <= -1 / 9 <= met.upper
+
+
+def test_a_plan_is_found_where_constraints_leave_hardly_any_room():
+    """A strategy that is nearly pure meets its rows with equality; beside it there is room for others as near alone."""
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(np.zeros((4, 2))))
+    treeplex = game.sequence_form.treeplexes[0]
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        rest = random.random(3)
+        rest *= 10.0 ** -random.integers(3, 9) / rest.sum()
+        met = np.array([1.0, 1.0 - rest.sum(), *rest])
+        rows = [LinearConstraint(0, {1: 1}, float(met[1]), "most")]
+        for number in range(2):
+            vector = random.normal(size=5).round(3)
+            rows.append(LinearConstraint(0, dict(enumerate(vector.tolist())), float(vector @ met), f"row {number}"))
+        plans = FeasiblePlans(Rows(tuple(rows), 5), treeplex)
+        found = plans.nearest(treeplex.plan(treeplex.behaviour(met * np.append(1.0, random.uniform(0.9, 1.1, 4)))))
+        assert found is not None, seed
+        assert plans.violation(found) == 0.0
+        assert treeplex.residual(found) <= 1e-12

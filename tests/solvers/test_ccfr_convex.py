@@ -293,7 +293,7 @@ def test_the_bracket_always_holds_the_optimum(posed, base, iterations):
     hair = 1e-4 * game.sequence_form.payoff_scale
     for player, bound in ((0, exact.objective - solution.lower), (1, solution.upper - exact.objective)):
         owed = sum(
-            exact.multipliers[one.name] * max(0.0, solution.certificate.violations[one.name])
+            exact.dual_multipliers[one.name] * max(0.0, solution.certificate.violations[one.name])
             for one in constraints
             if one.player == player
         )

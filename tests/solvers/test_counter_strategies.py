@@ -291,7 +291,7 @@ def test_the_most_informative_observations_are_worth_most() -> None:
     worths = [one.worth for one in evidence]
     assert worths == sorted(worths, reverse=True)
     for one in evidence:
-        assert one.price == pytest.approx(response.solution.multipliers[f"{one.name} ({one.side})"])
+        assert one.price == pytest.approx(response.solution.dual_multipliers[f"{one.name} ({one.side})"])
 
 
 @pytest.mark.parametrize("penalty", [None, 20.0])

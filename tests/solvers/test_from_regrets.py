@@ -29,7 +29,7 @@ def agrees(problem, reference, method=EXACT):
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(float(reference.objective), abs=1e-9 * problem.unit)
     posed = solution.problem  # with the value of the game, where it needs that
-    assert posed.error(posed.certify(solution.profile, solution.multipliers)) <= 1e-9 * problem.unit
+    assert posed.error(posed.certify(solution.profile, solution.dual_multipliers)) <= 1e-9 * problem.unit
     return solution.state.way
 
 

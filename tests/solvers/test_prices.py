@@ -1,6 +1,7 @@
 """Prices of constraints are one-sided derivatives: held to exact differences in fractions, and to values by hand."""
 
 import random
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -13,13 +14,16 @@ from treeplex import (
     EpsilonSafeResponse,
     Game,
     SequenceForm,
+    SolverError,
     Status,
     Strategy,
     load_game,
     solve,
 )
 from treeplex.models.constraints import LinearConstraint, parse_constraint
+from treeplex.solvers.parametric import prices
 
+METHODS = ("rational", "highs", "exact")
 STEPS = (Fraction(1, 10**5), Fraction(1, 10**6))
 
 
@@ -75,29 +79,35 @@ def slope(game, constraints, name, side):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("method", ["rational", "highs", "exact"])
-def test_prices_are_one_sided_differences(method):
+def test_prices_are_one_sided_differences():
     compared = 0
     for seed in range(soaked(3)):
-        game, constraints = constrained(seed)
-        if not constraints:
-            continue
+        compared += compare(*constrained(seed), seed)
+    assert compared
+
+
+def compare(game, constraints, seed):
+    """Hold the prices of every exact method to exact differences; return how many constraints had a slope."""
+    compared, slopes = 0, {}
+    for method in METHODS if constraints else ():
         found = solve(ConstrainedNash(game, constraints), method)
         if found.status is not Status.OPTIMAL:
             continue
-        assert set(found.prices) == set(found.multipliers), seed
+        assert set(found.prices) == set(found.multipliers), (seed, method, found.message)
         for name, price in found.prices.items():
-            earned, cost = (slope(game, constraints, name, side) for side in (1, -1))
+            if name not in slopes:
+                slopes[name] = [slope(game, constraints, name, side) for side in (1, -1)]
+            earned, cost = slopes[name]
             if "curved" in (earned, cost):
                 continue
             compared += 1
             assert found.multipliers[name] == price.loosening
-            assert price.loosening == pytest.approx(float(earned), abs=1e-6, rel=1e-6), (seed, name)
+            assert price.loosening == pytest.approx(float(earned), abs=1e-6, rel=1e-6), (seed, name, method)
             if cost is None:
-                assert price.tightening is None, (seed, name)
+                assert price.tightening is None, (seed, name, method)
             else:
-                assert price.tightening == pytest.approx(float(cost), abs=1e-6, rel=1e-6), (seed, name)
-    assert compared
+                assert price.tightening == pytest.approx(float(cost), abs=1e-6, rel=1e-6), (seed, name, method)
+    return compared
 
 
 @pytest.mark.parametrize("method", ["highs", "highs-ipm", "exact", "rational"])
@@ -143,3 +153,76 @@ def test_multipliers_that_prove_the_bounds_are_kept():
     again = problem.certify(found.profile, found.dual_multipliers)
     assert np.isclose(again.upper, found.upper)
     assert again.gap <= found.tolerance
+
+
+def test_prices_of_both_players_agree_with_the_swapped_seat():
+    """A constraint of player 1 is a column of the program, and a row of that from the other seat: one range."""
+    game = load_game("kuhn")
+    bounds = [*parse_constraint("1/J_p:b <= 0.2", game), *parse_constraint("1/Q_b:b <= 1/3", game)]
+    found = solve(ConstrainedNash(game, bounds))
+    exact = solve(ConstrainedNash(game, bounds), "rational")
+    for name, price in found.prices.items():
+        assert price.loosening == pytest.approx(exact.prices[name].loosening, abs=1e-9)
+        assert price.tightening == pytest.approx(exact.prices[name].tightening, abs=1e-9)
+        for side, end in ((1, price.loosening), (-1, price.tightening)):
+            assert float(slope(game, bounds, name, side)) == pytest.approx(end, abs=1e-9)
+
+
+@pytest.mark.parametrize("interior", [True, False])
+def test_interior_point_and_simplex_find_the_same_prices(monkeypatch, interior):
+    game = load_game("kuhn")
+    texts = ("0/J_:b <= 0", "0/K_:b <= 0.5", "1/J_p:b <= 0.2", "1/Q_b:b <= 0.3")
+    problem = ConstrainedNash(game, [each for text in texts for each in parse_constraint(text, game)])
+    expected = solve(problem).prices
+    if interior:
+        monkeypatch.setattr(prices._Optimum, "_run", lambda self, solver: None)
+    else:
+        monkeypatch.setattr(prices, "_INTERIOR", 0)
+    found = solve(problem).prices
+    assert set(found) == set(expected)
+    for name, price in expected.items():
+        assert found[name].loosening == pytest.approx(price.loosening, abs=1e-6)
+        assert found[name].tightening == (price.tightening and pytest.approx(price.tightening, abs=1e-6))
+
+
+@pytest.mark.parametrize("error", [ValueError("a bug"), ZeroDivisionError(), MemoryError(), SolverError("stuck")])
+def test_whatever_fails_about_prices_leaves_the_answer_and_is_told(monkeypatch, error):
+    def fails(solution):
+        raise error
+
+    monkeypatch.setattr(prices, "one_sided_prices", fails)
+    game = load_game("kuhn")
+    found = solve(ConstrainedNash(game, parse_constraint("0/J_:b <= 0", game)))
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(-1 / 18)
+    assert not found.prices
+    assert "what moving constraints is worth is not known: " in found.message
+    assert (str(error) or {MemoryError: "out of memory"}.get(type(error), type(error).__name__)) in found.message
+
+
+def test_what_fails_about_infeasibility_leaves_the_strategies_and_is_told(monkeypatch):
+    def fails(*arguments, **options):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(sys.modules["treeplex.solvers.solve"], "find_infeasibility", fails)
+    game = load_game("kuhn")
+    bounds = [*parse_constraint("0/J_:b >= 0.501", game), *parse_constraint("0/J_:b <= 0.5", game)]
+    found = solve(ConstrainedNash(game, bounds), "ccfr", tol=1e-4, max_iterations=100)
+    assert found.status is Status.ITERATION_LIMIT
+    assert "whether the constraints can be met is not known: unexpected ValueError: a bug" in found.message
+
+
+def test_prices_of_several_constraints_are_not_multipliers_of_one_proof():
+    # By hand: x1 + x2 = 1 in the first row's place of both columns. Of two rows that say the same, each is worth
+    # nothing when it alone is loosened; together they are worth 1.
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, 1], [0, 0]]))
+    twins = [LinearConstraint(0, {1: 1}, Fraction(1, 4), name=name) for name in ("one", "two")]
+    problem = ConstrainedNash(game, twins)
+    for method in ("highs", "rational", "exact"):
+        found = solve(problem, method)
+        assert found.multipliers == {"one": pytest.approx(0.0), "two": pytest.approx(0.0)}
+        assert sum(found.dual_multipliers.values()) == pytest.approx(1.0)
+        assert [found.prices[name].tightening for name in ("one", "two")] == pytest.approx([1.0, 1.0])
+        assert problem.certify(found.profile, found.dual_multipliers).upper == pytest.approx(0.25)
+        assert problem.certify(found.profile, found.multipliers).upper == pytest.approx(1.0)
+        assert found.to_dict()["dual_multipliers"] == dict(found.dual_multipliers)

@@ -73,7 +73,7 @@ def check(problem, method, seed, near=2e-3, iterations=20_000):
     assert found.state is not None, "the loop on the public form was not used"
     assert hasattr(found.state, "arrays"), "the loop on the public form was not used"
     # What is violated a little may earn as much as its price says.
-    round_off = 1e-7 * scale + found.violation * sum(exact.multipliers.values())
+    round_off = 1e-7 * scale + found.violation * sum(exact.dual_multipliers.values())
     assert found.lower - round_off <= exact.objective <= found.upper + round_off, seed
     assert found.certificate.gap <= near * scale, (seed, found)
     assert problem.penalty is not None or found.violation <= near * max(1.0, scale), (seed, found)
@@ -131,7 +131,7 @@ def test_locked_rivers_are_those_of_the_linear_program(locks):
     exact = solve(problem, "highs")
     found = solve(problem, "dcfr", tol=1e-3 * spot.pot)
     assert found.status is Status.CONVERGED
-    missed = found.violation * sum(exact.multipliers.values()) + 1e-6
+    missed = found.violation * sum(exact.dual_multipliers.values()) + 1e-6
     assert found.lower - missed <= exact.value <= found.upper + missed
     assert found.violation <= 1e-3
     # The two sides of an equation have one multiplier, and those of linear programs are not unique at kinks.
@@ -146,7 +146,7 @@ def test_responses_to_locks_are_those_of_the_linear_program(p):
     exact = solve(problem, "highs")
     found = solve(problem, "dcfr", tol=1e-3 * spot.pot)
     assert found.status is Status.CONVERGED
-    missed = found.violation * sum(exact.multipliers.values()) + 1e-6
+    missed = found.violation * sum(exact.dual_multipliers.values()) + 1e-6
     assert found.lower - missed <= exact.objective <= found.upper + missed
     assert found.certificate.gap <= 1e-3 * spot.pot
     bound = problem.safety_bound(found.certificate)
@@ -230,7 +230,7 @@ def test_what_a_problem_makes_a_difference_of_is_not_alike():
         assert (len(terms.layout.boards) < len(spot.public_form.present)) == alike
         exact = solve(problem, "highs")
         found = solve(problem, "cfr+", tol=0.02)
-        missed = found.violation * sum(exact.multipliers.values()) + 1e-6
+        missed = found.violation * sum(exact.dual_multipliers.values()) + 1e-6
         assert found.lower - missed <= exact.value <= found.upper + missed
 
 

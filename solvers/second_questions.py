@@ -1,0 +1,78 @@
+"""Questions about an answer that is known: nothing that goes wrong with them takes the answer away, or is hidden."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..seqform.errors import TimeLimitError, TreeplexError
+from ..seqform.limits import answering
+
+
+@dataclass
+class SecondQuestion:
+    """A question about an answer that is known.
+
+    Attributes
+    ----------
+    what : str
+        What is sought, such as ``what the locks are worth``.
+    reason : str
+        Why it is not known, for the message of the answer; empty if nothing went wrong.
+    is_late : bool
+        Whether the time limit ended it.
+    """
+
+    what: str
+    reason: str = ""
+    is_late: bool = False
+
+    def added_to(self, message: str) -> str:
+        """Return the message of the answer, with the reason if there is one.
+
+        Examples
+        --------
+        >>> from treeplex.solvers.second_questions import SecondQuestion
+        >>> SecondQuestion("what the locks are worth", "the time limit came").added_to("converged")
+        'converged; what the locks are worth is not known: the time limit came'
+        """
+        return f"{message}; {self}" if self.reason else message
+
+    def __str__(self) -> str:
+        return f"{self.what} is not known: {self.reason}"
+
+
+@contextmanager
+def second_question(what: str, name: str = "") -> Iterator[SecondQuestion]:
+    """Ask a second question in the block: any exception ends the block alone, and is the reason that it has no answer.
+
+    Ctrl-C passes, and so must be caught where the answer is known.
+
+    Parameters
+    ----------
+    what : str
+        What is sought; see :class:`SecondQuestion`.
+    name : str, optional
+        To which the seconds of the block count; see :func:`~treeplex.seqform.limits.answering`.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.second_questions import second_question
+    >>> answer = 42
+    >>> with second_question("what it is worth") as asked:
+    ...     answer = 1 // 0
+    >>> print(answer, asked)
+    42 what it is worth is not known: unexpected ZeroDivisionError: integer division or modulo by zero
+    """
+    asked = SecondQuestion(what)
+    try:
+        if name:
+            with answering(name):
+                yield asked
+        else:
+            yield asked
+    except TreeplexError as error:
+        asked.reason, asked.is_late = str(error), isinstance(error, TimeLimitError)
+    except MemoryError:
+        asked.reason = "out of memory"
+    except Exception as error:  # a bug, or a library's: what is known must not be lost for it
+        asked.reason = f"unexpected {type(error).__name__}{f': {error}' if str(error) else ''}"
