@@ -17,7 +17,6 @@ from .game_tree import GameTree
 from .hints import Named, hinting
 from .histories import walk
 from .limits import counted_now, doing, timed
-from .public_form import PublicForm
 from .rationals import intended_fraction
 from .rules import Rules, check_rules, public_labels, size_of
 from .sequence_form import SequenceForm
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
     from .functional import Functional
+    from .public_form import PublicForm
     from .public_tree import PublicTree
     from .strategy import Profile
 
@@ -105,7 +105,7 @@ class Game(Drawable):
         rules: Rules | None = None,
         tree: GameTree | None = None,
         sequence_form: SequenceForm | Callable[[], SequenceForm] | None = None,
-        public_form: PublicForm | Callable[[], PublicForm] | None = None,
+        public_form: "PublicForm | Callable[[], PublicForm] | None" = None,
         functionals: "Callable[[Game], Mapping[str, Functional]] | None" = None,
         without_histories: str = "it was given as a sequence form, not as rules or a tree",
         reference_value: Fraction | float | None = None,
@@ -199,15 +199,19 @@ class Game(Drawable):
         return None
 
     @classmethod
-    def from_public_form(cls, public_form: PublicForm, name: str = "public form") -> "Game":
+    def from_public_form(cls, public_form: "PublicForm", name: str = "public form") -> "Game":
         """Make a game of a public form; its sequence form is made when something asks for it."""
         return cls(name, public_form=public_form)
 
     @cached_property
-    def public_form(self) -> PublicForm | None:
+    def public_form(self) -> "PublicForm | None":
         """The public form that the game was made with, if it was."""
         made = self._make_public_form
-        if made is None or isinstance(made, PublicForm):
+        if made is None:
+            return None
+        from .public_form import PublicForm
+
+        if isinstance(made, PublicForm):
             return made
         with self._naming():
             return check_type(made(), f"the public form of {self.spec}", InvalidGameError, PublicForm)

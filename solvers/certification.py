@@ -7,7 +7,6 @@ import numpy as np
 
 from ..models.constraints import Constraint, LinearConstraint
 from ..models.problems import Certificate, Problem, SaddleProblem, restored
-from ..models.problems.robust import PartlyFree
 from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
 from ..seqform.best_responses import best_response_value
@@ -16,7 +15,6 @@ from ..seqform.game import Game
 from ..seqform.hints import Named
 from ..seqform.stakes import round_off
 from ..seqform.strategy import Profile, Strategy
-from .feasible_plans import feasible
 from .methods import Method
 from .outcome import Options, Outcome, nearest_profile
 from .solution import RunState, Solution
@@ -234,6 +232,8 @@ def proven(
     certify = problem.certify
     if not hard_constraints(problem):
         return profile, certify(profile, multipliers, dual_certificate)
+    from .feasible_plans import feasible
+
     assert isinstance(problem, SaddleProblem)
     saddle = problem.canonical
     view, plans, replies = saddle.view, profile.plans, saddle.view.replies
@@ -244,9 +244,9 @@ def proven(
     else:
         other = replies.chosen(other, dual_certificate.get(REPLY))
         reply = other
-        if isinstance(replies, PartlyFree) and saddle.other is not None:
-            count = replies.part.num_sequences
-            part = feasible(saddle.other_rows, replies.part, other[:count])
+        if replies.constrained is not None and saddle.other is not None:
+            count = replies.constrained.num_sequences
+            part = feasible(saddle.other_rows, replies.constrained, other[:count])
             reply = None if part is None else other if part is other[:count] else np.concatenate([part, other[count:]])
     missing = met is None, reply is None
     met, reply = own if met is None else met, other if reply is None else reply

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from ..seqform.checks import check_whole
 from ..seqform.errors import InvalidStrategyError, UnknownMethodError, shown
 from ..seqform.game import Game
 from ..seqform.strategy import Profile, Strategy, check_same_game
-from .checkpoint import Keeper, Saved
 from .solution import ExactAnswer, History, Solution
 from .status import Status
+
+if TYPE_CHECKING:
+    from .checkpoint import Keeper, Saved
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Options:
     progress: Callable[[Progress], None] | None = None
     callback: Callable[[Progress], bool | None] | None = None
     seed: int | None = None
-    checkpoint: Keeper | None = None
+    checkpoint: "Keeper | None" = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class Outcome:
     exact: ExactAnswer | None = None
     proof: tuple[Profile, Certificate] | None = None
 
-    def saved(self) -> Saved:
+    def saved(self) -> "Saved":
         """Return it as a checkpoint keeps it: what the plans prove is computed anew, and no run goes on from them."""
         history = {name: value for name, value in vars(self.history).items() if value is not None}
         plans = self.plans if self.plans or self.proof is None else self.proof[0].plans
@@ -100,7 +102,7 @@ class Outcome:
         }
 
     @classmethod
-    def of(cls, saved: Saved) -> "Outcome":
+    def of(cls, saved: "Saved") -> "Outcome":
         """Return what was saved."""
         parts: dict[str, dict[str, Any]] = {"plan": {}, "dual": {}, "history": {}}
         for name, value in saved.items():

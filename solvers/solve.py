@@ -4,9 +4,9 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..models.problems import Feature, Nash, Problem, restored
 from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
@@ -14,15 +14,15 @@ from ..seqform.hints import explained
 from ..seqform.limits import answering, counted_now, finishing, seconds_left, stopwatch, time_limited, timed, too_late
 from ..seqform.strategy import Profile
 from .certification import LIMITS, certified, hard_constraints, missed_constraints, proven
-from .checkpoint import Checkpoint, Keeper, Saved, asked_of, digest
 from .dispatch import chosen_method, options_of, refuse_unfinished, run_method
-from .infeasibility import find_infeasibility
-from .methods import DCFR, Method, RegretMethod
+from .methods import Method
 from .outcome import Options, Outcome, Progress, nearest_profile
-from .progress import watched
 from .second_questions import second_question
 from .solution import Infeasibility, Solution
 from .status import Status
+
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint, Saved
 
 #: To which share of a problem's tolerance the value of the game is found for it without linear programming.
 _VALUE_SHARE = 0.1
@@ -40,7 +40,7 @@ def solve(
     progress: Callable[[Progress], None] | bool | None = None,
     callback: Callable[[Progress], bool | None] | None = None,
     seed: int | None = None,
-    checkpoint: Checkpoint | str | PathLike[str] | None = None,
+    checkpoint: "Checkpoint | str | PathLike[str] | None" = None,
 ) -> Solution:
     """Solve a problem and prove how good the answer is.
 
@@ -160,7 +160,7 @@ def _ask(
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise UnknownMethodError(f"progress is {shown(progress)}, expected True or a function")
     title = f"{problem.name} on {problem.game.spec} by {chosen.name}"
-    with watched(title, time_limit) if progress is True else nullcontext(progress or None) as listener:
+    with _listening(progress, title, time_limit) as listener:
         options = options_of(
             chosen,
             problem,
@@ -175,6 +175,8 @@ def _ask(
         if checkpoint is None:
             _solved(known, problem, chosen, options)
             return
+        from .checkpoint import Checkpoint, Keeper, asked_of, digest
+
         part = ""
         if isinstance(checkpoint, Keeper):  # a part of something
             begun = (start.profile, start.iterations) if isinstance(start, Solution) else start
@@ -188,6 +190,15 @@ def _ask(
         with Checkpoint.of(checkpoint).kept(asked_of(problem, chosen, **asked)) as keeper:
             keeper.asks_time = False
             _solved(known, problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
+
+
+def _listening(progress: Any, title: str, time_limit: Any) -> AbstractContextManager[Any]:
+    """Return a bar if one is asked for, else the function that is told of the progress, if there is one."""
+    if progress is True:
+        from .progress import watched
+
+        return watched(title, time_limit)
+    return nullcontext(progress or None)
 
 
 def _solved(known: list[Solution], problem: Any, chosen: Method, options: Options, part: str = "") -> None:
@@ -209,6 +220,8 @@ def _solved(known: list[Solution], problem: Any, chosen: Method, options: Option
         ):
             found: Infeasibility | None = None
             with second_question("whether the constraints can be met", "infeasibility") as asked:
+                from .infeasibility import find_infeasibility
+
                 # Constraints at a penalty can always be met: a method that says otherwise ran out of digits.
                 if problem.penalty is None:
                     found = find_infeasibility(problem, exact=chosen.is_exact)
@@ -260,7 +273,7 @@ def _outcome(problem: Any, chosen: Method, options: Options, part: str) -> Outco
     return Outcome.of(keeper.part(part, lambda: _part(problem, chosen, options)))
 
 
-def _part(problem: Any, chosen: Method, options: Options) -> Saved:
+def _part(problem: Any, chosen: Method, options: Options) -> "Saved":
     """Return what a checkpoint keeps of a solve that is a part of something; Ctrl-C ends both."""
     outcome = run_method(chosen, problem, options)
     if outcome.stopped is Status.INTERRUPTED and seconds_left():
@@ -354,6 +367,8 @@ def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0
     needed = f"the value of {problem.game.spec}, which {problem.name} needs,"
     nash = Nash(problem.game)
     with answering("game_value"):
+        from .methods import DCFR, RegretMethod
+
         if isinstance(method, RegretMethod) and tol > 0.0 and problem.game.public_form is not None:
             solution = solve_part(nash, DCFR(precision="auto"), tol=tol * _VALUE_SHARE, needed=needed)
         else:

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
-from ...seqform.evaluate import nash_conv
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
 from ..saddle import PlayerView, Saddle, zero_sum_of
@@ -96,6 +95,8 @@ class Nash(SaddleProblem):
             return super().certify(profile)
         check_same_game(profile[0], self.game)
         form = self.game.sequence_form
+        from ...seqform.evaluate import nash_conv
+
         return Certificate(
             value=tuple(form.expected_payoffs(profile.plans).tolist()),
             objective=None,

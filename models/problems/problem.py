@@ -17,13 +17,14 @@ from ...seqform.rationals import Fractions, intended_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint
-from ..programs.linear_program import LinearProgram
-from ..programs.rational_program import RationalProgram
-from ..saddle import REPLY, PlayerView, Saddle, linear_program, rational_program
+from ..saddle import REPLY, PlayerView, Saddle
 from .features import Feature
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+    from ..programs.linear_program import LinearProgram
+    from ..programs.rational_program import RationalProgram
 
 #: Sequences of both players above which a game is large.
 _LARGE = 6_000
@@ -433,7 +434,7 @@ class SaddleProblem(Problem):
         """The saddle program in fractions."""
         return self.saddle(exact=True)
 
-    def linear_program(self) -> LinearProgram:
+    def linear_program(self) -> "LinearProgram":
         """Return the exact formulation as a sparse linear program.
 
         Its blocks are listed at :func:`~treeplex.models.saddle.linear.linear_program`.
@@ -443,9 +444,11 @@ class SaddleProblem(Problem):
         UnsupportedProblemError
             If a constraint is neither linear nor piecewise linear.
         """
+        from ..saddle import linear_program
+
         return linear_program(self.canonical)
 
-    def rational_program(self) -> RationalProgram:
+    def rational_program(self) -> "RationalProgram":
         """Return the program of :meth:`linear_program` in exact fractions, in payoff units.
 
         Raises
@@ -453,6 +456,8 @@ class SaddleProblem(Problem):
         UnsupportedProblemError
             If a constraint has no rows in fractions.
         """
+        from ..saddle import rational_program
+
         return rational_program(self.exact_canonical)
 
     def to_cvxpy(self) -> "cp.Problem":

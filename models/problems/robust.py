@@ -42,6 +42,11 @@ class PartlyFree(Replies):
     plans: Treeplex
     share: float
 
+    @property
+    def constrained(self) -> Treeplex:
+        """The polytope of the z, which constraints on the model are about."""
+        return self.part
+
     @classmethod
     def of(cls, part: Treeplex, plans: Treeplex, columns: Sequence[Fractions] | None, p: Any) -> "PartlyFree":
         """Return the replies for p and the columns of S, from the second one on; without them z is a plan too."""

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import GameFileError, SolverError, one_line, shown
-from ...seqform.interchange.files import refusing_unwritable, writing_whole
 
 #: The formats of files by suffix.
 SUFFIXES = (".mps", ".lp")
@@ -130,6 +129,8 @@ class LinearProgram:
         solver.silent()
         if solver.passModel(model) == highspy.HighsStatus.kError:
             raise SolverError("HiGHS does not take the linear program")
+        from ...seqform.interchange.files import refusing_unwritable, writing_whole
+
         with refusing_unwritable(path), writing_whole(path) as passing:
             # The file is there by now: HiGHS crashes the interpreter where it cannot open one, and does not notice a
             # full disk.

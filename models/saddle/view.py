@@ -15,7 +15,6 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
-from ...seqform.public_form import PublicForm
 from ...seqform.rationals import exact_best_response_value, exact_plan, exact_residual, intended_fraction
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Strategy
@@ -39,6 +38,11 @@ class Replies(ABC):
     treeplex: Treeplex
     spread: sp.csr_array
     exact_spread: Triplets | None = field(default=None, kw_only=True)
+
+    @property
+    def constrained(self) -> Treeplex | None:
+        """The polytope of the part of z that constraints on the other player are about, if they are about one."""
+        return None
 
     @property
     def rows(self) -> sp.csr_array | None:
@@ -294,7 +298,8 @@ def zero_sum_of(problem: str, game: Game) -> Game:
     form = game.sequence_form if game.public_form is None else game.public_form
     if form.is_zero_sum:
         return game
-    constant = game.sequence_form.constant_sum if not isinstance(form, PublicForm) or form.is_small else None
+    is_small = game.public_form is None or game.public_form.is_small
+    constant = game.sequence_form.constant_sum if is_small else None
     if constant is None:
         check_zero_sum(problem, game)
     return game.zero_sum if game.num_players == 2 else game

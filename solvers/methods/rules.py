@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ...models.preferences import preference_on
 from ...seqform.arrays import Floats
 
 if TYPE_CHECKING:
@@ -191,6 +190,8 @@ class LocalBias:
         InvalidPreferenceError
             If a preference is about nothing in the game.
         """
+        from ...models.preferences import preference_on
+
         return preference_on(game, self.prefer, self.vulnerability, self.units)
 
 
