@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shlex
 from dataclasses import replace
 from fractions import Fraction
@@ -577,3 +578,97 @@ def test_a_gap_within_the_tolerance_is_called_so_whatever_is_violated(capsys: py
     lines = capsys.readouterr().out.splitlines()
     assert within in lines
     assert any(line.split() == ["violation", "0.5"] for line in lines)
+
+
+# What reports say of players and of tolerances
+
+#: By hand (von Stengel and Zamir): who commits to half of each row is paid 7/2, since the other then takes the second
+#: column; without, the first row is better whatever the other does, and pays 2.
+COMMITMENT = """EFG 2 R "lead" { "one" "two" }
+""
+p "" 1 1 "row" { "top" "bottom" } 0
+p "" 2 1 "column" { "left" "right" } 0
+t "" 1 "" { 2, 1 }
+t "" 2 "" { 4, 0 }
+p "" 2 1 "column" { "left" "right" } 0
+t "" 3 "" { 1, 0 }
+t "" 4 "" { 3, 1 }
+"""
+
+
+@pytest.mark.parametrize("leader", [0, 1])
+def test_a_commitment_names_who_leads_and_who_follows(
+    leader: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lead.efg").write_text(COMMITMENT)
+    asked = ("solve", "lead.efg", "--problem", f"stackelberg:leader={leader}")
+    # The column player cannot do better than with the equilibrium: the row player takes the first row anyway.
+    paid = {0: (3.5, 0.5), 1: (2.0, 1.0)}[leader]
+    record = json_of(capsys, *asked)
+    assert record["values"] == pytest.approx(paid)
+    assert (record["value"], record["objective"]) == pytest.approx((paid[0], paid[leader]))
+    assert main([*asked, "--html", "page.html"]) == 0
+    printed = capsys.readouterr().out
+    follower = 1 - leader
+    assert re.search(rf"^leader's payoff +{paid[leader]:.10f} to player {leader}$", printed, re.MULTILINE)
+    assert re.search(rf"^follower's payoff +{paid[follower]:.10f} to player {follower}$", printed, re.MULTILINE)
+    assert "value" not in [line.split()[0] for line in printed.splitlines() if line.strip()]
+    page = re.sub(r"<[^>]+>", "", Path("page.html").read_text(encoding="utf-8"))
+    told = f"the leader, player {leader}, is paid {paid[leader]:g} and"
+    assert told in page or f"the follower, player {follower}, is paid {paid[follower]:g} and" in page
+
+
+PATROL = """\
+map = "lanes.csv"
+steps = 5
+speed = 60
+
+[[units]]
+name = "car"
+base = "south"
+detection = 0.6
+
+[[attackers]]
+name = "thief"
+entries = { west = [0, 1] }
+goals = { depot = 2, kiosk = 1 }
+
+[payoffs]
+meeting = -1
+step = -0.05
+"""
+LANES = "from,to,length\nwest,depot,1\ndepot,south,1\nsouth,kiosk,1\nkiosk,west,1\ndepot,kiosk,2\n"
+JUDGED = re.compile(
+    r"^ *(\S.*?)  +(?:ε )?(-?[\d.e+-]+)[^\n]*, (at most|above) the tolerance of ([\d.e+-]+)$", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("patrol.toml", "--problem", "caught-once"),
+        ("patrol.toml", "--problem", "caught-once", "--tol", "1e-9"),
+        ("kuhn", "--method", "cfr", "--max-iterations", "20"),
+        ("kuhn", "--method", "dcfr", "--tol", "0.01"),
+        ("kuhn", "--problem", "rnr", "--opponent", "uniform", "--p", "0.5", "--method", "cfr+", "--tol", "0.02"),
+        ("kuhn", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5", "--lookahead", "1", "--method", "cfr+"),
+        ("lead.efg", "--problem", "epsilon-nash", "--method", "dcfr", "--max-iterations", "5"),
+        ("lead.efg", "--problem", "stackelberg:leader=0"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_held_against_the_tolerance_is_what_stands_beside_it(
+    asked: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gap of twice the exploitability was said to be at most a tolerance below it."""
+    monkeypatch.chdir(tmp_path)
+    Path("lanes.csv").write_text(LANES)
+    Path("patrol.toml").write_text(PATROL)
+    Path("lead.efg").write_text(COMMITMENT)
+    assert main(["solve", *asked]) in (0, 1)
+    printed = capsys.readouterr().out
+    judged = JUDGED.findall(printed)
+    assert len(judged) == 1 or "at round-off" in printed, printed
+    for name, number, relation, tolerance in judged:
+        assert (float(number) <= float(tolerance)) == (relation == "at most"), (name, printed)
