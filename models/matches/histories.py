@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from ...seqform.errors import PlayLogError, one_line, shown
 from ...seqform.interchange.signatures import foreign_file
-from ..play.batches import BadLines, batches, reading
+from ..play.batches import BadLines, batches, reading, refuse_foreign
 from ..play.lines import LONGEST, BadLineError
 from .replay import Amount, Hand, Replay, amount_of
 
@@ -59,7 +59,8 @@ class HandHistories:
         these names are read in their order, subfolders included; or anything that has a method ``read``.
     skip_bad : bool
         Count hands that cannot be read, or are of another variant than no-limit hold'em, and go on; by default the
-        first one is an error.
+        first one is an error. A file of another program is an error in any case, unless others in its folder can be
+        read.
     progress : callable, optional
         Called now and then with the number of lines so far, and the part of the files that they are, from 0 to 1, or
         ``None`` where the size is not known.
@@ -123,6 +124,8 @@ class HandHistories:
             self._within = f"{one_line(os.fspath(source))}: " if len(sources) > 1 else ""
             self._before, self._done = self.num_lines, (number, len(sources))
             yield from self._hands(source)
+        if not self.num_hands:
+            refuse_foreign(sources)
 
     def _sources(self) -> list[Any]:
         try:

@@ -3,7 +3,7 @@
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +95,19 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
         raise named from None
     except (OSError, ValueError) as error:
         raise PlayLogError(f"{name}: it cannot be read: {reason_of(error)}") from None
+
+
+def refuse_foreign(sources: Iterable[Any]) -> None:
+    """Refuse files of which nothing was read if one of them is another program's: its lines are not bad ones of ours.
+
+    Raises
+    ------
+    PlayLogError
+    """
+    for source in sources:
+        foreign = None if hasattr(source, "read") else foreign_file(source, unpack=True)
+        if foreign is not None:
+            raise PlayLogError(f"{one_line(os.fspath(source))}: {foreign}")
 
 
 def reason_of(error: Exception) -> str:

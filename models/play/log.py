@@ -20,7 +20,7 @@ from ...seqform.game import Game
 from ...seqform.hints import explained
 from ...seqform.interchange.files import writing_whole
 from ...seqform.observer import ObserverTree, check_view, observer_tree
-from .batches import BadLines, batches, reading, reason_of
+from .batches import BadLines, batches, reading, reason_of, refuse_foreign
 from .lines import BadLineError, LogLines
 
 
@@ -112,7 +112,7 @@ def read_play_log(
     skip_bad : bool
         Count lines that cannot be read, and go on; by default the first one is an error. A log whose compression is
         damaged, such as one whose writer was killed, is read up to there. A header of another game, or
-        of another version of the format, is an error in any case.
+        of another version of the format, is an error in any case, and so is a file of another program.
     progress : callable, optional
         Called now and then with the number of lines so far, and the part of the file that they are, from 0 to 1, or
         ``None`` where the size is not known.
@@ -154,7 +154,10 @@ def read_play_log(
                 count.add(batch.lines, batch.whole)
         except (EOFError, zlib.error) as error:
             count.break_off(one_line(str(error)).lower())
-    return count.result()
+    found = count.result()
+    if not found.num_games:
+        refuse_foreign([source])
+    return found
 
 
 class _Count:

@@ -139,8 +139,11 @@ class CounterStrategy:
 
     @property
     def exploits(self) -> bool:
-        """Whether it is proven to earn more than the value of the game against every opponent that fits."""
-        return self.guaranteed is not None and self.guaranteed > self.game_value
+        """Whether it is proven to earn more than the value of the game against every opponent that fits.
+
+        Round-off does not count: by more than the tolerance to which it was found.
+        """
+        return self.guaranteed is not None and self.guaranteed > self.game_value + self.solution.tolerance
 
     @cached_property
     def infeasibility(self) -> Infeasibility | None:

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shlex
 from dataclasses import replace
 from fractions import Fraction
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from treeplex import ConstrainedNash, Profile, load_game, restricted_nash_frontier, solve
+from treeplex import ConstrainedNash, Profile, Strategy, load_game, restricted_nash_frontier, solve
 from treeplex.cli import main
 from treeplex.cli.solution import print_solution
 from treeplex.cli.solve import KEYS
@@ -577,3 +578,166 @@ def test_a_gap_within_the_tolerance_is_called_so_whatever_is_violated(capsys: py
     lines = capsys.readouterr().out.splitlines()
     assert within in lines
     assert any(line.split() == ["violation", "0.5"] for line in lines)
+
+
+# What reports say of players and of tolerances
+
+#: By hand (von Stengel and Zamir): who commits to half of each row is paid 7/2, since the other then takes the second
+#: column; without, the first row is better whatever the other does, and pays 2.
+COMMITMENT = """EFG 2 R "lead" { "one" "two" }
+""
+p "" 1 1 "row" { "top" "bottom" } 0
+p "" 2 1 "column" { "left" "right" } 0
+t "" 1 "" { 2, 1 }
+t "" 2 "" { 4, 0 }
+p "" 2 1 "column" { "left" "right" } 0
+t "" 3 "" { 1, 0 }
+t "" 4 "" { 3, 1 }
+"""
+
+
+@pytest.mark.parametrize("leader", [0, 1])
+def test_a_commitment_names_who_leads_and_who_follows(
+    leader: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lead.efg").write_text(COMMITMENT)
+    asked = ("solve", "lead.efg", "--problem", f"stackelberg:leader={leader}")
+    # The column player cannot do better than with the equilibrium: the row player takes the first row anyway.
+    paid = {0: (3.5, 0.5), 1: (2.0, 1.0)}[leader]
+    record = json_of(capsys, *asked)
+    assert record["values"] == pytest.approx(paid)
+    assert (record["value"], record["objective"]) == pytest.approx((paid[0], paid[leader]))
+    assert main([*asked, "--html", "page.html"]) == 0
+    printed = capsys.readouterr().out
+    follower = 1 - leader
+    assert re.search(rf"^leader's payoff +{paid[leader]:.10f} to player {leader}$", printed, re.MULTILINE)
+    assert re.search(rf"^follower's payoff +{paid[follower]:.10f} to player {follower}$", printed, re.MULTILINE)
+    assert "value" not in [line.split()[0] for line in printed.splitlines() if line.strip()]
+    page = re.sub(r"<[^>]+>", "", Path("page.html").read_text(encoding="utf-8"))
+    told = f"the leader, player {leader}, is paid {paid[leader]:g} and"
+    assert told in page or f"the follower, player {follower}, is paid {paid[follower]:g} and" in page
+
+
+PATROL = """\
+map = "lanes.csv"
+steps = 5
+speed = 60
+
+[[units]]
+name = "car"
+base = "south"
+detection = 0.6
+
+[[attackers]]
+name = "thief"
+entries = { west = [0, 1] }
+goals = { depot = 2, kiosk = 1 }
+
+[payoffs]
+meeting = -1
+step = -0.05
+"""
+LANES = "from,to,length\nwest,depot,1\ndepot,south,1\nsouth,kiosk,1\nkiosk,west,1\ndepot,kiosk,2\n"
+JUDGED = re.compile(
+    r"^ *(\S.*?)  +(?:ε )?(-?[\d.e+-]+)[^\n]*, (at most|above) the tolerance of ([\d.e+-]+)$", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("patrol.toml", "--problem", "caught-once"),
+        ("patrol.toml", "--problem", "caught-once", "--tol", "1e-9"),
+        ("kuhn", "--method", "cfr", "--max-iterations", "20"),
+        ("kuhn", "--method", "dcfr", "--tol", "0.01"),
+        ("kuhn", "--problem", "rnr", "--opponent", "uniform", "--p", "0.5", "--method", "cfr+", "--tol", "0.02"),
+        ("kuhn", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5", "--lookahead", "1", "--method", "cfr+"),
+        ("lead.efg", "--problem", "epsilon-nash", "--method", "dcfr", "--max-iterations", "5"),
+        ("lead.efg", "--problem", "stackelberg:leader=0"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_held_against_the_tolerance_is_what_stands_beside_it(
+    asked: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gap of twice the exploitability was said to be at most a tolerance below it."""
+    monkeypatch.chdir(tmp_path)
+    Path("lanes.csv").write_text(LANES)
+    Path("patrol.toml").write_text(PATROL)
+    Path("lead.efg").write_text(COMMITMENT)
+    assert main(["solve", *asked]) in (0, 1)
+    printed = capsys.readouterr().out
+    judged = JUDGED.findall(printed)
+    assert len(judged) == 1 or "at round-off" in printed, printed
+    for name, number, relation, tolerance in judged:
+        assert (float(number) <= float(tolerance)) == (relation == "at most"), (name, printed)
+
+
+# Payoffs that sum to a constant
+
+#: By hand: five are shared. Player 0 mixes its rows 1 to 3, player 1 its columns evenly, and they are paid 3/2 and 7/2.
+SHARED = """EFG 2 R "shared" { "one" "two" }
+""
+p "" 1 1 "row" { "u" "d" } 0
+p "" 2 1 "column" { "l" "r" } 0
+t "" 1 "" { 3, 2 }
+t "" 2 "" { 0, 5 }
+p "" 2 1 "column" { "l" "r" } 0
+t "" 3 "" { 1, 4 }
+t "" 4 "" { 2, 3 }
+"""
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("shared.efg").write_text(SHARED)
+    return "shared.efg"
+
+
+def test_both_players_values_are_told(shared: str, capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "solve", shared)
+    assert (record["value"], record["values"]) == (pytest.approx(1.5), pytest.approx([1.5, 3.5]))
+    assert main(["solve", shared, "--out", "found.npz", "--html", "page.html"]) == 0
+    assert "1.5000000000 to player 0, 3.5000000000 to player 1" in capsys.readouterr().out
+    assert "and player 1 3.5" in re.sub(r"<[^>]+>", "", Path("page.html").read_text(encoding="utf-8"))
+    judged = json_of(capsys, "evaluate", shared, "--strategy", "found.npz")
+    assert judged["payoffs"] == judged["best_response_values"] == pytest.approx([1.5, 3.5])
+    assert (judged["lower"], judged["upper"]) == pytest.approx((1.5, 1.5))
+    # Against player 1, half and half, nobody is paid more than 3/2; player 0 would lose 1/2 by halves.
+    for player, bounds, loss in ((1, (None, 1.5), 0.0), (0, (1.0, None), 0.5)):
+        strategy = Strategy.uniform(load_game(shared), player)
+        strategy.save("halves.npz")
+        judged = json_of(capsys, "evaluate", shared, "--strategy", "halves.npz")
+        assert (judged["lower"], judged["upper"], judged["exploitability"]) == pytest.approx((*bounds, loss), abs=1e-9)
+
+
+def test_styles_and_frontiers_of_player_1_are_in_its_payoffs(shared: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand: with its first column at 7/10 player 1 is paid 5 - 21/10, which is 6/10 less than the value."""
+    assert main(["style", shared, "--target", "l@first >= 0.7", "--max-loss", "1", "--player", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^game value +3\.5000000000 to player 1$", printed, re.MULTILINE)
+    assert re.search(r"^least loss +0\.6000000000", printed, re.MULTILINE)
+    frontier = ("solve", shared, "--problem", "rnr", "--opponent", "uniform", "--player", "1", "--frontier")
+    record = json_of(capsys, *frontier)
+    assert record["game_value"] == pytest.approx(3.5)
+    assert record["frontier"][-1]["gain"] == pytest.approx(0.5)  # the second column is paid 4 by halves
+
+
+@pytest.mark.parametrize("name", ["shared.json", "shared.graphml", "shared.npz", "again.efg"])
+def test_files_keep_what_is_shared(name: str, shared: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", shared, "--out", name]) == 0
+    capsys.readouterr()
+    assert json_of(capsys, "solve", name)["values"] == pytest.approx([1.5, 3.5])
+
+
+def test_the_exported_linear_program_has_the_value_of_player_0(shared: str, capsys: pytest.CaptureFixture[str]) -> None:
+    highspy = pytest.importorskip("highspy")
+    assert main(["export", shared, "--out", "shared.mps"]) == 0
+    capsys.readouterr()
+    model = highspy.Highs()
+    model.silent()
+    model.readModel("shared.mps")
+    model.run()
+    assert abs(model.getObjectiveValue()) == pytest.approx(1.5)

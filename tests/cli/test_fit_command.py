@@ -105,6 +105,33 @@ def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert all(" reaches " in row and (" at most " in row or " at least " in row) for row in rows)
 
 
+def test_few_games_recommend_an_equilibrium_and_say_how_many_would_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--game", "kuhn", "--seat", "0", "--bonferroni")
+    few, many = played(tmp_path, 3), played(tmp_path, 20_000, seat=1)
+    record = json_of(capsys, few, *asked)
+    assert record["guaranteed"] == pytest.approx(record["game_value"], abs=1e-9)
+    assert record["recommended"] == "equilibrium"
+    needed = record["games_needed"]
+    assert needed in [3 * 4**times for times in range(1, 7)]
+    assert main(["fit", few, *asked]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("recommended an equilibrium (treeplex solve): these games do not prove that")
+    assert f"about {needed:,} would be needed" in told
+    record = json_of(capsys, many, "--game", "kuhn", "--seat", "1", "--bonferroni")
+    assert record["guaranteed"] > record["game_value"]
+    assert (record["recommended"], record["games_needed"]) == ("response", None)
+    assert main(["fit", many, "--game", "kuhn", "--seat", "1", "--bonferroni"]) == 0
+    assert "recommended" not in capsys.readouterr().out
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_text("")
+    record = json_of(capsys, str(nothing), *asked)
+    assert (record["recommended"], record["games_needed"]) == ("equilibrium", None)
+    assert main(["fit", str(nothing), *asked]) == 0
+    assert "how many would be needed is not known" in " ".join(capsys.readouterr().out.split())
+
+
 def test_both_methods_both_intervals_and_a_known_probe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = (played(tmp_path), "--game", "kuhn", "--seat", "0", "--confidence", "0.999")
     exact = json_of(capsys, *asked)

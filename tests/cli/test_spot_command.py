@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treeplex import SolverError, load_game
+from treeplex import DCFR, SolverError, load_game
 from treeplex.cli import main
 
 phevaluator = pytest.importorskip("phevaluator")
@@ -390,6 +390,46 @@ def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert f"locks {LOCK} oop gains 5.0000 chips at least while ip keeps to them; 75.0000 without locks" in printed
     assert "oop risks 25.0000 chips of that EV if ip does not, as a best response proves" in printed
+
+
+#: By hand, with a lock of ip at 2/5 folds: oop's kings go all-in and are paid 2/5 of 20, or of 50 what ip calls, 38 on
+#: average; nothing that goes all-in would lose 10 on average. Each is as likely, so that oop is paid 19; without the
+#: lock ip calls 2/5, and oop 32 / 2.
+POLAR = """\
+board = "9s7h5d3c2d"
+pot = 20
+stack = 30
+[ranges]
+oop = "KcKd, JhTh"
+ip = "QcQd"
+[bets]
+bet = "a"
+raise = "a"
+[thresholds]
+add_allin = 0
+force_allin = 0
+merge = 0
+"""
+POLAR_LOCK = 'ip at "all-in": fold 40%'
+
+
+@pytest.mark.parametrize("tiny", [True, False])
+@pytest.mark.parametrize("lock", [True, False])
+def test_a_tiny_spot_is_solved_exactly_where_the_loop_does_not_come_so_close(lock, tiny, capsys, monkeypatch):
+    Path("polar.toml").write_text(POLAR, encoding="utf-8")
+    if not tiny:  # then the loop is tried first
+        monkeypatch.setattr("treeplex.cli.spots._TINY", 0)
+        monkeypatch.setattr(DCFR, "default_iterations", 1)
+    locks = ("--lock", POLAR_LOCK) if lock else ()
+    record = json_of(capsys, "solve", "polar.toml", *locks, "--tol", "0.00001%")
+    if tiny or not lock:  # with the lock the best reply is pure, which the loop plays from its first iteration on
+        assert (record["method"], record["status"]) == ("highs", "optimal")
+    assert record["ev"] == pytest.approx([19.0, 1.0] if lock else [16.0, 4.0], abs=1e-6)
+    if lock:  # the value without it is out of the loop's reach
+        assert record["unlocked_ev"] == pytest.approx([16.0, 4.0], abs=1e-6)
+        assert record["lock_gain"] == [pytest.approx(3.0, abs=1e-6), None]
+    asked = json_of(capsys, "solve", "polar.toml", *locks, "--tol", "0.00001%", "--max-iterations", "1")
+    assert asked["method"] == "dcfr"  # who asks for a limit of the loop has the loop
 
 
 def test_a_locked_spot_is_reported_though_its_value_without_locks_is_not_found(capsys, monkeypatch):

@@ -1,5 +1,6 @@
 """Files of other programs: what they begin with, as their makers' documents or the programs themselves write them."""
 
+import codecs
 import gzip
 import io
 import pickle
@@ -32,6 +33,14 @@ def single_array() -> bytes:
     np.save(content, np.eye(2))
     return content.getvalue()
 
+
+HAND = """variant = 'NT'
+antes = [0, 0]
+blinds_or_straddles = [1, 2]
+min_bet = 2
+starting_stacks = [200, 200]
+actions = ['d dh p1 ????', 'd dh p2 AcAd', 'p2 cbr 6', 'p1 f']
+"""
 
 #: By what the line must say: the beginning of such a file.
 LOGS: dict[str, tuple[str, ...]] = {
@@ -139,6 +148,39 @@ def test_openspiel_serialises_as_the_table_says() -> None:
     found = foreign_content(text.encode())
     assert found is not None
     assert "OpenSpiel" in found.kind
+
+
+@pytest.mark.parametrize("skip_bad", [False, True])
+@pytest.mark.parametrize("whose", list(LOGS))
+def test_logs_of_other_programs_are_not_bad_lines(whose: str, skip_bad: bool, tmp_path: Path) -> None:
+    """With bad lines skipped, they used to count as so many bad hands, and nothing said whose file it was."""
+    text = "".join(f"{LOGS[whose][0]}\nSeat 1: Hero (100 in chips)\n\n" for _ in range(3)).encode()
+    written = {
+        "log.txt": text,
+        "marked.txt": codecs.BOM_UTF8 + text,
+        "packed.phhs.gz": gzip.compress(text),
+    }
+    for name, content in written.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(PlayLogError, match=whose) as hands:
+            list(HandHistories(tmp_path / name, skip_bad=skip_bad))
+        with pytest.raises(PlayLogError, match=whose) as games:
+            read_play_log(tmp_path / name, load_game("kuhn"), 0, skip_bad=skip_bad)
+        for found in (hands, games):
+            assert str(found.value).startswith(f"{tmp_path / name}: it is a")
+            assert "\n" not in str(found.value)
+
+
+def test_a_log_of_another_program_in_a_folder(tmp_path: Path) -> None:
+    """It stops nothing if bad hands are skipped and the folder has hands that can be read."""
+    (tmp_path / "1.phh").write_text(LOGS["PokerStars"][0])
+    (tmp_path / "2.phh").write_text("*** 888poker")
+    with pytest.raises(PlayLogError, match=r"1\.phh: it is a hand history of PokerStars"):
+        list(HandHistories(tmp_path, skip_bad=True))
+    (tmp_path / "3.phh").write_text(HAND)
+    hands = HandHistories(tmp_path, skip_bad=True)
+    assert len(list(hands)) == 1
+    assert sum(bad.count for bad in hands.bad) == 2
 
 
 def test_gambit_writes_normal_forms_as_the_table_says() -> None:

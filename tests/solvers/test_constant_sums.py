@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from constant_sums import draw_with_constant, shifted
+from constant_sums import Shifted, draw_with_constant, shifted
 from effort import either, soaked
+from public_games import RandomPublicGame
 from random_trees import Chance, Decision, Leaf, seeded_tree, to_game
 
 from treeplex import (
@@ -43,6 +44,7 @@ from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.seqform.evaluate import worst_case
 from treeplex.seqform.interchange import write_efg
 from treeplex.seqform.interchange.openspiel import game_from_openspiel
+from treeplex.seqform.public_form import PublicForm
 from treeplex.solvers import Agent, calibrate_style, style_efficiency
 from treeplex.solvers.opponents.tuning import ExactJudge, Seats
 
@@ -295,3 +297,19 @@ def test_games_of_openspiel():
     pyspiel = pytest.importorskip("pyspiel")
     table = pyspiel.create_matrix_game("shared", "Shared", ["a", "b"], ["c", "d"], [[3, 0], [1, 2]], [[2, 5], [4, 3]])
     assert solve(Nash(game_from_openspiel(table))).values == pytest.approx((1.5, 3.5))
+
+
+@pytest.mark.parametrize("seed", either([1], range(6)))
+def test_games_in_public_form(seed):
+    """They are solved in sequence form, the loop on public forms being for payoffs that sum to zero."""
+    without, game = (
+        Game.from_public_form(PublicForm.from_rules(Shifted(RandomPublicGame(seed), constant))) for constant in (0, 10)
+    )
+    value = solve(Nash(without), "highs").value
+    assert solve(Nash(game), "highs").values == pytest.approx((value, 10.0 - value), abs=1e-7)
+    looped = solve(Nash(game), "dcfr", tol=1e-3)
+    assert looped.lower - 1e-9 <= value <= looped.upper + 1e-9
+    assert sum(looped.values) == pytest.approx(10.0)
+    for player in (0, 1):
+        posed = (EpsilonSafeResponse(each, Strategy.uniform(each, 1 - player), epsilon=0.1) for each in (without, game))
+        assert not differences(*map(solve, posed), 10.0)

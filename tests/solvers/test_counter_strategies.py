@@ -1,9 +1,12 @@
 """Responses to observed opponents: theorem 6, guarantees, observations that exclude each other, and both methods."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from effort import either, few, some, thorough
 from observed_games import drawn_counts, opponent_of, probe_that_never_folds, versus
+from scipy.stats import beta
 
 from treeplex import (
     CCFR,
@@ -27,7 +30,7 @@ from treeplex.models.observations import frequency_model
 from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.seqform import best_response_values
 from treeplex.solvers import counter_profile
-from treeplex.solvers.opponents.counter_strategies import DEFAULT_PENALTY
+from treeplex.solvers.opponents.counter_strategies import DEFAULT_PENALTY, games_needed
 
 LEDUC = "leduc:merge_suits=true"
 KNOWN = [
@@ -346,3 +349,30 @@ def test_a_method_with_its_own_settings_is_taken() -> None:
     model = Seen("kuhn", 0).model(500, seed=1, confidence=0.99)
     response = counter_strategy(model, CCFR(base="pcfr+", step=1.0), tol=1e-3, max_iterations=100_000)
     assert response.solution.method == CCFR(base="pcfr+", step=1.0)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_so_many_games_prove_more_than_the_value_and_a_quarter_of_them_do_not(player: int) -> None:
+    """With scipy's beta distribution for the bounds, and the response to them found anew."""
+    seen = Seen("kuhn", player)
+    games = (2, 6)[player]
+    response = counter_strategy(seen.model(games, seed=2, bonferroni=True, interval="clopper-pearson"))
+    assert response.guaranteed == pytest.approx(response.game_value, abs=1e-12)
+    assert not response.exploits  # 1e-17 more is round-off
+    needed = games_needed(response, 0.95, "clopper-pearson", bonferroni=True)
+    assert needed is not None
+    shares = np.clip(response.model.probabilities(response.fitted_opponent.plan), 0.0, 1.0)
+    tail = 0.05 / 2 / len(shares)
+
+    def exploits(games: int) -> bool:
+        counts = np.rint(games * shares)
+        with np.errstate(invalid="ignore"):
+            lower = np.nan_to_num(beta.ppf(tail, counts, games - counts + 1), nan=0.0)
+            upper = np.nan_to_num(beta.ppf(1 - tail, counts + 1, games - counts), nan=1.0)
+        bounds = {"lower": np.minimum(lower, shares), "upper": np.maximum(upper, shares)}
+        model = replace(response.model, num_games=games, frequencies=shares, highest=shares, **bounds)
+        found = counter_strategy(model)
+        return found.guaranteed > found.game_value + 1e-8
+
+    assert exploits(needed)
+    assert needed == 4 * games or not exploits(needed // 4)
