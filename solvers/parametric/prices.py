@@ -29,7 +29,7 @@ from ..solution import Price, Solution
 from ..status import Status
 
 #: Rows and columns of a linear program, together, up to which prices are looked for, and constraints that bind.
-LARGEST, MOST = 40_000, 64
+LARGEST, MOST = 40_000, 24
 #: The same in fractions.
 LARGEST_EXACT = 1_000
 #: Rows and columns above which a missing vertex is found by interior point and crossover; in flow polytopes always.
