@@ -205,13 +205,12 @@ def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
     """
     import numpy as np
 
-    from ..models.games.holdem.cards import CARDS, HAND_NAMES, HANDS, Range, range_items
+    from ..models.games.holdem.cards import CARDS, HAND_NAMES, HANDS, range_items
     from ..seqform.errors import InvalidGameError, shown
 
     held = set(np.concatenate(spot.hands).tolist())
     found: dict[str, None] = {}
     try:
-        _ = Range.parse(text)  # warns of hands with several weights
         items = list(range_items(text))
     except InvalidGameError as error:
         raise CommandLineError(f"--hands: {error}") from None

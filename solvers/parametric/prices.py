@@ -29,7 +29,7 @@ from ..solution import Price, Solution
 from ..status import Status
 
 #: Rows and columns of a linear program, together, up to which prices are looked for, and constraints that bind.
-LARGEST, MOST = 40_000, 64
+LARGEST, MOST = 40_000, 24
 #: The same in fractions.
 LARGEST_EXACT = 1_000
 #: Rows and columns above which a missing vertex is found by interior point and crossover; in flow polytopes always.
@@ -105,9 +105,9 @@ def one_sided_prices(solution: Solution) -> dict[str, Price]:
         place = _place(optimum.saddle, optimum.program, name)
         if place is None or seconds_left() <= 0.0:
             continue
-        ends = [optimum.multiplier(place, largest) for largest in (False, True)]
-        if None not in ends:
-            least, most = max(0.0, float(ends[0])), float(ends[1])
+        least, most = (optimum.multiplier(place, largest) for largest in (False, True))
+        if least is not None and most is not None:
+            least, most = max(0.0, float(least)), float(most)
             found[name] = Price(min(least, most), None if math.isinf(most) else most)
     return {name: found[name] for name in solution.multipliers if name in found}
 
@@ -125,12 +125,12 @@ class _Place(NamedTuple):
     ----------
     is_row : bool
         Whether it is that of a row, in units of the objective; otherwise a column.
-    index : int
+    number : int
     unit : float or Fraction
     """
 
     is_row: bool
-    index: int
+    number: int
     unit: Any
 
 
@@ -181,7 +181,7 @@ class _Optimum:
 
     def multiplier(self, place: _Place, largest: bool) -> float | None:
         """Return the smallest or the largest multiplier in all optimal solutions; ``None`` if it was not found."""
-        found = self._of_row(place.index, largest) if place.is_row else self._of_column(place.index, largest)
+        found = self._of_row(place.number, largest) if place.is_row else self._of_column(place.number, largest)
         return None if found is None else found / place.unit
 
     def _of_row(self, row: int, largest: bool) -> float | None:
@@ -366,9 +366,9 @@ class _ExactOptimum:
     def multiplier(self, place: _Place, largest: bool) -> Fraction | float | None:
         """Return the smallest or the largest multiplier in all optimal solutions; ``None`` if it was not found."""
         from ..exact.rational import optimum
-        from ..exact.rational_vertex import to_fractions
+        from ..exact.rational_vertex import Point, to_fractions
 
-        program, index = self.program, place.index
+        program, index = self.program, place.number
         if place.is_row:
             if not self._rows[1][index]:
                 return Fraction(0)
@@ -385,7 +385,7 @@ class _ExactOptimum:
         point = optimum(changed, self._basis, seconds_left())
         if point in (Status.INFEASIBLE, Status.UNBOUNDED):
             return math.inf
-        if point is None:
+        if not isinstance(point, Point):
             return None
         found = -to_fractions(point.multipliers)[index] if place.is_row else to_fractions(point.columns)[index]
         return Fraction(found / place.unit)

@@ -3,10 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from effort import soaked
+from locked_spots import drawn_problem
+from scipy.optimize import linprog
 
-from treeplex import DCFR, SolverError, load_game
+from treeplex import DCFR, Nash, RestrictedNash, SolverError, Status, load_game, solve
 from treeplex.cli import main
+from treeplex.cli.spots import locked
+from treeplex.seqform.evaluate import worst_case
 
 phevaluator = pytest.importorskip("phevaluator")
 
@@ -430,6 +436,71 @@ def test_a_tiny_spot_is_solved_exactly_where_the_loop_does_not_come_so_close(loc
         assert record["lock_gain"] == [pytest.approx(3.0, abs=1e-6), None]
     asked = json_of(capsys, "solve", "polar.toml", *locks, "--tol", "0.00001%", "--max-iterations", "1")
     assert asked["method"] == "dcfr"  # who asks for a limit of the loop has the loop
+
+
+@pytest.mark.soak
+def test_what_locks_gain_and_risk_is_bounded_by_the_truth():
+    """Of random locked spots by iterations: the truth is HiGHS's, and what opponents can take scipy's."""
+    found = 0
+    for seed in range(soaked(4)):
+        found += hold_locks_to_the_truth(seed)
+    assert found
+
+
+def hold_locks_to_the_truth(seed):
+    """Hold what locks gain and risk to the truth; return how many numbers were compared."""
+    problem = drawn_problem(seed, narrow=True)
+    if problem is None:
+        return 0
+    spot, random = problem.game.spot, np.random.default_rng(seed)
+    exact, free = solve(problem, "highs"), solve(Nash(spot.game), "highs")
+    if exact.status is not Status.OPTIMAL:
+        return 0
+    method = ("dcfr", "pcfr+", "ccfr", "cfr+", "exact")[seed % 5]
+    responder = None
+    if len({one.player for one in problem.constraints}) == 1 and random.random() < 0.4:
+        responder = 1 - problem.constraints[0].player
+        problem = RestrictedNash(spot.game, spot.constraints, p=float(random.choice([0.1, 0.6, 1.0])))
+        method = "dcfr" if method == "ccfr" else method
+    tol = 10.0 ** -random.integers(1, 5) * spot.pot
+    solution = solve(problem, method, tol=tol, max_iterations=int(random.choice([4, 30, 300, 2000])))
+    if solution.infeasibility is not None:
+        return 0
+    told, near, compared = locked(solution, spot), 1e-7 * spot.pot, 0
+    if told["unlocked_ev"] is None:  # it was not found so closely, and the message says so
+        assert told.get("reason") or solution.lower is None
+        return 0
+    for player in (0, 1) if responder is None else (responder,):
+        gain, risk = told["lock_gain"][player], told["lock_risk"][player]
+        if gain is None:
+            continue
+        compared += 1
+        value = float(free.value) * (1 - 2 * player)
+        strategy = solution.profile[player]
+        kept = worst_under(strategy, [one for one in spot.constraints if one.player != player])
+        best = float(exact.value) * (1 - 2 * player)
+        assert gain <= kept - value + near, (seed, player, method)
+        assert kept <= best + near or solution.violation > 0.0 or responder is not None, (seed, player, method)
+        assert risk >= value - worst_case(spot.game, strategy) - near, (seed, player, method)
+        # Neither is further from the truth than what was proven of the two values.
+        doubt = 0.2 * solution.tolerance if responder is None else 2 * solution.problem.value_error
+        assert risk <= value - worst_case(spot.game, strategy) + doubt + near, (seed, player, method)
+    return compared
+
+
+def worst_under(strategy, constraints):
+    """Return what a strategy earns against the opponent who keeps to constraints and hurts it most, by scipy."""
+    form, player = strategy.sequence_form, strategy.player
+    other = form.treeplexes[1 - player]
+    payoffs = -form.gradient(1 - player, [strategy.plan, strategy.plan])
+    rows, limits = np.zeros((len(constraints), other.num_sequences)), np.zeros(len(constraints))
+    for number, one in enumerate(constraints):
+        rows[number, one.indices], limits[number] = one.coefficients, one.limit
+    solved = linprog(
+        payoffs, A_ub=rows if constraints else None, b_ub=limits if constraints else None, A_eq=other.E, b_eq=other.e
+    )
+    assert solved.success
+    return float(solved.fun)
 
 
 def test_a_locked_spot_is_reported_though_its_value_without_locks_is_not_found(capsys, monkeypatch):

@@ -6,20 +6,20 @@ import numpy as np
 from constrained_cases import random_plan
 from random_trees import seeded_tree, to_game
 
-from treeplex import ConstrainedNash, Status, solve
+from treeplex import ConstrainedNash, Status, Strategy, solve
 from treeplex.models.constraints import LinearConstraint
-from treeplex.models.games.holdem import HoldemSpot
+from treeplex.models.games.holdem import HoldemSpot, Lock
 from treeplex.models.games.holdem.bets import SEATS
-from treeplex.models.games.holdem.cards import CARDS
+from treeplex.models.games.holdem.cards import CARDS, HAND_NAMES
 from treeplex.seqform.errors import InvalidConstraintError, InvalidGameError
 
 BETS = [{"bet": "a", "raise": ""}, {"bet": "a", "raise": "a"}, {"bet": "60%, a", "raise": "2.5x"}]
 
 
-def drawn_problem(seed, cards=5):
+def drawn_problem(seed, cards=5, narrow=False):
     """Return an equilibrium of a few hands under one to three locks on a board of so many cards.
 
-    ``None`` if the locks do not fit.
+    With ``narrow`` some locks are of single hands, or follow a strategy. ``None`` if the locks do not fit.
     """
     random = np.random.default_rng(seed)
     deck = random.permutation(CARDS).tolist()
@@ -32,10 +32,25 @@ def drawn_problem(seed, cards=5):
     pot, stack = int(random.choice([10, 100, 1000])), int(random.choice([5, 50, 300]))
     try:
         spot = HoldemSpot(board, ranges, pot, stack, bets=BETS[random.integers(len(BETS))])
-        spot = replace(spot, bets=None, locks=[drawn_lock(spot, random) for _ in range(random.integers(1, 4))])
+        locks = [drawn_lock(spot, random) for _ in range(random.integers(1, 4))]
+        if narrow:
+            locks = [narrowed(lock, spot, random) for lock in locks]
+        spot = replace(spot, bets=None, locks=locks)
         return ConstrainedNash(spot.game, spot.constraints) if spot.constraints else None
     except (InvalidConstraintError, InvalidGameError):
         return None
+
+
+def narrowed(lock, spot, random):
+    """Return a lock as it is, or one of a hand of the range alone, or of all that a drawn strategy plays there."""
+    player, kind = SEATS.index(lock["seat"]), random.integers(4)
+    if kind == 0:
+        return lock | {"hands": HAND_NAMES[random.choice(spot.hands[player])]}
+    if kind == 1:
+        treeplex = spot.game.sequence_form.treeplexes[player]
+        played = Strategy.from_behaviour(spot.game, player, random_plan(treeplex, random))
+        return Lock(lock["seat"], played, lock["at"])
+    return lock
 
 
 def drawn_lock(spot, random):

@@ -22,6 +22,7 @@ from treeplex import (
 )
 from treeplex.models.constraints import LinearConstraint, parse_constraint
 from treeplex.solvers.parametric import prices
+from treeplex.solvers.solve import solve_part
 
 METHODS = ("rational", "highs", "exact")
 STEPS = (Fraction(1, 10**5), Fraction(1, 10**6))
@@ -61,7 +62,7 @@ def moved(game, constraints, name, amount):
         LinearConstraint(one.player, one.terms, one.bound + amount, name=one.name) if one.name == name else one
         for one in constraints
     ]
-    found = solve(ConstrainedNash(game, changed), "rational")
+    found = solve_part(ConstrainedNash(game, changed), "rational")
     if found.status is Status.INFEASIBLE:
         return None
     player = next(one.player for one in constraints if one.name == name)

@@ -168,21 +168,9 @@ class Range:
             text = ",".join(f"{item}:{weight}" for item, weight in text.items())
         if not isinstance(text, str):
             raise InvalidGameError(f"the range is {shown(text, 60)}, expected a text such as 'QQ+, AKs, A5s-A2s:0.5'")
-        weights, given = np.zeros(len(HANDS)), np.zeros(len(HANDS), dtype=bool)
-        noted = False
+        weights = np.zeros(len(HANDS))
         for item in range_items(text):
-            hands = list(item.hands)
-            clashes = [hand for hand in hands if given[hand] and weights[hand] != item.weight]
-            if clashes and not noted:
-                noted = True
-                more = f", and {len(clashes) - 1:,} more hands" if len(clashes) > 1 else ""
-                warnings.warn(
-                    f"{item.where}: {HAND_NAMES[clashes[0]]} has the weight {weights[clashes[0]]:g} by an item before, "
-                    f"and {item.weight:g} by this one, which counts{more}",
-                    RangeWarning,
-                    stacklevel=1,
-                )
-            weights[hands], given[hands] = item.weight, True
+            weights[list(item.hands)] = item.weight
         return cls(weights)
 
     def __str__(self) -> str:
@@ -221,12 +209,28 @@ class RangeItem:
     weight: float
 
 
+def _note_clash(where: str, hands: list[int], before: float, now: float) -> None:
+    """Warn that an item gives hands another weight than an item before."""
+    more = f", and {len(hands) - 1:,} more hands" if len(hands) > 1 else ""
+    warnings.warn(
+        f"{where}: {HAND_NAMES[hands[0]]} has the weight {before:g} by an item before, and {now:g} by this one, which "
+        f"counts{more}",
+        RangeWarning,
+        stacklevel=1,
+    )
+
+
 def range_items(text: str) -> Iterator[RangeItem]:
     """Yield the items of a range, as :meth:`Range.parse` reads them.
 
     Raises
     ------
     InvalidGameError
+
+    Warns
+    -----
+    RangeWarning
+        Once, if items give a hand different weights; see :meth:`Range.parse`.
 
     Examples
     --------
@@ -236,6 +240,7 @@ def range_items(text: str) -> Iterator[RangeItem]:
     """
     place = 0
     enclosing, opened = "", ""
+    given: dict[int, float] | None = {}  # until a clash is noted
     for piece in text.split(","):
         written = piece.strip()
         start = place + len(piece) - len(piece.lstrip()) + 1
@@ -257,6 +262,13 @@ def range_items(text: str) -> Iterator[RangeItem]:
             raise InvalidGameError(f"{where}: the weight is {shown(weight)} and [{enclosing}], expected one of them")
         if enclosing or mark:
             value = _percent(enclosing, where, f"[{enclosing}]") if enclosing else _weight(weight, where, mark)
+        if given is not None:
+            clashes = [hand for hand in hands if given.get(hand, value) != value]
+            if clashes:
+                _note_clash(where, clashes, given[clashes[0]], value)
+                given = None
+            else:
+                given.update(dict.fromkeys(hands, value))
         yield RangeItem(name.strip(), where, hands, value)
         if end:
             if not enclosing or _percent(end, where, f"[/{end}]") != value:

@@ -22,7 +22,7 @@ from ....seqform.strategy import Profile, Strategy
 from ...constraints import LinearConstraint
 from ...constraints.tokens import Tokens, parse_number
 from .bets import SEATS
-from .cards import HAND_NAMES, Range, range_items
+from .cards import HAND_NAMES, range_items
 
 if TYPE_CHECKING:
     from .spot import HoldemSpot
@@ -313,7 +313,6 @@ class Lock:
             return np.asarray(present)
         wanted = np.zeros(len(HAND_NAMES), dtype=bool)
         try:
-            _ = Range.parse(hands)  # warns of hands with several weights
             items = list(range_items(hands))
         except InvalidGameError as error:
             raise InvalidConstraintError(f"{self}: {error}") from None
