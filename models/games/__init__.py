@@ -2,4 +2,8 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from ...seqform.deprecation import deprecated_names
+
+_find, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+__getattr__ = deprecated_names(__name__, {"Parameter": "treeplex.seqform.parameters.Parameter"}, _find)
