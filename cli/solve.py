@@ -62,7 +62,8 @@ KEYS = (
         "least_violation",
         "conflict",
     ),
-    *("multipliers", "prices", "multiplier_bound", "preference", "steps", "step_levels", "step_gaps", "value_errors"),
+    *("multipliers", "dual_multipliers", "prices", "multiplier_bound", "preference", "steps", "step_levels"),
+    *("step_gaps", "value_errors"),
     *("safety_bound", "history", "iterations", "seconds", "build_seconds", "time", "sizes"),
 )
 

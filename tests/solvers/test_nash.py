@@ -823,6 +823,7 @@ KEYS = [
     "iterations",
     "seconds",
     "build_seconds",
+    "dual_multipliers",
     "prices",
     "time",
     "values",
