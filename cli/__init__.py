@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.limits import stopwatch
+from ..seqform.signals import held_numbers
 from ..seqform.standard_error import StandardError
 from .errors import (
     CommandLineError,
@@ -22,11 +23,13 @@ from .errors import (
     debugging,
     deferring_interrupts,
     describe,
+    end_with,
     forget_interrupts,
     heeding_signals,
     is_full,
     outliving_its_terminal,
     print_error,
+    print_interrupted,
     print_note,
 )
 
@@ -47,6 +50,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit status. Nothing is raised, unless ``TREEPLEX_DEBUG`` is set.
     """
+    try:
+        return _main(argv)
+    except KeyboardInterrupt:  # before anybody heeded it, or after
+        print_interrupted()
+        return ExitStatus.INTERRUPTED
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    """Run the command line on the streams as they are, and heed signals."""
     if sys.stderr is None:  # closed before the start; what would go there has no reader
         sys.stderr = StandardError()
     if sys.stdout is None:
@@ -57,16 +69,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A terminal that cannot show a character shows a question mark.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    with heeding_signals() as came:
-        status = _kept(argv)
-    return 128 + came[-1] if status == ExitStatus.INTERRUPTED and came else status
+    begun = len(held_numbers())
+    with heeding_signals(for_good=argv is None) as came:
+        try:
+            status = _kept(argv)
+        except KeyboardInterrupt:  # before anybody watched over the command, or after
+            print_interrupted()
+            status = ExitStatus.INTERRUPTED
+        numbers = came or held_numbers()[begun:]  # an answer that held a signal says itself that it was interrupted
+        status = 128 + numbers[-1] if status == ExitStatus.INTERRUPTED and numbers else status
+        if argv is None:
+            end_with(status)
+    return status
 
 
 def _kept(argv: Sequence[str] | None) -> int:
     """Run a command within its limits."""
     from .limits import kept
 
-    with stopwatch("loading") as watch, kept(may_exit=argv is None) as keeper:
+    with kept(may_exit=argv is None) as keeper, stopwatch("loading") as watch:
         if argv is None:
             watch.add("loading", _since_start())
         return _ended(list(sys.argv[1:] if argv is None else argv), keeper)
@@ -90,7 +111,7 @@ def _ended(arguments: list[str], keeper: "Keeper | None") -> int:
         if keeper is not None and keeper.reached:
             print_error(keeper.message)
             return keeper.status
-        print_error("interrupted")
+        print_interrupted()
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:
         close_standard_output()

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..seqform.limits import now
+from ..seqform.signals import WORTH_WAITING, patient
 from ..seqform.standard_error import is_terminal
-from .errors import ExitStatus, print_error
+from .errors import ExitStatus, print_interrupted
 from .files import Record
+from .limits import Held
 from .outputs import Output, Outputs
 from .tables import console
 
@@ -28,6 +30,7 @@ def run_check(
     run: Callable[[Callable[[Any], None], Callable[[str], None] | None], F],
     unfinished: Callable[[tuple[Any, ...], float], F],
     total: int,
+    held: Held,
     *,
     shown: bool,
     title: "Callable[[Any], Text | None]" = lambda row: None,
@@ -42,6 +45,8 @@ def run_check(
         Makes what was found of the rows so far and the seconds.
     total : int
         How many steps there are.
+    held : Held
+        Holds Ctrl-C from when the check is over.
     shown : bool
     title : callable
         Returns a line that stands above a row, if there is one.
@@ -58,9 +63,11 @@ def run_check(
 
     begun = now()
     try:
-        with _counting(out, total) if shown else contextlib.nullcontext() as advance:
+        with _counting(out, total) if shown else contextlib.nullcontext() as advance, patient(WORTH_WAITING):
             found = run(keep, advance)
+        held.begin()
     except KeyboardInterrupt:
+        held.begin()
         found = unfinished(tuple(rows), now() - begun)
     return found
 
@@ -70,13 +77,14 @@ def print_summary(found: "Findings") -> None:
     console().print(found.summary, style="bold green" if found.passed else "bold red", soft_wrap=True)
 
 
-def deliver_findings(found: "Findings", json: str | None, *files: Output) -> int:
+def deliver_findings(found: "Findings", json: str | None, held: Held, *files: Output) -> int:
     """Write what a check found as JSON and to files, and return its exit status; its rows have been printed."""
     if found.interrupted:
-        print_error("interrupted")
+        print_interrupted()
     status = ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
     record = Record(json, ())
     record.clear()
+    record.held = held
     status = ExitStatus.INTERRUPTED if found.interrupted else status
     return Outputs(record).deliver(status, None, found.to_dict, *files)
 

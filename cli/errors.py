@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,20 +100,49 @@ def note_interrupt() -> None:
     _heeded[0] = now()
 
 
+#: What is done with Ctrl-C instead of raising, the innermost last: see :func:`~treeplex.cli.limits.hold`.
+_holders: list[Callable[[], None]] = []
+
+
 def heed_interrupt(number: int, frame: Any) -> None:
-    """Note that Ctrl-C has reached the main thread, and do what it does otherwise."""
+    """Note that Ctrl-C has reached the main thread, and do what it does otherwise, or what holds it says."""
     note_interrupt()
-    raise KeyboardInterrupt
+    if _holders:
+        _holders[-1]()
+    else:
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def held_by(holder: Callable[[], None]) -> Iterator[None]:
+    """Let Ctrl-C do in the block what the holder does."""
+    _holders.append(holder)
+    try:
+        yield
+    finally:
+        _holders.remove(holder)
 
 
 def last_interrupt() -> float:
-    """Return when Ctrl-C last reached the main thread, by ``time.monotonic``."""
+    """Return when Ctrl-C last reached the main thread, by the clock of :func:`~treeplex.seqform.limits.now`."""
     return _heeded[0]
 
 
 def forget_interrupts() -> None:
-    """Forget a Ctrl-C that waits: a new command begins."""
+    """Forget a Ctrl-C that waits, and that one was told of: a new command begins."""
     _pending.clear()
+    _told.clear()
+
+
+#: What was said of Ctrl-C: once is enough, however often it was pressed.
+_told: set[str] = set()
+
+
+def print_interrupted() -> None:
+    """Print that Ctrl-C ended the command, if nobody has said so yet."""
+    if "interrupted" not in _told:
+        _told.add("interrupted")
+        print_error("interrupted")
 
 
 #: What Ctrl-C may do without being another's.
@@ -151,6 +180,7 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
         return
 
     def remember(number: int, frame: Any) -> None:
+        note_interrupt()
         _pending.append(number)
 
     signal.signal(signal.SIGINT, remember)
@@ -161,7 +191,7 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if _pending and not until_later:
         forget_interrupts()
-        raise KeyboardInterrupt
+        heed_interrupt(signal.SIGINT, None)
 
 
 class _Terminal(io.FileIO):
@@ -194,9 +224,30 @@ def outliving_its_terminal(stream: Any) -> Any:
 _ECHO = 1.0
 
 
+def end_with(status: int) -> None:
+    """Let signals end the process with this status from now on: all is written, and only Python's own end is left."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+
+    def end(number: int, frame: Any) -> None:
+        os._exit(status)
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+
+
 @contextlib.contextmanager
-def heeding_signals() -> Iterator[list[int]]:
+def heeding_signals(for_good: bool = False) -> Iterator[list[int]]:
     """Let TERM, HUP and QUIT do what Ctrl-C does, in the main thread and unless the caller has other plans for them.
+
+    Parameters
+    ----------
+    for_good : bool
+        Whether they do so after the block too, because the process is the command's own.
 
     Yields
     ------
@@ -227,7 +278,7 @@ def heeding_signals() -> Iterator[list[int]]:
     try:
         yield came
     finally:
-        for number in taken:
+        for number in taken if not for_good else ():
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.errors import TimeLimitError
-from ..seqform.limits import Deadline, stopwatches
+from ..seqform.limits import Deadline, doing, stopwatches
+from ..seqform.signals import taking
 from .errors import CommandLineError, print_note
-from .limits import keeper, time_kept
+from .limits import Held, keeper, time_kept
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
@@ -209,6 +210,9 @@ class Record(dict[str, Any]):
         self.path = path
         #: Whether standard output holds something else that a command writes there, such as a log.
         self.taken = False
+        self._game: Game | None = None
+        #: Ctrl-C, once there is an answer.
+        self.held = Held()
         #: The time limit of the command, once there is one.
         self.deadline: Deadline | None = None
 
@@ -233,47 +237,85 @@ class Record(dict[str, Any]):
         """
         from ..models.games import load_game
 
-        game = load_game(spec)
+        with doing(f"{spec} was read"):
+            game = load_game(spec)
         if game.constraints and not constrained:
             print_note(f"the constraints of {game.spec} are left out; treeplex solve keeps to them")
         for note in game.notes:
             print_note(note)
         self.update(game=game.spec, parameters=game.parameters)
+        self._game = game
         return game
 
+    def _late(self, message: str) -> tuple[str, dict[str, Any]]:
+        """Return what a time limit leaves that came before there was a strategy: what payoffs alone say.
+
+        Returns
+        -------
+        str
+            The message with it.
+        dict
+            Keys of the JSON.
+        """
+        told = re.sub(r"raise it(?=;|$)", "raise --time-limit", message)
+        if "lower" not in self:
+            return told, {}
+        if self._game is None:
+            return f"{told}; nothing bounds the value of {self['game']} before it is built", {}
+        words, known = self._game.payoff_words, self._game.payoff_range
+        if words not in told:
+            told = f"{told}; {words}"
+        if known is None or self.get("problem") != "nash":
+            return told, {}
+        return told, dict(zip(("lower", "upper"), known, strict=True))
+
     @contextlib.contextmanager
-    def interruptible(self, time_limit: float | None = None, **stopped: Any) -> "Iterator[None]":
+    def interruptible(
+        self, time_limit: float | None = None, *, answers: bool = True, **stopped: Any
+    ) -> "Iterator[None]":
         """After Ctrl-C in the block, or so many seconds, write what is known by then, and let the command end.
 
         Parameters
         ----------
         time_limit : float, optional
+        answers : bool
+            Whether the block finds the answer of the command: then Ctrl-C waits from when it is known.
         **stopped
             What the record says then; by default its status and a message.
         """
 
-        def write(status: str, message: str) -> None:
-            self.write(**stopped or {"status": status, "message": message})
+        def write(status: str, message: str) -> str:
+            known: dict[str, Any] = {}
+            if status == "time_limit":
+                message, known = self._late(message)
+            self.write(**stopped or {"status": status, "message": message, **known})
+            return message
 
         watching = keeper()
         try:
-            with time_kept(time_limit, write) as deadline:
+            taken = taking(self.held.begin) if answers else contextlib.nullcontext()
+            with time_kept(time_limit, write) as deadline, taken:
                 if time_limit is not None:
                     self.deadline = deadline
                 yield
+                if answers:
+                    self.held.begin()
             if watching is not None:
                 watching.reached = ""  # what it ended has an answer
         except TimeLimitError as error:
-            if watching is not None:
-                watching.reached = ""
-            told = re.sub(r"raise it$", "raise --time-limit", str(error))
-            write("time_limit", told)
-            raise TimeLimitError(told) from None
+            self.held.begin()
+            raise TimeLimitError(write("time_limit", str(error))) from None
         except KeyboardInterrupt:
-            if watching is not None and watching.reached:
-                write("time_limit" if watching.reached == "time" else "interrupted", watching.message)
+            self.held.begin()
+            if watching is not None and watching.reached == "time":
+                watching.tell(write("time_limit", watching.message))
+            elif watching is not None and watching.reached:
+                write("interrupted", watching.message)
             else:
                 write("interrupted", "stopped by the user before there was a strategy")
+            raise
+        except BaseException:
+            self.held.release()
             raise
 
     def write(self, **found: Any) -> None:

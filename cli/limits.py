@@ -19,16 +19,83 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..seqform.limits import GRACE, Deadline, now, passed, time_limited
-from ..seqform.signals import last_held
-from .errors import ExitStatus, heed_interrupt, last_interrupt, print_error
+from ..seqform.signals import ECHO, last_held, patience, patient
+from .errors import ExitStatus, heed_interrupt, held_by, last_interrupt, print_error
 
 #: Seconds after which what has been interrupted, and has not noticed, is ended.
 _PATIENCE = 0.3
 #: Seconds between two looks at the memory, and what shares of its budget are left when a command is asked to end and
 #: when it is ended: between two looks a solver may allocate more.
 _INTERVAL, _RESERVE, _LAST = 0.004, 0.1, 0.04
+#: Seconds after Ctrl-C in which the files that hold the answer are written.
+LAST = 3.0
 #: Budgets in bytes below this are kept while a game is built and no longer: the solvers themselves take as much.
 LEAST_MEMORY = 2**28
+
+
+class Held:
+    """Ctrl-C that waits, from when a command has an answer until that is written.
+
+    Attributes
+    ----------
+    open_to : int
+        0: none may pass; 1: limits, and Ctrl-C that comes again; 2: all.
+    came : list of float
+        When Ctrl-C came.
+    deadline : Deadline or None
+        Of the file that is written, which Ctrl-C brings nearer.
+    """
+
+    def __init__(self) -> None:
+        self.open_to = 0
+        self.came: list[float] = []
+        self.deadline: Deadline | None = None
+        self._releases = contextlib.ExitStack()
+
+    def begin(self) -> None:
+        """Let Ctrl-C wait from now on."""
+        if self in _held:
+            return
+        self._releases.callback(_held.remove, self)
+        _held.append(self)
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._releases.enter_context(held_by(self.handle))
+        self._releases.enter_context(patient(LAST))
+        before = signal.getsignal(signal.SIGINT)
+        if before is signal.default_int_handler:  # nobody watches, as in a command that a program runs
+            signal.signal(signal.SIGINT, heed_interrupt)
+            self._releases.callback(signal.signal, signal.SIGINT, before)
+
+    def release(self) -> None:
+        """Let Ctrl-C do again what it did."""
+        self._releases.close()
+
+    def handle(self) -> None:
+        """Interrupt, or remember that Ctrl-C came."""
+        watching = keeper()
+        if watching is not None and watching.reached:
+            if self.open_to:
+                raise KeyboardInterrupt
+            return
+        at = now()
+        again = bool(self.came) and at - self.came[0] >= ECHO
+        self.came.append(at)
+        if again or self.open_to == 2:
+            raise KeyboardInterrupt
+        if self.deadline is not None:
+            self.deadline.at = min(self.deadline.at, at + LAST)
+            if watching is not None:
+                watching.look_again()
+
+
+_held: list[Held] = []
+
+
+def _release(number: int) -> None:
+    """Release all but so many, which a command left that failed after it had an answer."""
+    for each in reversed(_held[number:]):
+        each.release()
 
 
 class Keeper:
@@ -55,7 +122,7 @@ class Keeper:
         self.ignoring = ignoring
         self._may_exit = may_exit
         self.deadline: Deadline | None = None
-        self.last_words: Callable[[str, str], None] | None = None
+        self.last_words: Callable[[str, str], object] | None = None
         self.reached = ""
         self._message = ""  # of the time limit
         self.lost = False  # whether Python dropped an interrupt
@@ -84,6 +151,10 @@ class Keeper:
             return "the memory budget is used up: raise --memory or TREEPLEX_MEMORY, or choose a smaller game"
         return self._message
 
+    def tell(self, message: str) -> None:
+        """Say more of the time limit that was passed."""
+        self._message = message
+
     @property
     def status(self) -> ExitStatus:
         """What the shell is told if the limit that was passed left nothing to show."""
@@ -98,10 +169,10 @@ class Keeper:
         """Whether a signal does nothing here: Ctrl-C where that is ignored, unless a limit was passed."""
         return self.ignoring and number == signal.SIGINT and not self.reached
 
-    def forget(self) -> None:
-        """Interrupt no more for what was dropped: what was to be interrupted is over."""
+    def over(self) -> None:
+        """Interrupt no more for the deadline, or for an interrupt that was dropped: what they were for is over."""
         with self._over:
-            self.lost = False
+            self.lost, self.deadline, self.last_words = False, None, None
 
     def look_again(self) -> None:
         """Tell the thread that there is something new to watch."""
@@ -117,7 +188,7 @@ class Keeper:
         try:
             yield
         finally:
-            self.forget()
+            self.over()
             signal.set_wakeup_fd(before)
             self._may_exit = False
             with contextlib.suppress(OSError):
@@ -134,10 +205,13 @@ class Keeper:
                 return
             signals = [number for number in heard if number and not self.ignores(number)]
             at = now()
-            if signals and self._asked is None:
-                self._asked = (began, at + _PATIENCE, signals[0])
             if self._asked is not None and max(last_interrupt(), last_held()) >= self._asked[0]:
                 self._asked = None
+            if signals and self._asked is None:
+                if max(last_interrupt(), last_held()) < began:
+                    self._asked = (began, at + max(_PATIENCE, patience()), signals[0])
+            elif signals and self._asked is not None and at - self._asked[0] >= ECHO:  # it insists
+                self._asked = (self._asked[0], min(self._asked[1], at + _PATIENCE), signals[0])
             if self._asked is not None and at >= self._asked[1]:
                 self._end(self._asked[2])
                 self._asked = None
@@ -147,11 +221,15 @@ class Keeper:
                     if self.lost:
                         self.lost = False
                         _thread.interrupt_main()
-            deadline = self.deadline
-            if deadline is not None and at > deadline.at + GRACE and not deadline.finishing:
-                self.reached, self.deadline, self._message = "time", None, passed(deadline, raised="--time-limit")
-                _thread.interrupt_main()
-            elif self._memory is not None and self._memory() > self._most:
+            with self._over:  # what is over is not interrupted
+                deadline = self.deadline
+                is_late = deadline is not None and at > deadline.at + GRACE and not deadline.finishing
+                if deadline is not None and is_late:
+                    self.reached, self.deadline, self._message = "time", None, passed(deadline, raised="--time-limit")
+                    _thread.interrupt_main()
+            if is_late:
+                continue
+            if self._memory is not None and self._memory() > self._most:
                 if self.reached == "memory":  # interrupting it was not enough
                     self._memory = None
                     self._end(signal.SIGINT)
@@ -200,9 +278,11 @@ def keeper() -> Keeper | None:
 def unkept() -> Iterator[None]:
     """Let nobody watch over a command in the block, which runs within another one: its limits are not the other's."""
     _keepers.append(None)
+    number = len(_held)
     try:
         yield
     finally:
+        _release(number)
         _keepers.pop()
 
 
@@ -239,16 +319,19 @@ def kept(may_exit: bool) -> Iterator[Keeper | None]:
     watching = Keeper(may_exit, ignoring=before is signal.SIG_IGN)
     signal.signal(signal.SIGINT, watching.heed if watching.ignoring else heed_interrupt)
     _keepers.append(watching)
+    number = len(_held)
     try:
         with watching.keeping(), _again_where_lost(watching):
             yield watching
     finally:
+        _release(number)
         _keepers.pop()
-        signal.signal(signal.SIGINT, before)
+        if not may_exit:  # the process ends otherwise, and an interrupt must not show a traceback meanwhile
+            signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
-def time_kept(seconds: float | None, last_words: Callable[[str, str], None]) -> Iterator[Deadline]:
+def time_kept(seconds: float | None, last_words: Callable[[str, str], object]) -> Iterator[Deadline]:
     """Let the block end after so many seconds, whatever it does.
 
     Parameters
@@ -276,7 +359,6 @@ def time_kept(seconds: float | None, last_words: Callable[[str, str], None]) -> 
         try:
             yield deadline
         finally:
-            watching.forget()
-            watching.deadline = watching.last_words = None
+            watching.over()
         if watching.reached == "memory":  # caught by something that makes do with what it has
             raise KeyboardInterrupt

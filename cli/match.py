@@ -7,7 +7,7 @@ import typer
 
 from ..seqform.parameters import as_typed
 from ..seqform.standard_error import StandardError
-from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
 from .files import STANDARD_OUTPUT, Record, check_files, writing
 from .options import JsonOption, reader, whole
 from .outputs import Outputs
@@ -138,7 +138,7 @@ def match(
             each=tell,
         )  # fmt: skip
     if found.interrupted:
-        print_error("interrupted")
+        print_interrupted()
     return Outputs(record).deliver(
         ExitStatus.INTERRUPTED if found.interrupted else ExitStatus.SUCCESS,
         lambda: _print(record, found),

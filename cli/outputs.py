@@ -2,15 +2,21 @@
 
 import contextlib
 import math
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.limits import Deadline, doing, now, timed
-from .errors import HANDLERS, CommandLineError, ExitStatus, debugging, describe, note_interrupt, print_error, print_note
+from .errors import (
+    CommandLineError,
+    ExitStatus,
+    debugging,
+    describe,
+    print_error,
+    print_interrupted,
+    print_note,
+)
 from .files import Record, writing
 from .limits import keeper, time_kept
 from .progress import waiting
@@ -18,10 +24,8 @@ from .progress import waiting
 if TYPE_CHECKING:
     from ..seqform.interchange.page import Page
 
-#: Seconds after the time limit in which files are written, and after Ctrl-C those that hold the answer.
-LATE, LAST = 1.0, 3.0
-#: Seconds within which Ctrl-C that comes again is the same one.
-_ECHO = 1.0
+#: Seconds after the time limit in which files are written.
+LATE = 1.0
 
 
 @dataclass(frozen=True)
@@ -62,56 +66,6 @@ def page(path: str | None, make: "Callable[[], Page]") -> Output:
     return Output("report", "--html", path, write)
 
 
-@dataclass
-class _Held:
-    """Which interrupts are held back, and which came.
-
-    Attributes
-    ----------
-    open_to : int
-        0: none may pass; 1: limits, and Ctrl-C that comes again; 2: all.
-    came : list of float
-        When Ctrl-C came.
-    """
-
-    open_to: int = 0
-    came: list[float] = field(default_factory=list)
-    deadline: Deadline | None = None
-
-    def __post_init__(self) -> None:
-        before, watching = signal.getsignal(signal.SIGINT), keeper()
-        own = before in HANDLERS or (watching is not None and before == watching.heed)
-        # Only the main thread may set handlers; one of the caller's, or none, stays as it is.
-        self._before = before if own and threading.current_thread() is threading.main_thread() else None
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self.handle)
-
-    def release(self) -> None:
-        """Let signals do again what they did."""
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def handle(self, number: int, frame: Any) -> None:
-        """Do what a signal does: interrupt, or be remembered."""
-        watching = keeper()
-        if watching is not None and watching.ignores(number):
-            return
-        note_interrupt()
-        if watching is not None and watching.reached:
-            if self.open_to:
-                raise KeyboardInterrupt
-            return
-        at = now()
-        again = bool(self.came) and at - self.came[0] >= _ECHO
-        self.came.append(at)
-        if again or self.open_to == 2:
-            raise KeyboardInterrupt
-        if self.deadline is not None:
-            self.deadline.at = min(self.deadline.at, at + LAST)
-            if watching is not None:
-                watching.look_again()
-
-
 class Outputs:
     """Hands out what a command found: its report, its JSON, then files, and pages and pictures at last.
 
@@ -130,7 +84,8 @@ class Outputs:
         self._gone: OSError | None = None  # standard output, and why
         end = record.deadline
         self._end = math.inf if end is None else max(end.at, now()) + LATE  # when all that follows is over
-        self._held = _Held()
+        self._held = record.held
+        self._held.begin()
 
     def ask(self, what: str, question: Callable[[], Any], otherwise: Any = None) -> Any:
         """Return the answer to a second question, about what is known; what stops it leaves that.
@@ -213,7 +168,7 @@ class Outputs:
         if self._gone is not None:
             raise self._gone
         if self._interrupted:
-            print_error("interrupted")
+            print_interrupted()
             return ExitStatus.INTERRUPTED
         return ExitStatus.FAILURE if self._failed and not status else status
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import now
+from ..seqform.signals import WORTH_WAITING, patient
 from ..seqform.standard_error import is_terminal
-from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
 from .outputs import Outputs
@@ -69,7 +70,7 @@ def play(
         games=0, confidence=_CONFIDENCE,
     )  # fmt: skip
     record.taken = out == STANDARD_OUTPUT
-    with record.interruptible(interrupted=True):
+    with record.interruptible(answers=False, interrupted=True):
         loaded = record.load(game)
         if loaded.num_players != 2:
             raise CommandLineError(f"{loaded.spec} has {loaded.num_players} players: play is for games of two")
@@ -84,7 +85,7 @@ def play(
     begun = now()
     record["interrupted"] = False
     try:
-        with contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as stack, patient(WORTH_WAITING):
             writer = None
             if view is not None and out is not None:
                 sys.stdout.flush()
@@ -93,9 +94,11 @@ def play(
                     writer = stack.enter_context(PlayLogWriter(target, loaded, view))
             quiet = out == STANDARD_OUTPUT and is_terminal(sys.stdout)  # the log would run through the bar
             _play(simulate(profile, games, seed), games, writer, results, None if quiet else f"playing {loaded.spec}")
+        record.held.begin()
     except KeyboardInterrupt:
+        record.held.begin()
         record["interrupted"] = True
-        print_error("interrupted")
+        print_interrupted()
     seconds = now() - begun
     means = [results.of_player(player, _CONFIDENCE) for player in range(loaded.num_players)]
     return Outputs(record).deliver(

@@ -8,6 +8,7 @@ from ..seqform.errors import nearest, shown
 from .checking import deliver_findings, print_summary, run_check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
+from .limits import Held
 from .options import CheckpointOption, JsonOption, ResumeOption, checkpoint_of, checkpoint_path
 from .outputs import Output
 from .tables import console, show
@@ -65,8 +66,9 @@ def reproduce(
     check_files({}, json=json, checkpoint=checkpoint_path(checkpoint), resume=resume)
     kind = EXPERIMENTS[name]
     kept = checkpoint_of(checkpoint, resume)
-    found = _run(kind.full() if full else kind.quick(), kept, shown=json != STANDARD_OUTPUT)
-    return deliver_findings(found, json, Output("results", "--out", out, found.write, answers=True))
+    held = Held()
+    found = _run(kind.full() if full else kind.quick(), kept, held, shown=json != STANDARD_OUTPUT)
+    return deliver_findings(found, json, held, Output("results", "--out", out, found.write, answers=True))
 
 
 def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
@@ -90,7 +92,7 @@ def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
         out.print(citation, style="dim", soft_wrap=True)
 
 
-def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", *, shown: bool) -> "Reproduction":
+def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", held: Held, *, shown: bool) -> "Reproduction":
     """Run an experiment, and print its rows, the paper's numbers beside ours, and the verdict if they are shown."""
     from ..validation.papers import Reproduction, reproduce
 
@@ -103,6 +105,7 @@ def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", *, show
         lambda keep, advance: reproduce(experiment, keep, advance, checkpoint),
         lambda rows, seconds: Reproduction(experiment, rows, seconds, interrupted=True),
         experiment.num_rows,
+        held,
         shown=shown,
     )
     if shown:

@@ -18,6 +18,7 @@ from .files import (
     write_file,
     write_json,
 )
+from .limits import Held
 from .options import HtmlOption, JsonOption, reader
 from .outputs import Output, page
 from .tables import print_columns, print_facts
@@ -111,7 +112,8 @@ def sweep(
             from ..seqform.interchange.pictures import require_matplotlib
 
             require_matplotlib()
-    found = _run(context.obj.run, settings, out, (backend, address, jobs, retry), shown=json != STANDARD_OUTPUT)
+    held = Held()
+    found = _run(context.obj.run, settings, out, (backend, address, jobs, retry), held, shown=json != STANDARD_OUTPUT)
 
     def save(folder: str) -> None:
         write_file(str(Path(folder) / "results.csv"), found.to_csv(), "--out")
@@ -119,6 +121,7 @@ def sweep(
     return deliver_findings(
         found,
         json,
+        held,
         Output(
             "results",
             "--out",
@@ -156,7 +159,9 @@ def _list(settings: list[dict[str, Any]], varied: list[str]) -> None:
     print_columns(["", *varied], rows)
 
 
-def _run(run: Any, settings: list[dict[str, Any]], out: str, where: tuple[Any, ...], *, shown: bool) -> "Sweep":
+def _run(
+    run: Any, settings: list[dict[str, Any]], out: str, where: tuple[Any, ...], held: Held, *, shown: bool
+) -> "Sweep":
     """Compute the settings, a line each, and print what became of them."""
     from ..validation.sweeps import Sweep, SweepRow, name_of, sweep
 
@@ -178,7 +183,7 @@ def _run(run: Any, settings: list[dict[str, Any]], out: str, where: tuple[Any, .
         ordered = tuple(sorted(rows, key=lambda row: row.number))
         return Sweep(name_of(run), tuple(settings), ordered, seconds, interrupted=True)
 
-    found = run_check(compute, ended, len(settings), shown=shown)
+    found = run_check(compute, ended, len(settings), held, shown=shown)
     if shown:
         print_summary(found)
     return found

@@ -7,6 +7,7 @@ import typer
 from .checking import deliver_findings, print_summary, run_check
 from .errors import deferring_interrupts
 from .files import STANDARD_OUTPUT, check_files, command_line, html_file
+from .limits import Held
 from .options import CheckpointOption, HtmlOption, JsonOption, ResumeOption, checkpoint_of, checkpoint_path
 from .outputs import page
 from .tables import console
@@ -38,17 +39,18 @@ def validate(
         from ..validation.bank import find_suite
 
     chosen = find_suite(suite)
-    report = _run(chosen, checkpoint_of(checkpoint, resume), shown=json != STANDARD_OUTPUT)
+    held = Held()
+    report = _run(chosen, checkpoint_of(checkpoint, resume), held, shown=json != STANDARD_OUTPUT)
 
     def make_page() -> "Page":
         from ..validation.html_page import html_page
 
         return html_page(report, command_line())
 
-    return deliver_findings(report, json, page(html, make_page))
+    return deliver_findings(report, json, held, page(html, make_page))
 
 
-def _run(suite: "Suite", checkpoint: "Checkpoint | None", *, shown: bool) -> "Report":
+def _run(suite: "Suite", checkpoint: "Checkpoint | None", held: Held, *, shown: bool) -> "Report":
     """Run a suite, and print its rows if they are to be shown."""
     from ..validation.suites import Report, run_suite
 
@@ -71,6 +73,7 @@ def _run(suite: "Suite", checkpoint: "Checkpoint | None", *, shown: bool) -> "Re
         ),
         lambda rows, seconds: Report(suite.name, rows, seconds, interrupted=True),
         len(suite.cases),
+        held,
         shown=shown,
         title=title,
     )

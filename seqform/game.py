@@ -18,7 +18,7 @@ from .hints import Named, hinting
 from .histories import walk
 from .limits import counted_now, doing, timed
 from .rationals import intended_fraction
-from .rules import Rules, check_rules, public_labels, size_of
+from .rules import Rules, check_rules, payoff_range_of, public_labels, size_of
 from .sequence_form import SequenceForm
 
 if TYPE_CHECKING:
@@ -224,6 +224,28 @@ class Game(Drawable):
     def payoff_scale(self) -> float:
         """The largest absolute payoff; 1 if all are zero."""
         return (self.sequence_form if self.public_form is None else self.public_form).payoff_scale
+
+    @property
+    def payoff_range(self) -> tuple[float, float] | None:
+        """What player 0 is paid at least and at most, as far as that is known without building the game.
+
+        It bounds the value of a game that time did not suffice to build. ``None`` if it is not known.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> load_game("leduc:ranks=40").payoff_range
+        (-13.0, 13.0)
+        """
+        return None if self.rules is None else payoff_range_of(self.rules)
+
+    @property
+    def payoff_words(self) -> str:
+        """What :attr:`payoff_range` says of the value of the game, in words."""
+        known = self.payoff_range
+        if known is None:
+            return f"nothing bounds the value of {self.spec} before it is built"
+        return f"payoffs alone bound the value of {self.spec} to player 0: {known[0]:,.10g} to {known[1]:,.10g}"
 
     #: What was taken off player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
     constant: float = 0.0

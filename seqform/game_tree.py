@@ -286,6 +286,11 @@ class GameTree(Drawable):
         payoffs: Sequence[Number] = _as_tuple(self.graph.nodes[state]["payoffs"])
         return payoffs
 
+    def payoff_range(self) -> tuple[float, float]:
+        """Return the least and the largest payoff of player 0 at leaves."""
+        paid = [float(self.payoffs(node)[0]) for node, degree in self.graph.out_degree() if not degree]
+        return min(paid), max(paid)
+
     def _refuse(self, node: Hashable, message: str) -> NoReturn:
         raise InvalidGameError(f"{describe_path(self.action_path(node))} (node {shown(node)}) {message}")
 

@@ -1,6 +1,7 @@
 """The protocol in which games are written: states, who moves, what follows, and how large the game is."""
 
 import inspect
+import math
 from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -54,6 +55,9 @@ class Rules(Protocol):
 
     Rules of games whose decisions are about betting may say by a method ``betting(state)`` what the mover may bet and
     how good its hand is, as a :class:`~treeplex.models.games.betting.Offer`.
+
+    Rules that know the least and the largest payoff of player 0 may state them in a method ``payoff_range()`` that
+    returns both: they bound the value where a time limit comes before the game is built.
 
     Rules that know how large their game is may say so in a method ``size()`` that returns a
     :class:`~treeplex.seqform.rules.GameSize`: a game that is too large for the memory is then refused before it is
@@ -198,12 +202,34 @@ def size_of(rules: Any) -> GameSize | None:
 
     An attribute of that name that is something else, such as the size of a board, is left alone.
     """
-    method = getattr(rules, "size", None)
+    size = _stated(rules, "size")
+    return size if isinstance(size, GameSize) else None
+
+
+def payoff_range_of(rules: Any) -> tuple[float, float] | None:
+    """Return the range of player 0's payoffs that rules state by a method ``payoff_range()``, ``None`` if they do not.
+
+    Examples
+    --------
+    >>> from treeplex.models.games import Kuhn
+    >>> from treeplex.seqform.rules import payoff_range_of
+    >>> payoff_range_of(Kuhn(players=3))
+    (-2.0, 4.0)
+    """
+    stated = _stated(rules, "payoff_range")
+    if not (isinstance(stated, tuple) and len(stated) == 2):
+        return None
+    low, high = map(float, stated)
+    return (low, high) if -math.inf < low <= high < math.inf else None
+
+
+def _stated(rules: Any, name: str) -> Any:
+    """Return what a method without arguments says, ``None`` if there is none."""
+    method = getattr(rules, name, None)
     if not callable(method):
         return None
     try:
         inspect.signature(method).bind()
     except (TypeError, ValueError):  # it takes arguments, so it is another
         return None
-    size = method()
-    return size if isinstance(size, GameSize) else None
+    return method()

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..models.constraints import Constraint, LinearConstraint
-from ..models.problems import Certificate, Problem, SaddleProblem, restored
+from ..models.problems import Certificate, Nash, Problem, SaddleProblem, restored
 from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
 from ..seqform.best_responses import best_response_value
@@ -30,6 +31,8 @@ EXCLUDED = 1e-9
 MISSED = 1e-9
 #: The same of functions that are not linear, which conic solvers meet to fewer digits.
 MISSED_CURVED = 1e-6
+#: Up to so many nodes best responses in public form take a second at most without compiled loops.
+_FEW_NODES = 3_000
 #: What stops a method before it is done.
 LIMITS = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
@@ -46,7 +49,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     if outcome.plans is None and outcome.stopped in LIMITS:
         # Stopped before it had any strategies: the certificate says how good uniform play is instead.
         remark = "the method had no strategies yet, so these are uniform play"
-        outcome = replace(outcome, plans=Profile.uniform(problem.game).plans, detail=remark)
+        outcome = replace(outcome, **_uniform_play(problem), detail=remark)
     if outcome.plans is None:
         raise SolverError(f"{method.name} found no strategies: {outcome.detail}")
     if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
@@ -131,6 +134,39 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         dual_multipliers=multipliers,
         state=outcome.state,
         exact=exact and replace(exact, certificate=restored(problem, exact.certificate)),
+    )
+
+
+def _uniform_play(problem: Problem) -> dict[str, Any]:
+    """Return uniform play as an outcome has it: of a game in public form without its sequence form."""
+    game = problem.game
+    if "sequence_form" in vars(game) or game.public_form is None:
+        return {"plans": Profile.uniform(game).plans}
+    from ..seqform.public_profile import PublicProfile, StrategiesOnDemand
+
+    profile = PublicProfile.uniform(game.public_form)
+    (first, second), value = profile.best_response_values, profile.value(0)
+    value = min(max(value, -second), first)
+    certificate = Certificate(
+        value=(value, -value),
+        objective=value,
+        lower=-second,
+        upper=first,
+        exploitability=max(0.0, (first + second) / 2.0),
+        residual=0.0,
+        violations={},
+    )
+    return {"plans": (), "proof": (StrategiesOnDemand(game, profile), certificate)}
+
+
+def has_uniform_play(problem: Problem) -> bool:
+    """Whether uniform play can be certified in little time: the game is built, or small and in public form."""
+    built = vars(problem.game)
+    if "sequence_form" in built:
+        return True
+    form = built.get("public_form")
+    return (
+        form is not None and isinstance(problem, Nash) and not problem.constraints and len(form.players) <= _FEW_NODES
     )
 
 

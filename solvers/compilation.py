@@ -7,6 +7,7 @@ import inspect
 import itertools
 import os
 import pickle
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
@@ -127,6 +128,9 @@ def _announce(dispatcher: Any, kept: Any) -> None:
             else:
                 key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
                 stack.enter_context(kept.alone(key))
+            stack.enter_context(warnings.catch_warnings())
+            # With NUMBA_OPT=0 addresses stay in the code, which is then compiled in each process: nothing to act on.
+            warnings.filterwarnings("ignore", message="Cannot cache compiled function")
             return compile_now(signature)
 
     dispatcher.compile = compile_once

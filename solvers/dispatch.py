@@ -7,7 +7,7 @@ from typing import Any
 from ..models.problems import Feature, Problem
 from ..seqform.checks import check_number
 from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
-from ..seqform.limits import loading, seconds_left, stopwatches, timed, too_late
+from ..seqform.limits import doing, loading, seconds_left, stopwatches, timed, too_late
 from .certification import certified
 from .methods import Method, check_served, find_method
 from .methods.base import check_method
@@ -25,7 +25,8 @@ _CLOCKS = 0.01
 def run_method(method: Method, problem: Problem, options: Options) -> Outcome:
     """Let a method's backend work on a problem that it serves."""
     built = [watch.seconds["building"] for watch in stopwatches()]
-    outcome = _outcome(method, problem, options)
+    with doing(f"{method.name} had no strategies yet on {problem.game.spec}"):
+        outcome = _outcome(method, problem, options)
     for watch, before in zip(stopwatches(), built, strict=True):  # what the method built, besides the game
         watch.move(max(0.0, outcome.build_seconds - (watch.seconds["building"] - before)), "building")
     return outcome

@@ -5,7 +5,7 @@ A :class:`Stepper` knows an algorithm and nothing of this; :func:`iterate` knows
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..seqform.arrays import Floats
 from ..seqform.errors import CheckpointError, one_line
 from ..seqform.limits import counted_now, finishing, seconds_left
-from ..seqform.signals import holding_signals
+from ..seqform.signals import WORTH_WAITING, holding_signals, patient
 from .checkpoint import Saved, Slot
 from .outcome import Options, reported
 from .solution import History
@@ -27,6 +27,8 @@ Integers = NDArray[np.int64]
 CALL_SECONDS = 0.05
 #: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
 CHECK_GROWTH = 1.2
+#: How many times as long as the one before it a step may keep a signal from being heard.
+_LONGER = 3.0
 #: More iterations than anybody does.
 NEVER = 2**62
 #: What is known of each check, and as which numbers.
@@ -175,7 +177,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
     limit = seconds_left(options.time_limit)
     first, chunk, stopped = stepper.iterations, stepper.first_step, Status.ITERATION_LIMIT
     checked: list[tuple[int, float, float, int]] = []  # after how many iterations, when, the error, and the clock
-    is_met, is_extra, is_torn, begun = False, False, False, resumed
+    is_met, is_extra, is_torn, begun, took = False, False, False, resumed, 0.0
     found: Status | None = None  # at a look
     slot = None if options.checkpoint is None else options.checkpoint.slot()
     kept = None if slot is None else slot.saved
@@ -190,6 +192,10 @@ def iterate(stepper: Stepper, options: Options) -> Run:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"the checkpoint does not fit: {one_line(str(error))}") from None
 
+    def waiting() -> AbstractContextManager[None]:
+        """Let the process not be ended in the block for a signal that compiled code does not hear."""
+        return patient(max(WORTH_WAITING, _LONGER * took) if stepper.iterations else 0.0)
+
     @contextmanager
     def moving() -> Iterator[None]:
         """Change the stepper, and write down what came of it: all of the block is done, or nothing of it is kept."""
@@ -202,7 +208,8 @@ def iterate(stepper: Stepper, options: Options) -> Run:
     def check() -> None:
         """Compute the certificate and write it down."""
         nonlocal is_met, is_extra
-        error, seconds = stepper.check(), counted_now() - begun
+        with waiting():
+            error, seconds = stepper.check(), counted_now() - begun
         with moving():
             is_met = error <= options.tol and options.tol > 0.0
             if checked and checked[-1][0] == stepper.iterations:  # a run that had ended here goes on
@@ -264,8 +271,10 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                     stopped = Status.INTERRUPTED
                     break
             with moving():
-                checks = stepper.step(min(chunk, options.max_iterations - done, stepper.room))
+                with waiting():
+                    checks = stepper.step(min(chunk, options.max_iterations - done, stepper.room))
                 now, stepped = counted_now(), stepper.iterations - before
+                took = now - started
                 if checks is not None:
                     # A step tells the time when it is over; within it iterations take equally long.
                     share = (checks.iterations - before) / max(1, stepped)
@@ -273,9 +282,13 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                     columns = checks.iterations, seconds, checks.errors, checks.iterations
                     checked.extend(zip(*(column.tolist() for column in columns), strict=True))
                     is_met = checks.is_met
-            chunk = _next_chunk(chunk, stepped, now - started, limit - (now - resumed))
+            chunk = _next_chunk(chunk, stepped, took, limit - (now - resumed))
+        if options.answered is not None:
+            options.answered()
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
+        if options.answered is not None:
+            options.answered()
     except BaseException:
         leave(Status.INTERRUPTED)
         raise

@@ -42,7 +42,13 @@ class Progress:
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of :func:`~treeplex.solvers.solve`, checked and with defaults filled in."""
+    """The arguments of :func:`~treeplex.solvers.solve`, checked and with defaults filled in.
+
+    Attributes
+    ----------
+    answered : callable
+        Called when the method has the strategies of its answer; ``None`` for what is only a part of one.
+    """
 
     tol: float
     violation: float  # of constraints, in their own units: from where a loop asks what feasible plans nearby prove
@@ -53,6 +59,7 @@ class Options:
     callback: Callable[[Progress], bool | None] | None = None
     seed: int | None = None
     checkpoint: "Keeper | None" = None
+    answered: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

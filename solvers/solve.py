@@ -12,8 +12,9 @@ from ..models.problems import Feature, Nash, Problem, restored
 from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
 from ..seqform.hints import explained
 from ..seqform.limits import answering, counted_now, finishing, seconds_left, stopwatch, time_limited, timed, too_late
+from ..seqform.signals import Answer, settling
 from ..seqform.strategy import Profile
-from .certification import LIMITS, certified, hard_constraints, missed_constraints, proven
+from .certification import LIMITS, certified, hard_constraints, has_uniform_play, missed_constraints, proven
 from .dispatch import chosen_method, options_of, refuse_unfinished, run_method
 from .methods import Method
 from .outcome import Options, Outcome, Progress, nearest_profile
@@ -120,29 +121,40 @@ def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Sol
     """Solve a problem, look for the prices of its constraints unless it is a part of something, and count seconds."""
     before = problem.game.build_seconds if isinstance(problem, Problem) else 0.0
     known: list[Solution] = []
-    try:
-        with timed("solving"), stopwatch() as watch:
-            begun = counted_now()
-            _ask(known, problem, method, **how)
-            if prices and known[0].multipliers:
-                from .parametric.prices import priced  # it solves for more, by modules that import this one
+    with settling(part=not prices) as answer, stopwatch() as watch:
+        try:
+            with timed("solving"):
+                begun = counted_now()
+                _ask(known, answer, problem, method, **how)
+                if prices and known[0].multipliers:
+                    from .parametric.prices import priced  # it solves for more, by modules that import this one
 
-                limit = how.get("time_limit")
-                left = math.inf if limit is None else limit - (counted_now() - begun)
-                with suppress(KeyboardInterrupt):
-                    with second_question("what moving constraints is worth", "prices") as asked, time_limited(left):
-                        known[0] = priced(known[0])
-                    known[0] = dataclasses.replace(known[0], message=asked.added_to(known[0].message))
-    except KeyboardInterrupt:
-        if not known:
-            raise
-        known[0] = dataclasses.replace(known[0], status=Status.INTERRUPTED, message=Status.INTERRUPTED.advice)
-    seconds = watch.seconds
-    return dataclasses.replace(known[0], time=seconds, build_seconds=before + seconds["building"])
+                    limit = how.get("time_limit")
+                    left = math.inf if limit is None else limit - (counted_now() - begun)
+                    with suppress(KeyboardInterrupt):
+                        with (
+                            answer.seeking_more(),
+                            second_question("what moving constraints is worth", "prices") as asked,
+                            time_limited(left),
+                        ):
+                            known[0] = priced(known[0])
+                        known[0] = dataclasses.replace(known[0], message=asked.added_to(known[0].message))
+        except KeyboardInterrupt:
+            if not known:
+                raise
+            known[0] = _interrupted(known[0])
+        seconds = watch.seconds
+        known[0] = dataclasses.replace(known[0], time=seconds, build_seconds=before + seconds["building"])
+    return _interrupted(known[0]) if answer.interrupted else known[0]
+
+
+def _interrupted(solution: Solution) -> Solution:
+    return dataclasses.replace(solution, status=Status.INTERRUPTED, message=Status.INTERRUPTED.advice)
 
 
 def _ask(
     known: list[Solution],
+    answer: Answer,
     problem: Any,
     method: Any,
     *,
@@ -173,7 +185,7 @@ def _ask(
             seed=seed,
         )
         if checkpoint is None:
-            _solved(known, problem, chosen, options)
+            _solved(known, answer, problem, chosen, options)
             return
         from .checkpoint import Checkpoint, Keeper, asked_of, digest
 
@@ -182,14 +194,14 @@ def _ask(
             begun = (start.profile, start.iterations) if isinstance(start, Solution) else start
             limits = options.tol, options.max_iterations, options.time_limit, seed, begun
             part = f"{problem.name} by {chosen.name} {digest((problem, chosen, limits))}"
-            _solved(known, problem, chosen, dataclasses.replace(options, checkpoint=checkpoint), part)
+            _solved(known, answer, problem, chosen, dataclasses.replace(options, checkpoint=checkpoint), part)
             return
         asked: dict[str, Any] = {"seed": seed}
         if Feature.STEPS in problem.needs:  # a step follows from where limits have ended those before it
             part, asked["limits"] = "steps", digest((options.tol, options.max_iterations))
         with Checkpoint.of(checkpoint).kept(asked_of(problem, chosen, **asked)) as keeper:
             keeper.asks_time = False
-            _solved(known, problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
+            _solved(known, answer, problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
 
 
 def _listening(progress: Any, title: str, time_limit: Any) -> AbstractContextManager[Any]:
@@ -201,14 +213,16 @@ def _listening(progress: Any, title: str, time_limit: Any) -> AbstractContextMan
     return nullcontext(progress or None)
 
 
-def _solved(known: list[Solution], problem: Any, chosen: Method, options: Options, part: str = "") -> None:
+def _solved(
+    known: list[Solution], answer: Answer, problem: Any, chosen: Method, options: Options, part: str = ""
+) -> None:
     """Solve a problem by a method, and prove the answer; as a part of a run that is kept, if that is named."""
     reason = ""
     with time_limited(options.time_limit):
         try:
             if problem.needs_game_value and problem.game_value is None:
                 problem = with_game_value(problem, chosen, options.tol)
-            outcome = _outcome(problem, chosen, options, part)
+            outcome = _outcome(problem, chosen, dataclasses.replace(options, answered=answer.known), part)
         except (KeyboardInterrupt, TimeLimitError) as ending:
             outcome = _unfinished(problem, ending)
         if outcome.stopped is Status.INTERRUPTED and not seconds_left():
@@ -219,21 +233,30 @@ def _solved(known: list[Solution], problem: Any, chosen: Method, options: Option
             or (outcome.stopped is Status.ITERATION_LIMIT and _is_in_doubt(problem, options, outcome))
         ):
             found: Infeasibility | None = None
-            with second_question("whether the constraints can be met", "infeasibility") as asked:
-                from .infeasibility import find_infeasibility
+            try:
+                with (
+                    answer.seeking_more(),
+                    second_question("whether the constraints can be met", "infeasibility") as asked,
+                ):
+                    from .infeasibility import find_infeasibility
 
-                # Constraints at a penalty can always be met: a method that says otherwise ran out of digits.
-                if problem.penalty is None:
-                    found = find_infeasibility(problem, exact=chosen.is_exact)
-            if asked.is_late:
-                plans = outcome.plans if outcome.stopped is Status.ITERATION_LIMIT else None
-                outcome = dataclasses.replace(outcome, plans=plans, stopped=Status.TIME_LIMIT)
-            elif asked.reason:
-                reason = str(asked)
-                outcome = dataclasses.replace(outcome, detail=asked.added_to(outcome.detail))
+                    # Constraints at a penalty can always be met: a method that says otherwise ran out of digits.
+                    if problem.penalty is None:
+                        found = find_infeasibility(problem, exact=chosen.is_exact)
+                if asked.is_late:
+                    plans = outcome.plans if outcome.stopped is Status.ITERATION_LIMIT else None
+                    outcome = dataclasses.replace(outcome, plans=plans, stopped=Status.TIME_LIMIT)
+                elif asked.reason:
+                    reason = str(asked)
+                    outcome = dataclasses.replace(outcome, detail=asked.added_to(outcome.detail))
+            except KeyboardInterrupt:
+                if outcome.plans is None:
+                    raise
+                outcome = dataclasses.replace(outcome, stopped=Status.INTERRUPTED)
             if found is not None:
                 known.append(_infeasible(problem, chosen, options, outcome, found))
                 return
+    answer.known()
     with finishing(), timed("certifying"):
         try:
             known.append(certified(problem, chosen, options, outcome))
@@ -256,10 +279,10 @@ def _unfinished(problem: Any, ending: BaseException) -> Outcome:
     """
     if isinstance(ending, KeyboardInterrupt) and seconds_left():
         raise ending
-    known = "sequence_form" in vars(problem.game) and not (problem.needs_game_value and problem.game_value is None)
-    if known:
+    if has_uniform_play(problem) and not (problem.needs_game_value and problem.game_value is None):
         return Outcome(None, Status.TIME_LIMIT, "", iterations=0, seconds=0.0, build_seconds=0.0)
-    raise ending if isinstance(ending, TimeLimitError) else too_late() from None
+    told = ending if isinstance(ending, TimeLimitError) else too_late()
+    raise TimeLimitError(f"{told}; {problem.game.payoff_words}") from None
 
 
 def _outcome(problem: Any, chosen: Method, options: Options, part: str) -> Outcome:

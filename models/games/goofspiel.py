@@ -103,6 +103,11 @@ class Goofspiel:
         """Number of players: two."""
         return 2
 
+    def payoff_range(self) -> tuple[int, int]:
+        """Return what a player is paid at least and at most: all points of the other, or all of its own."""
+        most = self.cards * (self.cards + 1) // 2 if self.payoff == "points" else 1
+        return -most, most
+
     def size(self) -> GameSize:
         """Return how large the game is."""
         return _size(self.cards, self.order == "random")

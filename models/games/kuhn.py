@@ -83,6 +83,10 @@ class Kuhn:
         """Number of players."""
         return self.players
 
+    def payoff_range(self) -> tuple[int, int]:
+        """Return what a player is paid at least and at most: everybody puts in 2 at most."""
+        return -2, 2 * (self.players - 1)
+
     def size(self) -> GameSize:
         """Return how large the game is.
 

@@ -105,6 +105,11 @@ class Leduc:
         """Number of players."""
         return self.players
 
+    def payoff_range(self) -> tuple[int, int]:
+        """Return what a player is paid at least and at most: everybody puts in the ante and all raises at most."""
+        most = 1 + self.raises * (self.bet1 + self.bet2)
+        return -most, most * (self.players - 1)
+
     def size(self) -> GameSize:
         """Return how large the game is."""
         return _size(self.players, len(self._copies), max(self._copies.values()), self.raises)

@@ -86,6 +86,10 @@ class LiarsDice:
         """Number of players."""
         return self.players
 
+    def payoff_range(self) -> tuple[int, int]:
+        """Return what a player is paid at least and at most."""
+        return -1, 1
+
     def size(self) -> GameSize:
         """Return how large the game is.
 

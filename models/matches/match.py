@@ -4,9 +4,8 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ...seqform.arrays import Floats
 from ...seqform.calls import calls
 from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidGameError
+from ...seqform.signals import WORTH_WAITING, holding_signals, patient, settling
 from ...seqform.standard_error import StandardError
 from ..play.simulation import mean_interval
 from .equity import expected_winnings
@@ -297,31 +297,37 @@ def match(
     forfeits: list[MatchForfeit] = []
     interrupted = False
     played = _play(bots, table, deals, duplicate, seed, time_limit, jobs)
-    try:
-        for one in played:
-            if each is not None:
-                each(one)  # first, so that whatever counts was handed on, wherever Ctrl-C comes
-            by_bot = [one.bots.index(bot) for bot in range(table.seats)]
-            forfeits.extend(
-                MatchForfeit(one.deal, one.rotation, lost.seat, one.bots[lost.seat], lost.reason, lost.folded)
-                for lost in one.record.forfeits
-            )
-            won.append([one.record.won[seat] for seat in by_bot])
-            expected.append([one.expected[seat] for seat in by_bot])
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:
-        played.close()
-    whole = min(len(won), len(expected)) // rotations
-    forfeits = [one for one in forfeits if one.deal < whole]
 
-    def complete(chips: list[Any]) -> Floats:
-        return np.array(chips[: whole * rotations], dtype=np.float64).reshape(whole, rotations, table.seats)
+    def count(one: Played) -> None:
+        by_bot = [one.bots.index(bot) for bot in range(table.seats)]
+        forfeits.extend(
+            MatchForfeit(one.deal, one.rotation, lost.seat, one.bots[lost.seat], lost.reason, lost.folded)
+            for lost in one.record.forfeits
+        )
+        won.append([one.record.won[seat] for seat in by_bot])
+        expected.append([one.expected[seat] for seat in by_bot])
 
-    seconds = time.perf_counter() - begun
-    return MatchResult(
-        table, complete(won), complete(expected), duplicate, seed, confidence, tuple(forfeits), seconds, interrupted
-    )
+    with settling() as answer, patient(WORTH_WAITING):
+        try:
+            for one in played:
+                with holding_signals():  # what counts was handed on, and the other way round
+                    if each is not None:
+                        each(one)
+                    count(one)
+            answer.known()
+        except KeyboardInterrupt:
+            answer.known()
+            interrupted = True
+        finally:
+            played.close()
+        whole = len(won) // rotations
+        forfeits = [one for one in forfeits if one.deal < whole]
+        shape = whole, rotations, table.seats
+        chips, fair = (np.array(each[: whole * rotations], dtype=np.float64).reshape(shape) for each in (won, expected))
+        seconds = time.perf_counter() - begun
+        lost = tuple(forfeits)
+        found = MatchResult(table, chips, fair, duplicate, seed, confidence, lost, seconds, interrupted)
+    return replace(found, interrupted=True) if answer.interrupted else found
 
 
 def _play(

@@ -110,7 +110,9 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
                     seconds /= len(steps.steps) - number
                 else:
                     iterations = max(0, iterations - solver.iterations)
-                limits = replace(options, time_limit=seconds, max_iterations=iterations, progress=None, callback=tell)
+                limits = replace(
+                    options, time_limit=seconds, max_iterations=iterations, progress=None, callback=tell, answered=None
+                )
                 answer = solver.solve_step(steps, number, program, limits)
             if answer is None:
                 break
@@ -121,8 +123,12 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
             if reported(options, solver.iterations, counted_now() - begun, None):
                 stopped = Status.INTERRUPTED
                 break
+        if options.answered is not None:
+            options.answered()
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
+        if options.answered is not None:
+            options.answered()
     ended = counted_now()
     plans = None
     if answers or not steps.steps:

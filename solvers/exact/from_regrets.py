@@ -12,6 +12,7 @@ from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, PlayerView, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.best_responses import infoset_maxima, sequence_values
+from ...seqform.errors import TimeLimitError
 from ...seqform.limits import counted_now, seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy
@@ -146,7 +147,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
                 patience = max(0, int(_SLOW * size) - loop.iterations)
             most = min(patience, options.max_iterations - loop.iterations)
             left = options.time_limit - (counted_now() - built)
-            found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left))
+            found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left, answered=None))
             course = replace(course, iterations=loop.iterations)
             if found.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 stopped = found.stopped
@@ -168,6 +169,8 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             goal *= _CLOSER
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
+    if stopped is not Status.OPTIMAL and options.answered is not None:
+        options.answered()
     if best.error > 0.0:
         profile = nearest_profile(problem.game, loop.answer())
         last = Answer(tuple(profile.plans), loop.multipliers, loop.dual_certificate)
@@ -182,12 +185,18 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         elif loop.iterations >= options.max_iterations:
             stopped = Status.ITERATION_LIMIT
         else:
-            whole = _by_highs(problem, replace(options, time_limit=left), replace(course, way="highs"))
-            error = math.inf if whole.proof is None else problem.error(whole.proof[1])
-            if best.proof is None or error < problem.error(best.proof[1]):
-                building = built - begun + whole.build_seconds
-                return replace(whole, seconds=whole.seconds + seconds, build_seconds=building)
-            stopped = whole.stopped
+            try:
+                whole = _by_highs(problem, replace(options, time_limit=left), replace(course, way="highs"))
+                error = math.inf if whole.proof is None else problem.error(whole.proof[1])
+                if best.proof is None or error < problem.error(best.proof[1]):
+                    building = built - begun + whole.build_seconds
+                    return replace(whole, seconds=whole.seconds + seconds, build_seconds=building)
+                stopped = whole.stopped
+            except (KeyboardInterrupt, TimeLimitError) as ending:  # what is proven already is not lost for that
+                late = isinstance(ending, TimeLimitError) or not seconds_left()
+                stopped = Status.TIME_LIMIT if late else Status.INTERRUPTED
+    if options.answered is not None:
+        options.answered()
     assert best.answer is not None
     return Outcome(
         plans=best.answer.plans,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...seqform.limits import GRACE, seconds_late, seconds_left, too_late
+from ...seqform.signals import holding_signals
 
 #: Seconds that work is given which was asked to end.
 _PATIENCE = 0.2
@@ -53,9 +54,12 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
             finished.set()
 
     ending: BaseException | None = None
-    threading.Thread(target=do, daemon=True).start()
+    worker, is_started = threading.Thread(target=do, daemon=True), False
     while not finished.is_set():
         try:
+            if not is_started:
+                is_started = True
+                worker.start()
             finished.wait(0.1)
             if seconds_late() > GRACE:
                 ending = too_late("the solver had no answer yet")
@@ -106,15 +110,16 @@ def run_apart(work: Callable[[], Any]) -> Any:
     if not hasattr(os, "fork"):
         return work()
     reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        # New releases of Python warn where there are other threads. The child runs none of what they may have locked.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if not child:
-        _answer(work, writer)
-    os.close(writer)
     parts: list[bytes] = []
+    child = -1
     try:
+        with holding_signals(), warnings.catch_warnings():
+            # New releases of Python warn where there are other threads. The child runs none of what they have locked.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if not child:
+            _answer(work, writer)
+        os.close(writer)
         while not parts or parts[-1]:
             left = GRACE - seconds_late()
             if left <= 0.0:
@@ -123,9 +128,10 @@ def run_apart(work: Callable[[], Any]) -> Any:
                 parts.append(os.read(reader, 1 << 20))
     finally:
         os.close(reader)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        if child > 0:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
     if len(parts) == 1:
         raise MemoryError("the process that computes exactly was ended from outside")
     done, result = pickle.loads(b"".join(parts))  # noqa: S301 - written by this very code

@@ -26,6 +26,7 @@ from ...seqform.interchange.encoding import decode, encode, from_json, to_json
 from ...seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ...seqform.limits import now
 from ...seqform.rules import Rules
+from ...seqform.signals import settling
 from ..checkpoint import Checkpoint, Saved, digest
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import MCCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR, find_method, sampling_methods
@@ -252,14 +253,17 @@ class StreamedMCCFR:
         )
         most = NEVER if touched is None else self.touched + check_whole(touched, "touched", UnknownMethodError)
         work = _StreamingStepper(self, most)
-        if checkpoint is None:
-            run = iterate(work, options)
-        else:
-            with Checkpoint.of(checkpoint).kept(self._asked) as keeper:
-                run = iterate(work, replace(options, checkpoint=keeper))
-        if self._pending is not None:  # Ctrl-C came while it was written
-            self._write()
-        return self._report(work.stopped or STOPS[run.stopped], run.seconds, self.iterations == first)
+        with settling() as answer:
+            options = replace(options, answered=answer.known)
+            if checkpoint is None:
+                run = iterate(work, options)
+            else:
+                with Checkpoint.of(checkpoint).kept(self._asked) as keeper:
+                    run = iterate(work, replace(options, checkpoint=keeper))
+            if self._pending is not None:  # Ctrl-C came while it was written
+                self._write()
+            report = self._report(work.stopped or STOPS[run.stopped], run.seconds, self.iterations == first)
+        return replace(report, stopped="interrupted", message=MESSAGES["interrupted"]) if answer.interrupted else report
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to an ``.npz`` file, with all that is needed to go on; nothing is pickled.

@@ -16,6 +16,7 @@ from ...models.saddle import check_two_players, zero_sum_of
 from ...seqform.checks import check_exact_number, check_type, check_whole
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
+from ...seqform.signals import settling
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..checkpoint import Checkpoint, asked_of, digest
 from ..methods import PrefCFR
@@ -302,6 +303,7 @@ class _Search:
     runs: list[CalibrationRun] = field(default_factory=list)
     lower: float = -math.inf
     upper: float = math.inf
+    is_interrupted: bool = False
 
     def run(self) -> Calibration:
         self.player = self.targets[0].player
@@ -309,10 +311,18 @@ class _Search:
         # Says now if a target depends on nothing.
         preferences_for(self.game, self.constraints, self.degree, Strategy.uniform(self.game, self.player))
         self.iterations = min(self.iterations, self.max_iterations)
-        self.approach()
-        if not self.is_good(self.runs[-1]):
-            self.raise_vulnerability()
-        return self.answer()
+        with settling() as answer:
+            try:
+                self.approach()
+                if not self.is_good(self.runs[-1]):
+                    self.raise_vulnerability()
+                answer.known()
+            except KeyboardInterrupt:
+                answer.known()
+                if not self.runs:
+                    raise
+                self.is_interrupted = True
+            return self.answer()
 
     def approach(self) -> None:
         """Run without a preference until the value of the game is known well enough."""
@@ -468,12 +478,15 @@ class _Search:
             told = f"{names} {is_} met, and no run is proven to lose at most {self.max_loss:g}"
         else:
             told = f"{names} {was} not met within {self.max_loss:g}"
+        status = Status.CONVERGED if good else Status.UNCERTIFIED
+        if self.is_interrupted and not good:
+            status, told = Status.INTERRUPTED, f"{Status.INTERRUPTED.advice}; so far {told}"
         return Calibration(
             game=self.given,
             player=self.player,
             targets=self.outcomes(best.solution),
             max_loss=self.max_loss,
-            status=Status.CONVERGED if good else Status.UNCERTIFIED,
+            status=status,
             message=f"{told}: {how} {had}",
             best=best,
             runs=tuple(runs),

@@ -17,6 +17,7 @@ from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.hints import explained
 from ...seqform.rationals import to_fraction
+from ...seqform.signals import settling
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..certification import ROUND_OFF
 from ..methods import Method, find_method
@@ -195,7 +196,10 @@ def reach_style(
     read = read_targets(targets, game, checked_player(game, player), others)
     allowed = check_exact_number(max_loss, "max_loss", InvalidGameError, "[0, inf)")
     chosen = find_method(method) if isinstance(method, str) else method
-    return _Search(game, read, allowed, chosen).run()
+    with settling() as answer:
+        found = _Search(game, read, allowed, chosen).run()
+        answer.known()
+    return found
 
 
 class _Search:

@@ -1,17 +1,23 @@
 """What a command found is not lost with an output that fails, nor for a signal."""
 
+import dataclasses
 import errno
 import json
+import re
+import shutil
 import signal
-import threading
 from pathlib import Path
 
 import pytest
+from clocks import Clock, needs_ctrl_c
+from interruptions import Moment
 
-from treeplex import Profile, load_game
-from treeplex.cli import main, outputs
+from treeplex.cli import checking, files, main
 from treeplex.cli.application import COMMANDS, application
 from treeplex.seqform import limits
+from treeplex.solvers import iteration
+from treeplex.validation import bank
+from treeplex.validation.papers import CDRNRFigure4
 
 #: Options that name a file which is written, in the order in which they are.
 _OPTIONS = {"--json": "found.json", "--out": "out.npz", "--html": "page.html", "--plot": "plot.svg", "--chart": "c.svg"}
@@ -36,14 +42,14 @@ _CALLS = {
     "compare": ["kuhn.npz", "kuhn.npz"],
     "sweep": ["sweep.toml"],
     "validate": [],
-    "reproduce": ["kuhn-family"],
+    "reproduce": ["cdrnr-figure-4"],
     "export": ["kuhn"],
     "doctor": [],
     "warmup": ["regret"],
 }
-#: Those of a single output, and those that take minutes.
+#: Those of a single output, and those whose output is a folder.
 _ALONE = {"games", "problems", "methods", "info", "export", "doctor", "warmup"}
-_LONG = {"validate", "reproduce"}
+_FOLDERS = {"sweep", "reproduce"}
 _FAST = ("solve", "show", "evaluate")
 
 
@@ -72,6 +78,18 @@ def place(tmp_path, monkeypatch, capsys):
     return tmp_path
 
 
+@pytest.fixture
+def inputs(place, capsys, monkeypatch):
+    """What all commands read, and suites of a few cases."""
+    assert main(["patrol", *_CALLS["patrol"], "--out", "plan.npz"]) == 0
+    seats = ["--seat0", "uniform", "--seat1", "uniform"]
+    assert main(["play", "kuhn", *seats, "--games", "50", "--out", "games.jsonl"]) == 0
+    capsys.readouterr()
+    cases = tuple(case for case in bank.QUICK.cases if case.method == "highs-simplex")[:2]
+    monkeypatch.setattr(bank, "find_suite", lambda name: dataclasses.replace(bank.QUICK, cases=cases))
+    monkeypatch.setattr(CDRNRFigure4, "quick_settings", {"points": 2, "halvings": 1})
+
+
 def fill_the_disk(monkeypatch, path: str) -> None:
     """Let every write of a file fail at its end, as on a full disk."""
     replace, full = Path.replace, Path(path).resolve()
@@ -96,7 +114,7 @@ def _lose_the_last(name, arguments, monkeypatch, capsys):
         assert chosen == ["--json", "--out", "--html", "--plot"]
     words = [word for option in chosen for word in (option, _path(name, option))]
     kept, lost = [_path(name, option) for option in chosen[:-1]], _path(name, chosen[-1])
-    Path(lost).write_text("precious") if name != "sweep" else None
+    Path(lost).write_text("precious") if name not in _FOLDERS else None
     fill_the_disk(monkeypatch, lost)
     status = main([*name.split(), *arguments, *words])
     shown = capsys.readouterr()
@@ -107,7 +125,7 @@ def _lose_the_last(name, arguments, monkeypatch, capsys):
         assert Path(path).exists(), path
     if "--json" in chosen[:-1]:
         json.loads(Path(_path(name, "--json")).read_text())
-    assert Path(lost).read_text() == "precious" if name != "sweep" else True
+    assert name in _FOLDERS or Path(lost).read_text() == "precious"
     assert not list(Path().glob(".*treeplex-*"))  # nothing half written is left
 
 
@@ -117,14 +135,8 @@ def test_an_output_that_fails_leaves_the_others(name, place, monkeypatch, capsys
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in _CALLS if name not in {*_FAST, *_ALONE, *_LONG}])
-def test_an_output_of_any_command_that_fails_leaves_the_others(name, place, monkeypatch, capsys):
-    if name == "patrol schedule":
-        assert main(["patrol", *_CALLS["patrol"], "--out", "plan.npz"]) == 0
-    if name == "fit":
-        seats = ["--seat0", "uniform", "--seat1", "uniform"]
-        assert main(["play", "kuhn", *seats, "--games", "50", "--out", "games.jsonl"]) == 0
-    capsys.readouterr()
+@pytest.mark.parametrize("name", [name for name in _CALLS if name not in {*_FAST, *_ALONE}])
+def test_an_output_of_any_command_that_fails_leaves_the_others(name, inputs, monkeypatch, capsys):
     if name in ("play", "match"):  # their --out is written while they play: the JSON comes last
         fill_the_disk(monkeypatch, "found.json")
         status = main([name, *_CALLS[name], "--out", _path(name, "--out"), "--json", "found.json"])
@@ -170,82 +182,146 @@ def test_the_page_of_a_spot_needs_no_sequence_form(place, monkeypatch, capsys):
 
 # Signals
 
-
-class _Clock:
-    """A clock that the main thread moves on by reading it, and that raises a signal at one of the readings."""
-
-    def __init__(self, monkeypatch, number=None, at=-1):
-        self.time, self.readings, self.number, self.at = 0.0, 0, number, at
-        self.delivering = self.delivered = None
-        began, deliver = outputs.Outputs.__init__, outputs.Outputs.deliver
-
-        def begin(made, record):
-            self.delivering = self.readings if self.delivering is None else self.delivering
-            began(made, record)
-
-        def end(*given):
-            status = deliver(*given)
-            self.delivered = self.readings
-            return status
-
-        monkeypatch.setattr(outputs.Outputs, "__init__", begin)
-        monkeypatch.setattr(outputs.Outputs, "deliver", end)
-        monkeypatch.setattr(limits, "_read", self.read)
-
-    def read(self):
-        if threading.current_thread() is threading.main_thread():
-            self.time += 1e-3
-            self.readings += 1
-            if self.readings == self.at:
-                signal.raise_signal(self.number)
-        return self.time
+#: What is sent a signal: by name a command and its arguments, and a key of its JSON that holds the answer.
+_TIMED = {
+    "solve": ("solve", ["kuhn"], "lower"),
+    "solve iteratively": ("solve", ["kuhn", "--method", "cfr+", "--tol", "1e-3"], "lower"),
+    "solve from regrets": ("solve", ["kuhn", "--method", "exact:direct=0"], "lower"),
+    "solve in steps": ("solve", ["kuhn", "--problem", "cdbr:opponent=uniform,lookahead=1"], "objective"),
+    "solve with prices": ("solve", ["kuhn", "--problem", "constrained", "--constrain", "0/K_:b <= 0.5"], "lower"),
+    "solve a spot": ("solve", ["spot.toml", "--method", "dcfr"], "lower"),
+    "solve a locked spot": ("solve", ["spot.toml", "--lock", 'ip at "check": check 50%'], "lower"),
+    "frontier": ("solve", ["kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier"], "frontier"),
+    "style": ("style", _CALLS["style"], "least_loss"),
+    "style by runs": ("style", [*_CALLS["style"][:-1], "--method", "pref-cfr"], "exploitability"),
+    "sample": ("sample", _CALLS["sample"], "iterations"),
+    "play": ("play", _CALLS["play"], "expected"),
+    "match": ("match", _CALLS["match"], "hands"),
+    "patrol": ("patrol", _CALLS["patrol"], "lower"),
+    "patrol schedule": ("patrol schedule", _CALLS["patrol schedule"], "agrees"),
+    "fit": ("fit", _CALLS["fit"], "guaranteed"),
+    "evaluate": ("evaluate", _CALLS["evaluate"], "exploitability"),
+    "compare": ("compare", _CALLS["compare"], "players"),
+    "sweep": ("sweep", _CALLS["sweep"], "rows"),
+    "validate": ("validate", _CALLS["validate"], "rows"),
+    "reproduce": ("reproduce", _CALLS["reproduce"], "rows"),
+}
+#: Those of which some interrupted moments have a part of the answer: from the end of the first step on.
+_STEPPING = {"solve iteratively", "solve a spot"}
+_BRIEF = ("solve", "solve iteratively", "match", "sweep")
 
 
-_FILES = ["--json", "found.json", "--out", "out.npz", "--html", "page.html"]
+class _Witness:
+    """Sees from which line on there is an answer that an interrupt must not take away, and what is kept meanwhile."""
+
+    def __init__(self, name, moment, monkeypatch):
+        self.known, self.rows, self.ended = False, 0, False
+        taking, keep, chunk = files.taking, checking._print_row, iteration._next_chunk
+
+        def taken(take):
+            def note():
+                self.known = True
+                take()
+
+            return taking(note)
+
+        def kept(*row):
+            self.rows += moment.lines <= moment.at
+            return keep(*row)
+
+        def stepped(*chunks):
+            self.known |= name in _STEPPING and moment.lines <= moment.at
+            return chunk(*chunks)
+
+        monkeypatch.setattr(files, "taking", taken)
+        monkeypatch.setattr(checking, "_print_row", kept)
+        monkeypatch.setattr(iteration, "_next_chunk", stepped)
 
 
-def _interrupted(number, at, monkeypatch, capsys):
-    """Run a solve that a signal comes to, and check what is left."""
-    for name in ("found.json", "out.npz", "page.html"):
-        Path(name).unlink(missing_ok=True)
+def _run(name, moment, monkeypatch, capsys):
+    """Run a command in an empty place for what it writes; return its status, the witness and what it printed."""
+    command, arguments, _ = _TIMED[name]
+    frontier = "--frontier" in arguments
+    options = [each for each in options_of(command) if each != "--chart" and not (frontier and each == "--out")]
+    if name != "solve":  # drawing is slow where lines are counted
+        options = [each for each in options if each != "--plot" and (command != "reproduce" or each != "--out")]
+    words = [word for option in options for word in (option, _path(command, option))]
+    for option in options:
+        path = Path(_path(command, option))
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    capsys.readouterr()
     with monkeypatch.context() as patched:
-        clock = _Clock(patched, number, at)
-        status = main(["solve", "kuhn", "--method", "cfr+", "--tol", "1e-3", *_FILES])
-    shown = capsys.readouterr()
-    assert status == 128 + number, (at, shown.err)
-    if clock.delivering is None:  # there was no answer yet, and the record says so where there was one
-        if Path("found.json").exists():
-            assert json.loads(Path("found.json").read_text())["status"] == "interrupted"
-        return False
-    assert "proven bounds" in shown.out, at
-    record = json.loads(Path("found.json").read_text())
-    assert record["lower"] <= -1 / 18 <= record["upper"]
-    Profile.load("out.npz", load_game("kuhn"))
-    return True
+        patched.setattr(limits, "_read", Clock(1e-3))
+        witness = _Witness(name, moment, patched)
+        with moment.counting(whole=True):
+            status = main([*command.split(), *arguments, *words])
+            moment.at = -1
+    return status, witness, capsys.readouterr()
 
 
-def _readings(monkeypatch):
-    with monkeypatch.context() as patched:
-        clock = _Clock(patched)
-        assert main(["solve", "kuhn", "--method", "cfr+", "--tol", "1e-3", *_FILES]) == 0
-    return clock.delivering, clock.delivered
+def _sent_at(name, number, share, lines, monkeypatch, capsys):
+    """Send a signal at a share of the lines that a command runs; nothing that was known by then is lost."""
+    command, _, key = _TIMED[name]
+    at = round(share * (lines - 1))
+    status, witness, shown = _run(name, Moment(at, number.name.removeprefix("SIG")), monkeypatch, capsys)
+    where = (name, number.name, at, lines, status, shown.err)
+    finished = int(name == "reproduce")  # so small it does not meet its criteria
+    assert status in (finished, 128 + number), where
+    assert "unexpected" not in shown.err, where
+    assert "Traceback" not in shown.err, where
+    if status == 128 + number:  # an answer that a loop ended with says so itself
+        said = shown.err.splitlines().count("error: interrupted")
+        assert said == 1 or (not said and re.search("interrupted|stopped by the user", shown.out)), where
+    path = Path("found.json")
+    record = json.loads(path.read_text()) if path.exists() else {}
+    if status and record and command not in ("play", "match", "sweep", "validate", "reproduce", "sample"):
+        assert record.get(key) is not None or record["status"] == "interrupted", where
+    if witness.known or status == finished:
+        assert record[key] is not None, where
+        assert shown.out, where
+        if "--out" in options_of(command) and name not in ("frontier", "reproduce"):
+            assert Path(_path(command, "--out")).exists(), where
+    if key == "lower" and command == "solve" and record.get(key) is not None and "spot" not in name:
+        value = 0.0 if "prices" in name else -1 / 18
+        assert record["lower"] - 1e-9 <= record["upper"], where
+        assert "prices" in name or record["lower"] - 1e-9 <= value <= record["upper"] + 1e-9, where
+    if key == "rows" and witness.rows:
+        assert len(record["rows"]) >= witness.rows, where
+    if command == "play" and record.get(key) is not None:
+        log = Path("log.jsonl").read_text().splitlines()
+        assert len([line for line in log if "result" in line]) == record["games"], where
 
 
 signals = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
 
 
+def _counted(name, monkeypatch, capsys):
+    for _ in range(2):  # the first imports and compiles
+        moment = Moment()
+        status, *_ = _run(name, moment, monkeypatch, capsys)
+        assert status == int(name == "reproduce")  # so small it does not meet its criteria
+    return moment.lines
+
+
+@needs_ctrl_c
 @signals
-def test_a_signal_does_not_take_away_what_is_known(number, place, monkeypatch, capsys):
-    _readings(monkeypatch)  # imports
-    begun, ended = _readings(monkeypatch)
-    for at in (begun + 1, (begun + ended) // 2, ended):
-        assert _interrupted(number, at, monkeypatch, capsys)
+@pytest.mark.parametrize("name", _BRIEF)
+def test_a_signal_does_not_take_away_what_is_known(name, number, place, monkeypatch, capsys):
+    lines = _counted(name, monkeypatch, capsys)
+    for share in (0.5, 0.8, 0.97):
+        _sent_at(name, number, share, lines, monkeypatch, capsys)
 
 
 @pytest.mark.slow
+@needs_ctrl_c
 @signals
-def test_a_signal_at_any_moment_does_not_take_away_what_is_known(number, place, monkeypatch, capsys):
-    _readings(monkeypatch)
-    begun, ended = _readings(monkeypatch)
-    for at in range(1, ended + 1, max(1, ended // 40)):
-        assert _interrupted(number, at, monkeypatch, capsys) or at <= begun
+@pytest.mark.parametrize("name", _TIMED)
+def test_a_signal_at_ten_moments_does_not_take_away_what_is_known(name, number, inputs, monkeypatch, capsys):
+    lines = _counted(name, monkeypatch, capsys)
+    for moment in range(10):
+        _sent_at(name, number, (moment + 0.5) / 10, lines, monkeypatch, capsys)
+
+
+def test_every_command_that_takes_time_is_sent_signals():
+    brief = {"games", "problems", "methods", "info", "show", "export", "doctor", "warmup"}
+    assert {command for command, *_ in _TIMED.values()} == set(_CALLS) - brief

@@ -38,10 +38,11 @@ class Moment:
 
     def __init__(self, at: int = -1, how: str = "INT") -> None:
         self.at, self.how, self.lines = at, how, 0
+        self._skipped = _SKIPPED
 
     def _trace(self, frame: Any, event: str, arg: Any) -> Any:
         name = frame.f_code.co_filename
-        if event == "call" and (not name.startswith(_LIBRARY) or name.startswith(_SKIPPED)):
+        if event == "call" and (not name.startswith(_LIBRARY) or name.startswith(self._skipped)):
             return None
         if event == "line":
             self.lines += 1
@@ -52,11 +53,15 @@ class Moment:
         return self._trace
 
     @contextmanager
-    def counting(self) -> Iterator["Moment"]:
+    def counting(self, whole: bool = False) -> Iterator["Moment"]:
+        """Count in the block; the whole library, and signals as they are, for what handles them itself."""
         before = sys.gettrace()
-        handlers = {
-            number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)
-        }
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        if whole:
+            self._skipped = _SKIPPED[:1]
+        else:
+            for number in handlers:
+                signal.signal(number, signal.default_int_handler)
         sys.settrace(self._trace)
         try:
             yield self

@@ -10,7 +10,7 @@ import pytest
 from effort import few
 from optimal_plans import optimal_range
 
-from treeplex import CHANCE, TERMINAL, InvalidGameError, load_game
+from treeplex import CHANCE, TERMINAL, Game, InvalidGameError, load_game
 from treeplex.models.games import (
     Coin,
     DepthLimitedFigure2,
@@ -568,3 +568,23 @@ def test_liars_dice_with_two_dice_is_openspiels_with_the_rolls_merged():
     assert leaves == Walk(rules).leaves // 9 * 16
     for found in pairs:
         assert len({ours for ours, _ in found}) == len({theirs for _, theirs in found}) == len(found) == 384
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["kuhn", "kuhn:players=3,cards=5", "leduc", "leduc:players=3,ranks=2,merge_suits=true",
+     "leduc:ranks=2,bet1=3,bet2=7,raises=3", "goofspiel:cards=3", "goofspiel:cards=3,payoff=win_loss",
+     "goofspiel:cards=3,order=random", "liars_dice:dice=1,sides=3", "coin"],
+)  # fmt: skip
+def test_payoff_ranges_are_those_of_the_leaves(spec):
+    """What rules state without being walked is what their leaves have, which are walked here; trees are looked at."""
+    game = load_game(spec)
+    stated = game.payoff_range or Game.from_tree(game.tree).payoff_range
+    paid = game.sequence_form.leaves.payoffs[:, 0]
+    assert stated == (paid.min(), paid.max()) or (spec.startswith("goofspiel") and stated[0] < paid.min())
+    assert stated[0] <= paid.min() <= paid.max() <= stated[1]
+
+
+def test_payoff_ranges_that_are_not_stated_are_not_known():
+    assert load_game("matching_pennies").payoff_range is None
+    assert Game.from_sequence_form(load_game("kuhn").sequence_form).payoff_range is None

@@ -177,8 +177,9 @@ def test_a_calibration_goes_on(tmp_path: Path) -> None:
 
     whole = calibrate_style(game, "raise@first >= 0.6", 0.05)
     runs: list[object] = []
-    with pytest.raises(KeyboardInterrupt):
-        calibrate_style(game, "raise@first >= 0.6", 0.05, progress=interrupt, checkpoint=tmp_path / "run")
+    so_far = calibrate_style(game, "raise@first >= 0.6", 0.05, progress=interrupt, checkpoint=tmp_path / "run")
+    assert (so_far.status, len(so_far.runs)) == ("interrupted", 3)
+    assert so_far.message.startswith("stopped by the user")
     again = calibrate_style(game, "raise@first >= 0.6", 0.05, checkpoint=going_on(tmp_path / "run"))
     assert again.to_dict() == whole.to_dict()
     with pytest.raises(CheckpointError, match="its calibration is"):

@@ -70,7 +70,7 @@ class RecoveryRow(Row):
     @property
     def share_of_bound(self) -> float | None:
         """Exploitability over p / (1 − p) times the gain, at the least p with which the action is played."""
-        if self.least_p is None:
+        if self.least_p is None or self.least_p >= 1.0:  # then there is no bound
             return None
         bound = self.least_p / (1.0 - self.least_p) * self.gain
         return self.exploitability / bound if bound > 0.0 else 0.0 if self.exploitability <= 0.0 else float("inf")

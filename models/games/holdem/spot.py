@@ -450,6 +450,18 @@ class HoldemGame(Game):
             without_histories="a spot has hands and a public tree, and no list of histories",
         )
 
+    @property
+    def payoff_range(self) -> tuple[float, float]:
+        """What oop is paid at least and at most, less half of the pot: it loses its stack, or wins the pot and ip's."""
+        most = self.spot.pot / 2 + self.spot.stack
+        return -most, most
+
+    @property
+    def payoff_words(self) -> str:
+        """What pot and stacks say of what oop earns."""
+        low, high = -self.spot.stack, self.spot.pot + self.spot.stack
+        return f"pot and stacks alone bound the EV of oop: {low:,.10g} to {high:,.10g}"
+
     def _public(self) -> PublicForm:
         check_size(self.spot)
         return self.spot.public_form
