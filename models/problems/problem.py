@@ -525,7 +525,10 @@ class SaddleProblem(Problem):
         # of a style then says by how much. A response's upper bound is raised to what it earns: the gap is then 0, and
         # the violation of the floor says what was missed.
         found, value = self._strategy_certificate(plans, view.exact), self.known_value(view.exact)
-        earned = self.earned(bounds.lower, value - found.exploitability)
+        worst = value - found.exploitability
+        if not found.exploitability:  # the value may be too low, where it was found up to a tolerance
+            worst = PlayerView(self.game, view.player, view.exact).worst_case(own)
+        earned = self.earned(bounds.lower, worst)
         if earned is not None:
             found = replace(found, opponent_value=earned, gain=earned - value)
         upper = bounds.upper if found.gain is None else max(bounds.lower, bounds.upper)

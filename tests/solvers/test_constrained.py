@@ -1,5 +1,6 @@
 """Constrained equilibria: known values and prices, both formulations, bounds, penalties, conflicts and refusals."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -48,6 +49,7 @@ from treeplex.models.constraints import (
 )
 from treeplex.models.distances import KLDistance
 from treeplex.models.problems import FeasibilityRelaxation
+from treeplex.models.saddle import ConicProgram
 from treeplex.seqform.best_responses import best_response_value
 from treeplex.solvers.infeasibility import find_infeasibility
 
@@ -485,3 +487,23 @@ def test_a_solution_prints_its_prices():
     assert "price of king" in text
     assert "0.1111111111" in text
     assert "violation" in text
+
+
+@pytest.mark.parametrize("share", [1e-7, 1e-3, 0.3])
+def test_plans_of_cvxpy_that_miss_a_constraint_prove_nothing_false(monkeypatch, share):
+    """The solver's plan is mixed with uniform play, which bluffs; the truth is that of the linear program by HiGHS."""
+    game = load_game("kuhn")
+    problem = ConstrainedNash(game, [behaviour_bound(game, 0, "J_", "b", at_most=0, name="never")])
+    exact, read = solve(problem), ConicProgram.read
+
+    def missing(program):
+        answer = read(program)
+        uniform = [treeplex.uniform_plan() for treeplex in game.sequence_form.treeplexes]
+        plans = [(1 - share) * plan + share * other for plan, other in zip(answer.plans, uniform, strict=True)]
+        return replace(answer, plans=tuple(plans))
+
+    monkeypatch.setattr(ConicProgram, "read", missing)
+    found = solve(problem, "cvxpy")
+    assert found.violation == 0.0
+    assert found.lower - 1e-9 <= exact.value <= found.upper + 1e-9
+    assert found.status is (Status.OPTIMAL if found.gap <= found.tolerance else Status.UNCERTIFIED)

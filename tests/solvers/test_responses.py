@@ -301,3 +301,14 @@ def test_constraints_on_the_opponent_that_exclude_each_other_are_named():
     found = solve(BestResponse(KUHN, constraints))
     assert found.status is Status.INFEASIBLE
     assert set(found.infeasibility.conflict) == {"often", "seldom"}
+
+
+@pytest.mark.parametrize("wrong", [-0.2, -1e-3, 0.2])
+def test_what_a_response_earns_under_constraints_does_not_depend_on_the_value_that_is_given(wrong):
+    """A value that is too low may be less than what the response guarantees, which is then no loss of zero."""
+    game = load_game("kuhn")
+    rows = parse_constraint("1/Q_b:b <= 0.1", game)
+    right = solve(RestrictedNash(game, rows, p=0.5, game_value=-1 / 18))
+    found = solve(RestrictedNash(game, rows, p=0.5, game_value=-1 / 18 + wrong))
+    assert found.opponent_value == pytest.approx(right.opponent_value, abs=1e-9)
+    assert found.gain == pytest.approx(right.gain - wrong, abs=1e-9)
