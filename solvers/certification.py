@@ -14,7 +14,6 @@ from ..seqform.best_responses import best_response_value
 from ..seqform.errors import SolverError
 from ..seqform.game import Game
 from ..seqform.hints import Named
-from ..seqform.stakes import round_off
 from ..seqform.strategy import Profile, Strategy
 from .methods import Method
 from .outcome import Options, Outcome, nearest_profile
@@ -187,7 +186,11 @@ def hidden_by_penalties(problem: Problem, profile: Profile) -> float:
     """Return by how much round-off may falsify bounds, which is not negligible where penalties are added up."""
     game = problem.game
     in_payoffs = game.public_form is None and problem.unit == game.stakes
-    return round_off(game.sequence_form, profile.plans) if in_payoffs else 0.0
+    if not in_payoffs:
+        return 0.0
+    from ..seqform.stakes import round_off
+
+    return round_off(game.sequence_form, profile.plans)
 
 
 def certified_error(problem: Problem, certificate: Certificate) -> float:

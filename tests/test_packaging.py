@@ -243,6 +243,13 @@ def test_import_is_lazy() -> None:
     assert not {*HEAVY, "typer", "rich"} & set(run("-c", code).split())
 
 
+def test_a_solve_can_be_read() -> None:
+    """As few modules as `benchmarks/reading_path.py` allows run in a solve, and are loaded for it."""
+    script = REPOSITORY / "benchmarks" / "reading_path.py"
+    counted = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert counted.returncode == 0, counted.stdout + counted.stderr
+
+
 def test_help_loads_no_heavy_library() -> None:
     shown = subprocess.run(
         [sys.executable, "-P", "-X", "importtime", "-m", "treeplex", "--help"],
