@@ -1,7 +1,6 @@
 """Prices of constraints are one-sided derivatives: held to exact differences in fractions, and to values by hand."""
 
 import random
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -205,7 +204,7 @@ def test_what_fails_about_infeasibility_leaves_the_strategies_and_is_told(monkey
     def fails(*arguments, **options):
         raise ValueError("a bug")
 
-    monkeypatch.setattr(sys.modules["treeplex.solvers.solve"], "find_infeasibility", fails)
+    monkeypatch.setattr("treeplex.solvers.infeasibility.find_infeasibility", fails)
     game = load_game("kuhn")
     bounds = [*parse_constraint("0/J_:b >= 0.501", game), *parse_constraint("0/J_:b <= 0.5", game)]
     found = solve(ConstrainedNash(game, bounds), "ccfr", tol=1e-4, max_iterations=100)
