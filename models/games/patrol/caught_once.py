@@ -141,7 +141,7 @@ class CaughtOnce(Problem):
     >>> import networkx as nx
     >>> from treeplex import Nash, solve
     >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
-    >>> from treeplex.models.problems import CaughtOnce
+    >>> from treeplex.models.games.patrol import CaughtOnce
     >>> road = nx.path_graph(["gate", "mill", "bank"])
     >>> game = PatrolGame(
     ...     road, steps=2, units=[Unit(base="mill"), Unit(base="bank")], attackers=[Attacker(["gate"], {"bank": 3.0})]
