@@ -98,7 +98,11 @@ class Outcome:
         """Return it as a checkpoint keeps it: what the plans prove is computed anew, and no run goes on from them."""
         history = {name: value for name, value in vars(self.history).items() if value is not None}
         plans = self.plans if self.plans or self.proof is None else self.proof[0].plans
+        from .exact.basis import Basis
+
+        basis = self.state if isinstance(self.state, Basis) else None
         return {
+            "basis": None if basis is None else [list(basis.shape), basis.codes],
             "stopped": str(self.stopped),
             **{name: getattr(self, name) for name in ("detail", "iterations", "seconds", "build_seconds")},
             "names": [list(self.multipliers), list(self.dual_certificate)],
@@ -117,6 +121,11 @@ class Outcome:
             if rest:
                 parts[kind][rest] = value
         constraints, certificates = saved["names"]
+        state = None
+        if saved.get("basis") is not None:  # prices begin where the simplex method ended
+            from .exact.basis import Basis
+
+            state = Basis.from_codes(*saved["basis"])
         return cls(
             plans=list(parts["plan"].values()) or None,
             stopped=Status(saved["stopped"]),
@@ -124,6 +133,7 @@ class Outcome:
             history=History(**parts["history"]),
             multipliers=dict(zip(constraints, saved["prices"].tolist(), strict=True)),
             dual_certificate=dict(zip(certificates, parts["dual"].values(), strict=True)),
+            state=state,
         )
 
 

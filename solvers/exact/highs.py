@@ -19,6 +19,7 @@ from ..certification import LIMITS, enough, missed_constraints, proven, proven_e
 from ..outcome import Options, Outcome, nearest_profile, starting_profile
 from ..second_questions import second_question
 from ..status import Status
+from .basis import Basis
 from .highs_models import INTERIOR, STALLED, TOLERANCE, choose_algorithm, load, objective_factor
 from .interior import refined as refined_interior
 from .interruptible import run_solver
@@ -42,36 +43,6 @@ _STOPPED = {
     highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
     highspy.HighsModelStatus.kUnboundedOrInfeasible: Status.INFEASIBLE,
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Basis:
-    """Where the simplex method ended: which columns and rows of a linear program are basic or at which bound.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Of the program: its rows and columns.
-    columns, rows : tuple
-        HiGHS's status of each.
-    """
-
-    shape: tuple[int, int]
-    columns: tuple[Any, ...]
-    rows: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, solver: Any, shape: tuple[int, int]) -> "Basis | None":
-        """Return the basis of a solver that has finished; ``None`` if it has none."""
-        basis = solver.getBasis()
-        return cls(shape, tuple(basis.col_status), tuple(basis.row_status)) if basis.valid else None
-
-    def give(self, solver: Any) -> None:
-        """Let a solver start from the basis."""
-        basis = highspy.HighsBasis()
-        basis.col_status, basis.row_status = list(self.columns), list(self.rows)
-        basis.valid = True
-        solver.setBasis(basis)
 
 
 def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:

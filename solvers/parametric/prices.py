@@ -20,7 +20,8 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError
 from ...seqform.hints import Named
 from ...seqform.limits import seconds_left
-from ..exact.highs import Attempt, Basis
+from ..exact.basis import Basis
+from ..exact.highs import Attempt
 from ..exact.highs_models import choose_algorithm, load, objective_factor
 from ..exact.interruptible import run_solver
 from ..methods import Exact, HiGHS, Rational
