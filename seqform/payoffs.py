@@ -187,7 +187,7 @@ class LeafPayoff(_WithMatrices):
         """Number of sequences of each player."""
         return self._shape
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The largest absolute payoff at a leaf; 1 if all are zero."""
         return self._table.payoff_scale

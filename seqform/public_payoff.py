@@ -126,8 +126,12 @@ class PublicPayoff(Payoff):
         return self._factors(0)
 
     @cached_property
-    def _opposite(self) -> sp.csr_array:
-        return frozen(-self.matrix_of(0))
+    def _first(self) -> sp.csr_array:
+        return self.in_factors.matrix if self.is_zero_sum else self._made(0)
+
+    @cached_property
+    def _second(self) -> sp.csr_array:
+        return frozen(-self._first) if self.is_zero_sum else self._made(1)
 
     def matrix_of(self, player: int) -> sp.csr_array:
         """Return A or B itself, with an entry for each pair of states at each leaf.
@@ -137,8 +141,9 @@ class PublicPayoff(Payoff):
         GameTooLargeError
             If it takes more memory than the budget.
         """
-        if self.is_zero_sum:
-            return self._opposite if player else self.in_factors.matrix
+        return self._second if player else self._first
+
+    def _made(self, player: int) -> sp.csr_array:
         mine, theirs = map(len, self.form.states)
         entries = sum(len(group.nodes) for group in self.form.leaves) * mine * theirs
         Budget().require(24 * entries, f"what player {player} is paid for each pair of sequences")
