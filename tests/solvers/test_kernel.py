@@ -324,11 +324,12 @@ def copies(parents, offsets, count):
 def reference_plans(treeplexes, matrices, rule, iterations, alternating):
     """Return current and average plans of a two-player game, matrices being (own sequences, other's sequences)."""
     if rule.power:
-        discounts = readable.power(rule.positive), readable.power(rule.negative)
-    else:
+        discounts, forecast = (readable.power(rule.positive), readable.power(rule.negative)), rule.prediction
+    else:  # the compiled loop adds the forecast to regrets that are not discounted yet
         discounts = readable.always(rule.positive), readable.always(rule.negative)
+        forecast = rule.prediction * rule.positive
     averaging = readable.always(rule.averaging)
-    read = readable.Rule(*discounts, floor=rule.floor, forecast=rule.prediction, averaging=averaging)
+    read = readable.Rule(*discounts, floor=rule.floor, forecast=forecast, averaging=averaging)
     learners = [readable.Learner(Treeplex(parents, np.diff(offsets)), read) for parents, offsets in treeplexes]
     for _ in range(iterations):
         before = [learner.plan() for learner in learners]
