@@ -1,6 +1,6 @@
 """A profile in public form: what each player does in each state at each public state, and what that is worth."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -167,20 +167,64 @@ class PublicProfile:
         -------
         ndarray of float64, shape (number of the player's states,)
         """
-        if not best and len(self.form.players) * len(self.form.states[player]) <= _KEPT:
-            kept: Floats = self._kept(player)[node]
-            return kept
-        if not best and self._first_values is not None:
-            if player not in self._known:
-                self._known[player] = self._first_values(player)
-            if node in self._known[player]:
-                return self._known[player][node]
+        if not best:
+            if len(self.form.players) * len(self.form.states[player]) <= _KEPT:
+                kept: Floats = self._kept(player)[node]
+                return kept
+            known = self._found(player)
+            if node in known:
+                return known[node]
+        return self._in_parts(player, node, best)
+
+    def keep(self, nodes: Sequence[int]) -> None:
+        """Find the values of both players at some nodes in one pass over the tree, to be read after it.
+
+        Of a large tree :meth:`counterfactual_values` would else walk what is below each node once more. Values take
+        8 bytes for each node and state.
+
+        Parameters
+        ----------
+        nodes : sequence of int
+        """
+        form = self.form
+        for player in (0, 1):
+            if len(form.players) * len(form.states[player]) > _KEPT:
+                known = dict(self._found(player))
+                wanted = np.zeros(len(form.players), dtype=np.bool_)
+                wanted[list(nodes)] = True
+                self._in_parts(player, 0, False, wanted, known)
+                self._known[player] = known
+
+    def _found(self, player: int) -> Mapping[int, Floats]:
+        """Return the values of a player that are known, by node."""
+        if player not in self._known:
+            self._known[player] = {} if self._first_values is None else self._first_values(player)
+        return self._known[player]
+
+    def _in_parts(
+        self,
+        player: int,
+        node: int,
+        best: bool,
+        wanted: npt.NDArray[np.bool_] | None = None,
+        known: dict[int, Floats] | None = None,
+    ) -> Floats:
+        """Return a player's values at a node, and put those that are wanted at and below it among the known."""
         inside = self.form.below(node)
         if len(inside) > 1 and len(inside) * max(map(len, self.form.states)) > _HELD:
-            parts = [self.counterfactual_values(player, one, best) for one in self.form.children[node].tolist()]
-            return self._joined(player, node, parts, best)
-        whole: Floats = self.all_values(player, node, best)[1][0]
-        return whole
+            after = self.form.children[node].tolist()
+            found = self._joined(
+                player, node, [self._in_parts(player, one, best, wanted, known) for one in after], best
+            )
+            values: Floats = found[None]
+            inside = inside[:1]
+        else:
+            inside, values = self.all_values(player, node, best)
+        if wanted is not None and known is not None:
+            for place in np.flatnonzero(wanted[inside]).tolist():
+                known[int(inside[place])] = values[place].copy()
+        first: Floats = values[0]
+        return first
 
     def _kept(self, player: int) -> Floats:
         """Return a player's values at every node of a tree that is not large, found once."""

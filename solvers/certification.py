@@ -144,9 +144,23 @@ def _uniform_play(problem: Problem) -> dict[str, Any]:
     from ..seqform.public_profile import PublicProfile, StrategiesOnDemand
 
     profile = PublicProfile.uniform(game.public_form)
-    (first, second), value = profile.best_response_values, profile.value(0)
+    certificate = by_best_responses(profile.best_response_values, profile.value(0))
+    return {"plans": (), "proof": (StrategiesOnDemand(game, profile), certificate)}
+
+
+def by_best_responses(best_responses: Sequence[float], value: float) -> Certificate:
+    """Return what both players' best responses prove of a zero-sum game.
+
+    Parameters
+    ----------
+    best_responses : sequence of two floats
+        What each player gets at most against the other's strategy.
+    value : float
+        What player 0 is paid; round-off is taken from it.
+    """
+    first, second = best_responses
     value = min(max(value, -second), first)
-    certificate = Certificate(
+    return Certificate(
         value=(value, -value),
         objective=value,
         lower=-second,
@@ -155,7 +169,6 @@ def _uniform_play(problem: Problem) -> dict[str, Any]:
         residual=0.0,
         violations={},
     )
-    return {"plans": (), "proof": (StrategiesOnDemand(game, profile), certificate)}
 
 
 def has_uniform_play(problem: Problem) -> bool:

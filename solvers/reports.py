@@ -393,9 +393,9 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
         whom = "what player 0 is paid" if player is None else "the objective"
         yield prose(
             f"At the optimum {whom} is between {number(lower)} and {number(upper)}. One end is what these strategies "
-            "reach, by the best reply to them. The other follows from the other side: a strategy of the other player"
-            f"{' and the prices below bound' if solution.multipliers else ' bounds'}, by one more best reply, what any "
-            "strategy could reach. (This is weak duality: whatever they are, they give a valid bound; good ones give a "
+            "reach, by the best reply to them. The other comes from the other side: no strategy does better against a "
+            f"strategy of the other player{' with multipliers of the constraints' if solution.multipliers else ''} "
+            "than the best reply. (This is weak duality: any such strategy gives a valid bound; a good one gives a "
             "tight one.)"
         )
         if certificate.violation > _NOTHING * problem.unit:

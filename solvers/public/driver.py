@@ -18,7 +18,7 @@ from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ...seqform.rules import TERMINAL
 from ...seqform.strategy import Profile, check_same_game
-from ..certification import loop_error, proven, proves
+from ..certification import by_best_responses, loop_error, proven, proves
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
@@ -240,20 +240,10 @@ class PublicStepper(Stepper):
 
     def _certificate(self) -> Certificate:
         """Return what the averages prove: of the value to player 0, or of both regrets."""
-        first, second = self.best_responses
         if isinstance(self.problem, EpsilonNash):
             paid = [self.kernel.evaluate(self.state, player, best=False) for player in (0, 1)]
             return self.problem.proven(paid, self.best_responses)
-        value = min(max(self.kernel.evaluate(self.state, 0, best=False), -second), first)
-        return Certificate(
-            value=(value, -value),
-            objective=value,
-            lower=-second,
-            upper=first,
-            exploitability=max(0.0, (first + second) / 2.0),
-            residual=0.0,
-            violations={},
-        )
+        return by_best_responses(self.best_responses, self.kernel.evaluate(self.state, 0, best=False))
 
 
 def _next_look(iterations: int) -> int:

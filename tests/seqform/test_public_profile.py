@@ -68,6 +68,21 @@ def test_trees_too_large_for_one_array_are_taken_in_parts(form, monkeypatch):
         assert one == pytest.approx(other, abs=1e-12 * form.payoff_scale)
 
 
+def test_values_kept_from_one_pass_are_those_of_each_node(form, monkeypatch):
+    behaviour = drawn(form, 3)[0]
+    alone = PublicProfile.from_profile(form, behaviour)
+    kept = PublicProfile.from_profile(form, behaviour)
+    monkeypatch.setattr(public_profile, "_HELD", 300)
+    monkeypatch.setattr(public_profile, "_KEPT", 0)
+    wanted = form.decisions.tolist()[::2]
+    kept.keep(wanted)
+    monkeypatch.setattr(kept, "all_values", None)  # nothing is walked any more
+    for player in (0, 1):
+        for node in wanted:
+            expected = pytest.approx(alone.counterfactual_values(player, node), abs=1e-12 * form.payoff_scale)
+            assert kept.counterfactual_values(player, node) == expected
+
+
 def test_an_arrival_counts_the_cards_that_are_not_there():
     """Kuhn poker by hand: a king meets a jack or a queen, each with probability 1/6 of the deal."""
     form = PublicForm.from_rules(load_game("kuhn").rules)

@@ -206,12 +206,12 @@ def _packed(solved: SolvedSpot, kept: Collection[int]) -> tuple[dict[str, Any], 
     names = {name: number for number, name in enumerate(dict.fromkeys(str(form.actions[node]) for node in nodes))}
     colours: dict[int, str] = {}
     at = dict.fromkeys(nodes, -1)
+    decided = [node for node in nodes if form.players[node] >= 0]
+    solved.profile.keep([*decided, *(child for node in decided for child in form.children[node].tolist())])
     words: list[Any] = []
     place = 0
-    for node in nodes:
+    for node in decided:
         player = int(form.players[node])
-        if player < 0:
-            continue
         read = SpotNode(solved, node)
         colours |= dict(zip(form.children[node].tolist(), action_colours(read.actions).values(), strict=True))
         parts = [
