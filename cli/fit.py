@@ -37,7 +37,7 @@ from .options import (
 from .outputs import Output, Outputs, page
 from .progress import filling, solving, waiting
 from .solution import message_of
-from .spots import learned_to, spot_of
+from .spots import spot_of
 from .tables import console, named, price_text, print_columns, print_facts, seconds_text, status_facts, ten_decimals
 
 if TYPE_CHECKING:
@@ -188,6 +188,7 @@ def fit(
             from ..models.observations import OpponentModel
             from ..models.observations.intervals import interval_name
             from ..models.saddle import check_two_players
+            from ..solvers.choice import prefers_loop
             from ..solvers.opponents.counter_strategies import counter_strategy
 
         shown = record.shown
@@ -195,7 +196,7 @@ def fit(
         loaded = record.load(game)
         given = method
         if method is None:
-            method = record["method"] = "highs" if learned_to(loaded.name) is None else "dcfr"
+            method = record["method"] = "dcfr" if prefers_loop(loaded) else "highs"
         chosen = choose_method(method, options, _methods(), "fit")
         spot = spot_of(loaded)
         if spot is not None:

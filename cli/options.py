@@ -61,7 +61,7 @@ whole = reader(int, "a whole number from 0 to 2^53, such as 1000", minimum=0, ma
 
 
 class PotShare(float):
-    """A tolerance in per cent of the pot of a spot."""
+    """A tolerance in per cent of what a game says is the whole, such as the pot of a spot."""
 
     def __str__(self) -> str:
         return f"{float(self):g}%"
@@ -82,6 +82,24 @@ def pot_tolerance(text: str) -> float:
             f"{as_typed(text)}, expected a number of at least 0 with one per cent sign, as in 0.1%"
         )
     return PotShare(tolerance(share)) if share != text.strip() else float(tolerance(text))
+
+
+def tolerance_of(tol: float | None, game: Any) -> float | None:
+    """Return a tolerance in payoff units.
+
+    Raises
+    ------
+    CommandLineError
+        If it is in per cent, and the game has no pot or the like.
+    """
+    if not isinstance(tol, PotShare):
+        return tol
+    if game.whole is None:
+        raise CommandLineError(
+            f"--tol {tol}: per cent are of the pot of a spot, and GAME is {game.spec}; expected a number of at least "
+            "0, such as 1e-4"
+        )
+    return float(tol) / 100.0 * float(game.whole[0])
 
 
 def amount(text: str) -> int:

@@ -148,7 +148,8 @@ def patrol(
     with record.interruptible(time_limit):
         with deferring_interrupts():
             from ..models.games.patrol import PatrolGame
-            from ..solvers.patrols import changed_patrols, patrol_method, solve_patrol
+            from ..solvers.choice import choose
+            from ..solvers.patrols import changed_patrols, patrol_problem, solve_patrol
             from ..solvers.patrols import what_if as changed
         said = _declaration(map, declared, close or (), limit or ())
         with _named_as_options():
@@ -158,14 +159,13 @@ def patrol(
             for one in changed_patrols(said, change).values():  # says now what is wrong with it
                 if one.limits != said.limits:
                     _ = PatrolGame(one).constraints
-        record.update(
-            game=game.spec, parameters=game.parameters, method=method or patrol_method(game), notes=list(notes)
-        )
+        method = method or choose(patrol_problem(game)).name
+        record.update(game=game.spec, parameters=game.parameters, method=method, notes=list(notes))
         for note in notes:
             print_note(note)
         limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
         with solving(f"patrols on {map}", time_limit, shown=record.shown) as progress:
-            solution = solve_patrol(game, record["method"], progress=progress, **limits)
+            solution = solve_patrol(game, method, progress=progress, **limits)
     outputs, answer = Outputs(record), None
     feasible = solution.infeasibility is None
     if what_if and feasible:

@@ -29,6 +29,7 @@ from .options import (
     declared,
     method_options,
     problem_options,
+    tolerance_of,
     with_preferences,
 )
 from .outputs import Output, Outputs, page
@@ -146,10 +147,9 @@ def solve(
     is a valid result (exit status 0). The exit status is 1 if the strategies do not prove what an exact method claims,
     or if the constraints cannot be met.
     """
-    exact_at_limit = False
     files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
     check_files({"GAME": game}, out=out, plot=plot, json=json, html=html, chart=chart, profile=True, **files)
-    chosen_for_it, problem, by_size = problem is None, problem or "nash", False
+    given, problem = problem, problem or "nash"
     record = Record(json, KEYS, game=game, problem=problem, method=method)
     shown = record.shown
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
@@ -158,8 +158,9 @@ def solve(
             from ..models.games.files import names_file
             from ..models.problems import PROBLEMS
             from ..seqform.strategy import Profile
-            from ..solvers import Exact, Status
+            from ..solvers import DCFR, Status
             from ..solvers import solve as run
+            from ..solvers.choice import choose
             from ..validation.questions import Question, question_parameters
             from . import curves, spots
 
@@ -173,29 +174,11 @@ def solve(
             game, family=False
         ):  # a spot says more of what is asked; other games are loaded when the question stands
             loaded = spots.with_locks(record.load(game, constrained=True), lock)
-            if chosen_for_it and spots.is_raked(loaded):
-                problem = "epsilon-nash"
+            problem = given or loaded.default_problem
             if loaded.constraints and frontier and problem == "nash":
                 problem, words["opponent"] = "rnr", words["opponent"] or "locks"
-        if method is None:
-            is_spot = loaded is not None and spots.spot_of(loaded) is not None
-            exact = frontier or sensitivity is not None
-            learned = (
-                is_spot or (not exact and loaded is None and spots.learned_to(game) is not None)
-            ) and spots.is_learned(problem, words["opponent"])
-            small = frontier and loaded is not None and not spots.is_large(loaded)
-            if learned and loaded is not None and not frontier:
-                of_loops = {"--max-iterations": max_iterations, "--checkpoint": checkpoint, "--start": start, **options}
-                small = spots.is_tiny(loaded) and all(each is None for each in of_loops.values())
-            method = "dcfr" if learned and not small else usual_method(problem)
-            exact_at_limit = method == "dcfr" and loaded is not None and max_iterations is None and not frontier
-            if problem == "nash" and method != "dcfr" and not exact:
-                loaded = loaded or record.load(game, constrained=True)
-                if loaded.num_players > 2:  # posing builds the game
-                    method = Question(problem).pose(loaded).default_method
-            by_size = method == "highs" and not exact
-            if method == "dcfr":
-                options["precision"] = options.get("precision") or "auto"
+        if method is None and frontier:
+            method = "dcfr" if loaded is not None and spots.is_large(loaded) else "highs"
         record["method"] = method
         if frontier:
             others = {
@@ -213,7 +196,7 @@ def solve(
             if loaded is not None and spots.spot_of(loaded) is not None and method in _BASES:
                 others |= {"tol": None, "precision": None}
             else:
-                curves.check_by_simplex(method)
+                curves.check_by_simplex(method or "")
             curves.check_frontier(problem, others)
             words["p"] = "0"
         question = Question(problem, **words)
@@ -223,28 +206,33 @@ def solve(
         if sensitivity is not None:
             curves.check_sensitivity(question.problem)
             moved = curves.read_sensitivity(sensitivity)
-        chosen = choose_method(method, options)
-        if seed is not None and not chosen.draws:
-            print_note(f"--seed {seed} changes nothing: {chosen.name} draws no random numbers")
-        _check_value(value, chosen.name, question.problem)
-        _check_start(start, chosen)
+        chosen = None
+        if method is not None:
+            chosen = _checked(choose_method(method, options), question.problem, seed, value, start)
         loaded = loaded or record.load(game, constrained=True)
         spot, asked_hands = spots.spot_of(loaded), []
-        limits["tol"] = spots.tolerance_of(tol, loaded, chosen.keeps_runs)
         if spot is not None:
             record.update(dict.fromkeys(spots.KEYS))
             asked_hands = spots.hands_of(hands, spot) if hands is not None else []
             spots.check_line(at, chart, spot)
-        for name, given in (("hands", hands), ("at", at), ("chart", chart)):
-            if given is not None and spot is None:
+        for name, text in (("hands", hands), ("at", at), ("chart", chart)):
+            if text is not None and spot is None:
                 raise CommandLineError(
-                    f"--{name} {given}: expected a spot of hold'em (.toml), and GAME is {loaded.spec}"
+                    f"--{name} {text}: expected a spot of hold'em (.toml), and GAME is {loaded.spec}"
                 )
         with waiting(f"building {loaded.spec}", shown=shown):
             posed = question.pose(loaded)
+            posed.check_game()
+            by_default = chosen is None
+            if chosen is None:
+                of_loops = (max_iterations, checkpoint, start, *options.values())
+                loops = any(each not in (None, [], ()) for each in of_loops)
+                usual = choose(posed, exactly=moved is not None and spot is None, iterates=loops)
+                precise = {"precision": options["precision"] or usual.precision} if isinstance(usual, DCFR) else {}
+                chosen = _checked(choose_method(usual.name, options | precise), posed.name, seed, value, start)
+            record["method"] = chosen.name
+            limits["tol"] = tolerance_of(tol, loaded)
             chosen = with_value(chosen, value, loaded)
-            if by_size and posed.default_method == "exact":  # the game is large
-                chosen, record["method"] = Exact(), "exact"
             if moved is not None:
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:
@@ -264,11 +252,13 @@ def solve(
             page(html, responses.page),
             Output("picture", "--plot", plot, responses.frontier.plot),
         )
-    if exact_at_limit and solution.status is Status.ITERATION_LIMIT and spots.is_affordable(loaded):
+    looped = by_default and max_iterations is None and solution.status is Status.ITERATION_LIMIT
+    if looped and spots.is_affordable(loaded):
         # Nobody asked for a loop, and linear programming reaches tolerances that are out of its reach.
-        what, usual = f"linear programming on {loaded.spec}", usual_method(problem)
+        what = f"linear programming on {loaded.spec}"
         with waiting(what, shown=shown):
-            solution = outputs.ask(what, lambda: run(posed, usual, tol=limits["tol"]), solution)
+            exactly = choose(posed, exactly=True)
+            solution = outputs.ask(what, lambda: run(posed, exactly, tol=limits["tol"]), solution)
         record["method"] = solution.method.name
     worth: dict[str, Any] = {}
     bounds = None
@@ -326,12 +316,13 @@ def solve(
     )
 
 
-def usual_method(problem: str) -> str:
-    """Return the name of the method where none is asked for; a problem that there is not is refused elsewhere."""
-    from ..models.problems import PROBLEMS
-
-    name = problem.partition(":")[0]
-    return PROBLEMS[name].usual_method if name in PROBLEMS else "highs"
+def _checked(method: "Method", problem: str, seed: int | None, value: str | None, start: str | None) -> "Method":
+    """Return a method, if options beside its own are for it; say so of a seed that changes nothing."""
+    if seed is not None and not method.draws:
+        print_note(f"--seed {seed} changes nothing: {method.name} draws no random numbers")
+    _check_value(value, method.name, problem)
+    _check_start(start, method)
+    return method
 
 
 def _player(text: str | None) -> int | None:

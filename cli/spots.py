@@ -22,14 +22,10 @@ if TYPE_CHECKING:
 #: The keys of the JSON that are about locks; then all that a solved spot has besides those of every solve.
 _LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk")
 KEYS = ("ev", "equity", "rake", "exploitability_percent", "root", "hands", "nodes", "bytes", *_LOCKS)
-#: Without being asked for more precision, spots are solved to this part of the pot.
-TOLERANCE = 0.001
 #: To which share of a solution's tolerance the value of its spot without locks is found.
 _VALUE_SHARE = 0.1
 #: Up to so many sequences of both players a frontier takes seconds by linear programming.
 _FEW = 3_000
-#: Up to so many sequences of both players linear programming solves a spot in tenths of a second: it is the default.
-_TINY = 500
 #: Up to so many it takes seconds, and is called where the loop does not come to the tolerance.
 _AFFORDABLE = 20_000
 #: Locks are checked before a spot is solved where its tree takes so many bytes at most.
@@ -48,20 +44,6 @@ def spot_of(game: "Game") -> "HoldemSpot | None":
     from ..models.games.holdem.spot import HoldemGame
 
     return game.spot if isinstance(game, HoldemGame) else None
-
-
-def learned_to(game: str) -> float | None:
-    """Return the exploitability to which a family's equilibria are learned by default; ``None`` if they are not."""
-    from ..models.games import GAMES
-
-    family = GAMES.get(game.partition(":")[0].strip())
-    return None if family is None else family.learned_to
-
-
-def is_raked(game: "Game") -> bool:
-    """Return whether a game is a spot of whose pots the house takes a part."""
-    spot = spot_of(game)
-    return spot is not None and bool(spot.rake)
 
 
 def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
@@ -88,25 +70,10 @@ def is_large(game: "Game") -> bool:
     return form is not None and sum(form.num_sequences) > _FEW
 
 
-def is_tiny(game: "Game") -> bool:
-    """Whether linear programming solves a spot at once."""
-    spot = spot_of(game)
-    if spot is None or spot.size.nodes * min(map(len, spot.hands)) > _TINY:  # it need not be built to be counted
-        return False
-    form = game.public_form
-    return form is not None and sum(form.num_sequences) <= _TINY
-
-
 def is_affordable(game: "Game") -> bool:
     """Whether linear programming solves a spot in seconds, which the loop could not solve closely enough."""
     form = game.public_form
     return form is not None and sum(form.num_sequences) <= _AFFORDABLE
-
-
-def is_learned(problem: str, opponents: Sequence[str] | None) -> bool:
-    """Whether the loop on the public form takes a problem: then it is solved so by default."""
-    responds = problem == "epsilon-safe" and "locks" not in (opponents or ())
-    return responds or problem in ("nash", "constrained", "rnr")
 
 
 # Before
@@ -171,29 +138,6 @@ def _rake_of(spot: "HoldemSpot") -> str:
 
 
 # After
-
-
-def tolerance_of(tol: float | None, game: "Game", iterative: bool) -> float | None:
-    """Return a tolerance in payoff units; iterative methods have one of their own on spots.
-
-    Raises
-    ------
-    CommandLineError
-        If it is a share of the pot of a game that has none.
-    """
-    from .options import PotShare
-
-    spot = spot_of(game)
-    if isinstance(tol, PotShare):
-        if spot is None:
-            raise CommandLineError(
-                f"--tol {tol}: per cent are of the pot of a spot, and GAME is {game.spec}; expected a number of at "
-                "least 0, such as 1e-4"
-            )
-        return float(tol) / 100.0 * spot.pot
-    if tol is None and iterative:
-        return learned_to(game.name) if spot is None else TOLERANCE * spot.pot
-    return tol
 
 
 def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
@@ -428,21 +372,23 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     from ..models.problems import Nash
     from ..seqform.errors import SolverError
     from ..solvers import DCFR
+    from ..solvers.choice import choose, prefers_loop
     from ..solvers.methods import RegretMethod
     from ..solvers.solve import solve_part
 
     needed, tol = f"the value of {spot.spec or spot.board} without locks", _VALUE_SHARE * solution.tolerance
     nash = Nash(spot.game)
-    if not isinstance(solution.method, RegretMethod) or is_tiny(spot.game):
-        return solve_part(nash, needed=needed)
+    exactly = choose(nash, exactly=True)
+    if not (isinstance(solution.method, RegretMethod) and prefers_loop(spot.game)):
+        return solve_part(nash, exactly, needed=needed)
     # A run to a tolerance of 0 says how many iterations are worth it, and not how close the value is to be.
-    tol = tol or _VALUE_SHARE * TOLERANCE * spot.pot
+    tol = tol or _VALUE_SHARE * (spot.game.learned_to or 0.0)
     try:
         return solve_part(nash, DCFR(precision="auto"), tol=tol, needed=needed)
     except SolverError:
         if not is_affordable(spot.game):
             raise
-        return solve_part(nash, needed=needed)
+        return solve_part(nash, exactly, needed=needed)
 
 
 def _print_locks(found: Mapping[str, Any]) -> dict[str, str]:

@@ -30,7 +30,7 @@ from .options import (
 )
 from .outputs import Output, Outputs, page
 from .progress import waiting
-from .spots import is_large, learned_to
+from .spots import is_large
 from .tables import (
     named,
     price_text,
@@ -172,6 +172,7 @@ def style(
     with record.interruptible():
         with deferring_interrupts():
             from ..models.saddle import check_two_players
+            from ..solvers.choice import prefers_loop
             from ..solvers.solution import sizes_of
             from ..solvers.style.calibration import calibrate_style
             from ..solvers.style.targets import reach_style
@@ -179,7 +180,7 @@ def style(
         loaded = record.load(game)
         with waiting(f"building {loaded.spec}", shown=record.shown):
             check_two_players("style", loaded)
-        if not iterative and learned_to(loaded.name) is not None and is_large(loaded):
+        if not iterative and prefers_loop(loaded) and is_large(loaded):
             constrained = shlex.join(["treeplex", "solve", game, "--problem", "constrained", "--constrain", target[0]])
             print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} goes without")
         others = _reference(reference, loaded, player)

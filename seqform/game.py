@@ -111,6 +111,8 @@ class Game(Drawable):
         reference_value: Fraction | float | None = None,
         reference_source: str = "",
         citation: str = "",
+        learned_to: float | None = None,
+        exact_up_to: int | None = None,
     ) -> None:
         if sequence_form is None and public_form is not None:
             sequence_form = self._form_of_public_form
@@ -142,6 +144,10 @@ class Game(Drawable):
         self.citation = citation
         #: What building its forms has taken so far, in seconds.
         self.build_seconds = 0.0
+        #: Up to so many sequences of both players linear programs solve it by default, and above them a loop; ``None``:
+        #: linear programs always.
+        self.exact_up_to = exact_up_to
+        self._learned_to = learned_to
         self._plans: dict[int, Any] = {}
         self._make_form = sequence_form if callable(sequence_form) else None
         self._make_public_form = public_form
@@ -246,6 +252,24 @@ class Game(Drawable):
         if known is None:
             return f"nothing bounds the value of {self.spec} before it is built"
         return f"payoffs alone bound the value of {self.spec} to player 0: {known[0]:,.10g} to {known[1]:,.10g}"
+
+    @property
+    def is_built(self) -> bool:
+        """Whether its sequence form or its public form is there."""
+        return "sequence_form" in vars(self) or vars(self).get("public_form") is not None
+
+    #: The problem that is asked of it where none is named.
+    default_problem: str = "nash"
+
+    @property
+    def learned_to(self) -> float | None:
+        """The exploitability to which loops find its equilibria by default, in payoff units, if it says so."""
+        return self._learned_to
+
+    @property
+    def whole(self) -> tuple[float, str] | None:
+        """What tolerances in per cent are parts of, in payoff units and in words; ``None`` if there is nothing."""
+        return None
 
     #: What was taken off player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
     constant: float = 0.0
@@ -445,7 +469,7 @@ class Game(Drawable):
         """Number of players, chance not counted."""
         if self.rules is not None:
             return self.rules.num_players
-        return self.sequence_form.num_players if self.public_form is None else 2
+        return self.sequence_form.num_players if self._make_public_form is None else 2
 
     @property
     def fingerprint(self) -> str:

@@ -44,7 +44,7 @@ def _outcome(method: Method, problem: Problem, options: Options) -> Outcome:
 
 
 def chosen_method(method: Any, problem: Any) -> Method:
-    """Return a method by its name, as it is, or the problem's default for ``None``, if it serves the problem.
+    """Build the problem's game, and return a method by its name, as it is, or the default, if it serves the problem.
 
     Raises
     ------
@@ -53,16 +53,29 @@ def chosen_method(method: Any, problem: Any) -> Method:
     UnsupportedProblemError
         If it does not serve the problem, or that is not a problem.
     """
-    if not isinstance(problem, Problem):
-        raise UnsupportedProblemError(f"expected a problem posed on a game, such as Nash(game), got {shown(problem)}")
+    check_problem(problem)
+    problem.check_game()
     if method is None:
-        method = problem.default_method
+        from .choice import choose
+
+        method = choose(problem)
     chosen = find_method(method) if isinstance(method, str) else method
     if not isinstance(chosen, Method):
         raise UnknownMethodError(f"expected a method's name or hyper-parameters, such as CFR(), got {shown(method)}")
     check_method(type(chosen))
     check_served(chosen, problem)
     return chosen
+
+
+def check_problem(problem: Any) -> None:
+    """Refuse what is not a problem.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
+    if not isinstance(problem, Problem):
+        raise UnsupportedProblemError(f"expected a problem posed on a game, such as Nash(game), got {shown(problem)}")
 
 
 def options_of(
@@ -74,7 +87,7 @@ def options_of(
     time_limit: Any = None,
     **others: Any,
 ) -> Options:
-    """Return the options of a solve, checked, with the method's defaults for what is not given.
+    """Return the options of a solve, checked, with the game's and the method's defaults for what is not given.
 
     Raises
     ------
@@ -84,6 +97,8 @@ def options_of(
     for name in ("progress", "callback"):
         if not (others.get(name) is None or callable(others[name])):
             raise UnknownMethodError(f"{name} is {shown(others[name])}, expected a function of one argument")
+    if tol is None and method.keeps_runs and problem.objective_is_payoff:
+        tol = problem.game.learned_to
     # Violations are not payoffs, and neither is the least violation.
     relative = method.default_tolerance
     relative = relative if problem.is_linear else max(relative, CONIC)
@@ -92,11 +107,20 @@ def options_of(
         tol=asked,
         violation=relative if tol is None else asked / (problem.unit or 1.0),
         max_iterations=method.default_iterations if max_iterations is None else _checked_count(max_iterations),
-        time_limit=math.inf
-        if time_limit is None
-        else check_number(time_limit, "time_limit", UnknownMethodError, "[0, inf]"),
+        time_limit=checked_limit(time_limit),
         **others,
     )
+
+
+def checked_limit(time_limit: Any) -> float:
+    """Return a time limit in seconds, infinite for ``None``.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is not a number of at least 0.
+    """
+    return math.inf if time_limit is None else check_number(time_limit, "time_limit", UnknownMethodError, "[0, inf]")
 
 
 def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:

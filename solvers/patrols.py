@@ -15,28 +15,15 @@ from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest,
 from ..seqform.game import Game
 from ..seqform.interchange.page import Content, table
 from ..seqform.strategy import Profile, Strategy
-from .methods import find_method
 from .solution import Solution
 from .solve import solve
 
-#: Games of at most so many sequences are solved by linear programs unless another method is asked for.
-EXACT = 20_000
-#: The tolerance of iterative methods, as a part of the largest payoff.
-TOLERANCE = 1e-3
 _FORMS = "unit NODE, without UNIT, close PLACE, or a limit such as risk(unit 1) <= 0.1"
 
 
 def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash:
     """Return the problem that a patrol's declaration poses: an equilibrium that keeps to its limits."""
     return ConstrainedNash(game, game.constraints) if game.constraints else Nash(game)
-
-
-def patrol_method(game: PatrolGame) -> str:
-    """Return the method that a patrol is solved by unless another is asked for."""
-    few = sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes) <= EXACT
-    if few:
-        return patrol_problem(game).default_method
-    return "ccfr" if game.constraints else "dcfr"
 
 
 def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
@@ -66,11 +53,7 @@ def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
     0.7
     """
     patrol_of(game)
-    given = patrol_method(game) if method is None else method
-    chosen = find_method(given) if isinstance(given, str) else given
-    if how.get("tol") is None and chosen.keeps_runs:
-        how["tol"] = TOLERANCE * game.stakes
-    return solve(patrol_problem(game), chosen, **how)
+    return solve(patrol_problem(game), method, **how)
 
 
 def carried(profile: Profile, game: Game) -> Profile:

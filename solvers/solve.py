@@ -15,7 +15,7 @@ from ..seqform.limits import answering, counted_now, finishing, seconds_left, st
 from ..seqform.signals import Answer, settling
 from ..seqform.strategy import Profile
 from .certification import LIMITS, certified, hard_constraints, has_uniform_play, missed_constraints, proven
-from .dispatch import chosen_method, options_of, refuse_unfinished, run_method
+from .dispatch import check_problem, checked_limit, chosen_method, options_of, refuse_unfinished, run_method
 from .methods import Method
 from .outcome import Options, Outcome, Progress, nearest_profile
 from .second_questions import second_question
@@ -119,7 +119,7 @@ def solve(
 
 def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Solution:
     """Solve a problem, look for the prices of its constraints unless it is a part of something, and count seconds."""
-    before = problem.game.build_seconds if isinstance(problem, Problem) else 0.0
+    before = problem.given_game.build_seconds if isinstance(problem, Problem) else 0.0
     known: list[Solution] = []
     with settling(part=not prices) as answer, stopwatch() as watch:
         try:
@@ -168,11 +168,13 @@ def _ask(
     checkpoint: Any = None,
 ) -> None:
     """Check what is asked, and solve it; `known` takes the solution, which an interrupt then does not take away."""
-    chosen = chosen_method(method, problem)
+    check_problem(problem)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise UnknownMethodError(f"progress is {shown(progress)}, expected True or a function")
-    title = f"{problem.name} on {problem.game.spec} by {chosen.name}"
-    with _listening(progress, title, time_limit) as listener:
+    named = method if isinstance(method, str) else getattr(method, "name", None)
+    title = f"{problem.name} on {problem.given_game.spec}{f' by {named}' if named else ''}"
+    with time_limited(checked_limit(time_limit)), _listening(progress, title, time_limit) as listener:
+        chosen = _chosen(method, problem)
         options = options_of(
             chosen,
             problem,
@@ -202,6 +204,14 @@ def _ask(
         with Checkpoint.of(checkpoint).kept(asked_of(problem, chosen, **asked)) as keeper:
             keeper.asks_time = False
             _solved(known, answer, problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
+
+
+def _chosen(method: Any, problem: Problem) -> Method:
+    """Build the game, and return the method; a limit that comes before says what is known without the game."""
+    try:
+        return chosen_method(method, problem)
+    except TimeLimitError as ending:
+        raise TimeLimitError(f"{ending}; {problem.given_game.payoff_words}") from None
 
 
 def _listening(progress: Any, title: str, time_limit: Any) -> AbstractContextManager[Any]:
@@ -282,7 +292,7 @@ def _unfinished(problem: Any, ending: BaseException) -> Outcome:
     if has_uniform_play(problem) and not (problem.needs_game_value and problem.game_value is None):
         return Outcome(None, Status.TIME_LIMIT, "", iterations=0, seconds=0.0, build_seconds=0.0)
     told = ending if isinstance(ending, TimeLimitError) else too_late()
-    raise TimeLimitError(f"{told}; {problem.game.payoff_words}") from None
+    raise TimeLimitError(f"{told}; {problem.given_game.payoff_words}") from None
 
 
 def _outcome(problem: Any, chosen: Method, options: Options, part: str) -> Outcome:
@@ -348,6 +358,7 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
     ----------
     problem : Problem
     method : str or Method, optional
+        By default the one that is chosen for exact answers.
     needed : str
         What the solution is called in the message if there must be one, such as ``the value of kuhn``.
     **limits
@@ -360,6 +371,11 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
     TimeLimitError
         If a time limit of what is computed came first.
     """
+    if method is None:
+        from .choice import choose
+
+        problem.check_game()
+        method = choose(problem, exactly=True)
     solution = _timed(problem, method, prices=False, **limits)
     refuse_unfinished(solution, needed and f"{needed} was sought")
     if needed and not solution.status.is_success:
@@ -395,7 +411,7 @@ def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0
         if isinstance(method, RegretMethod) and tol > 0.0 and problem.game.public_form is not None:
             solution = solve_part(nash, DCFR(precision="auto"), tol=tol * _VALUE_SHARE, needed=needed)
         else:
-            how = method if exact else problem.value_method or nash.default_method
+            how = method if exact else problem.value_method
             solution = solve_part(nash, how, needed=needed)
     paid = functools.partial(problem.game.as_paid, player=problem.player)
     if solution.exact is not None:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +30,12 @@ settings.load_profile(os.environ.get("TREEPLEX_TESTS", "quick"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep compiled loops beside pytest's own cache, for all workers and processes that tests start."""
+    """Keep compiled loops beside pytest's own cache, and hear Ctrl-C, in all workers and processes that tests start.
+
+    A shell starts what it runs in the background with Ctrl-C ignored, and processes inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "NUMBA_CACHE_DIR" not in os.environ and hasattr(config, "cache"):
         from compiled import version
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidGameError
 from ...seqform.parameters import Parameter, parameters_of
@@ -54,15 +54,7 @@ class Family:
     reference : callable
         From rules to the :class:`Reference` of that game, or to ``None`` where the value is not known; by default it is
         not known.
-
-    Attributes
-    ----------
-    learned_to : float, optional
-        The exploitability to which the command line finds equilibria by regret minimisation, payoff units; by default
-        it finds them exactly.
     """
-
-    learned_to: ClassVar[float | None] = None
 
     rules: Any
     summary: str = ""

@@ -96,16 +96,18 @@ class ConstrainedNash(SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.game.num_players != 1:
-            check_player_count(self.name, self.game)
-        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
-        object.__setattr__(self, "constraints", collect_constraints(self.constraints, self.game))
+        object.__setattr__(self, "constraints", collect_constraints(self.constraints, self.given_game))
         if self.penalise not in ("sum", "largest"):
             raise InvalidConstraintError(f"penalise is {shown(self.penalise)}, expected sum or largest")
         if self.penalty is not None:
             object.__setattr__(
                 self, "penalty", check_exact_number(self.penalty, f"{self.name}: penalty", InvalidGameError, "[0, inf)")
             )
+
+    def _posed_on(self, game: Game) -> Game:
+        if game.num_players != 1:
+            check_player_count(self.name, game)
+        return zero_sum_of(self.name, game)
 
     def in_words(self) -> str:
         """Return what is asked as a sentence; of many constraints it says their number."""

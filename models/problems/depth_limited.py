@@ -335,6 +335,10 @@ class SES(SteppedResponse):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
+
+    def check_game(self) -> None:
+        """Build the game, and refuse one without the level of the subgames; :func:`~treeplex.solve` begins so."""
+        super().check_game()
         public, level = self.game.public_tree, self.level
         if level is None:
             if not len(roots_after_chance(public)):
@@ -426,9 +430,10 @@ class LBR(SteppedResponse):
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.LOCAL})
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        folds_and_calls(self.game, self.player)  # raises here if the game is not poker
+    def check_game(self) -> None:
+        """Build the game, and refuse one that is not poker; :func:`~treeplex.solve` begins so."""
+        super().check_game()
+        folds_and_calls(self.game, self.player)
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps, none of them decided yet."""

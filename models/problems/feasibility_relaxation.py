@@ -75,18 +75,22 @@ class FeasibilityRelaxation(SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        player = checked_player(self.game, self.player)
+        player = checked_player(self.given_game, self.player)
         if self.measure not in ("sum", "largest"):
             raise InvalidConstraintError(f"measure is {shown(self.measure)}, expected sum or largest")
-        own = [one for one in collect_constraints(self.constraints, self.game) if one.player == player]
+        own = [one for one in collect_constraints(self.constraints, self.given_game) if one.player == player]
         object.__setattr__(self, "constraints", tuple(own))
         if self.floor is None:
             return
-        check_player_count(self.name, self.game)
-        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
         object.__setattr__(self, "floor", check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError))
         if any(constraint.name == SAFETY for constraint in own):
             raise InvalidConstraintError(f"a constraint is called {SAFETY}, as the floor is: expected another name")
+
+    def _posed_on(self, game: Game) -> Game:
+        if self.floor is None:
+            return game
+        check_player_count(self.name, game)
+        return zero_sum_of(self.name, game)
 
     @property
     def unit(self) -> float:

@@ -51,19 +51,13 @@ class Nash(SaddleProblem):
     name: ClassVar[str] = "nash"
     question: ClassVar[str] = "Which strategies leave no player anything to gain by playing differently?"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
+    def _posed_on(self, game: Game) -> Game:
+        return zero_sum_of(self.name, game)
 
     @property
     def needs(self) -> frozenset[str]:
         """One program for two players, and support for more players otherwise."""
         return self.always_needs if self.game.num_players == 2 else frozenset({Feature.PLAYERS})
-
-    @property
-    def default_method(self) -> str:
-        """Linear programming for two players, and regret minimisation for more."""
-        return super().default_method if self.game.num_players == 2 else "cfr+"
 
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x, min over y of xᵀ A y, from player 0's seat.

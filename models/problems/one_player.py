@@ -37,11 +37,13 @@ class OnePlayerProblem(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_player_count(self.name, self.game)
-        object.__setattr__(self, "game", zero_sum_of(self.name, self.game))
         if self.game_value is not None:
             value = check_exact_number(self.game_value, f"{self.name}: game_value", InvalidGameError)
             object.__setattr__(self, "game_value", value)
+
+    def _posed_on(self, game: Game) -> Game:
+        check_player_count(self.name, game)
+        return zero_sum_of(self.name, game)
 
     def view(self, exact: bool = False) -> PlayerView:
         """Return the game from the player's seat, in floats or in fractions."""

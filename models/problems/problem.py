@@ -3,7 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from ..programs.linear_program import LinearProgram
     from ..programs.rational_program import RationalProgram
-
-#: Sequences of both players above which a game is large.
-_LARGE = 6_000
 
 
 @dataclass(frozen=True)
@@ -141,8 +138,21 @@ class Certificate:
         return json.dumps(self.to_dict(), allow_nan=False)
 
 
+class _GameWhenAsked:
+    """The game of a problem: made and checked when something first asks for it, so that posing builds nothing."""
+
+    def __get__(self, problem: "Problem | None", owner: type | None = None) -> Game:
+        if problem is None:
+            raise AttributeError("game")  # a dataclass takes it that the field has no default
+        found = problem.__dict__["game"] = problem._posed_on(problem.given_game)
+        return found
+
+
 class Problem(Explained, ABC):
     """A problem on a game, as data.
+
+    Posing one checks its numbers, and a game that is built. It builds nothing: :func:`~treeplex.solve` does, within its
+    time limit.
 
     Attributes
     ----------
@@ -150,7 +160,11 @@ class Problem(Explained, ABC):
         Its name on the command line.
     question : str
         What is asked, as a sentence in which ``{player}``, ``{other}`` and ``{problem.p}`` stand for theirs.
+    given_game : Game
+        As it was given; perhaps it is not built yet.
     game : Game
+        The zero-sum game that is solved: a constant that the payoffs of two players sum to is taken off. Asking for it
+        builds the game.
     player : int or None
         The player whose strategy it is about; ``None`` if it is about a profile.
     constraints : sequence of Constraint
@@ -171,7 +185,8 @@ class Problem(Explained, ABC):
 
     name: ClassVar[str]
     question: ClassVar[str] = ""
-    game: Game
+    given_game: Game
+    game: Game = _GameWhenAsked()  # type: ignore[assignment]
     player: int | None = None
     constraints: Sequence[Constraint] = ()
     model: Strategy | None = None
@@ -190,17 +205,46 @@ class Problem(Explained, ABC):
     error_proves: ClassVar[bool] = True
     #: What the exploitability is, in words that follow its number, if not what the strategy may lose of the value.
     exploitability_meaning: ClassVar[str] = ""
-    #: The method that solves it by default, unless a constraint is not linear or, for ``highs``, the game is large.
+    #: The method that solves it by default; ``highs`` leaves it to constraints and the game (``solvers/choice.py``).
     usual_method: ClassVar[str] = "highs"
     #: The exact method that finds the value of the game, if it is needed and not the one for equilibria.
     value_method: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.game, Game):
+        given = self.__dict__.pop("game")
+        if not isinstance(given, Game):
             raise InvalidGameError(
-                f"{self.name}: expected a Game, got {shown(self.game)}; load_game(…), Game.from_tree(…) and "
+                f"{self.name}: expected a Game, got {shown(given)}; load_game(…), Game.from_tree(…) and "
                 "Game.from_sequence_form(…) make one"
             )
+        object.__setattr__(self, "given_game", given)
+        if given.is_built:  # what is wrong with it is said at once
+            _ = self.game
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__repr__ = Problem.__repr__  # type: ignore[method-assign]  # that of a dataclass would build the game
+
+    def __repr__(self) -> str:
+        stated = [
+            f"{field.name}={(self.given_game if field.name == 'game' else getattr(self, field.name))!r}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.repr
+        ]
+        return f"{type(self).__name__}({', '.join(stated)})"
+
+    def _posed_on(self, game: Game) -> Game:
+        """Return the game that is solved if this one is given."""
+        return game
+
+    def check_game(self) -> None:
+        """Build the game, and refuse one on which the problem cannot be posed; :func:`~treeplex.solve` begins so.
+
+        Raises
+        ------
+        UnsupportedProblemError, InvalidGameError
+        """
+        _ = self.game
 
     @property
     def roles(self) -> Mapping[int, str]:
@@ -234,19 +278,6 @@ class Problem(Explained, ABC):
         """
         who = {"player": self.player, "other": None if self.player is None else 1 - self.player}
         return self.question.format(problem=self, **who) if self.question else f"What is the answer to {self.name}?"
-
-    @property
-    def default_method(self) -> str:
-        """The name of the default method: in large games ``exact`` takes a fraction of the time of ``highs``."""
-        if not self.is_linear:
-            return "cvxpy"
-        return "exact" if self.usual_method == "highs" and self._is_large else self.usual_method
-
-    @property
-    def _is_large(self) -> bool:
-        if self.game.public_form is not None:
-            return False
-        return sum(treeplex.num_sequences for treeplex in self.game.sequence_form.treeplexes) > _LARGE
 
     @property
     def unit(self) -> float:

@@ -411,12 +411,9 @@ class BestNash(EpsilonSafeResponse):
 
     name: ClassVar[str] = "best-nash"
     question: ClassVar[str] = "Which equilibrium strategy of player {player} earns most against {problem.opposed}?"
+    # Simplex in both stages: at a vertex a strategy guarantees the value to the last digits.
+    usual_method: ClassVar[str] = "highs-simplex"
     value_method: ClassVar[str] = "highs-simplex"
-
-    @property
-    def default_method(self) -> str:
-        """Simplex, as for the first stage: at a vertex a strategy guarantees the value to the last digits."""
-        return self.value_method
 
     def __post_init__(self) -> None:
         slack = check_exact_number(self.slack, f"{self.name}: slack", InvalidGameError, "[0, inf)")

@@ -103,12 +103,27 @@ class Stackelberg(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_player_count(self.name, self.game)
         leader = check_whole(self.leader, f"{self.name}: leader", UnsupportedProblemError, "[0, 1]")
         object.__setattr__(self, "leader", leader)
-        form = self.game.sequence_form
         if self.payoff is not None:
-            self._check_payoff(tuple(treeplex.num_sequences for treeplex in form.treeplexes))
+            self._check_payoff()
+
+    def _posed_on(self, game: Game) -> Game:
+        check_player_count(self.name, game)
+        return game
+
+    def check_game(self) -> None:
+        """Build the game, and refuse one in which it cannot be asked; :func:`~treeplex.solve` begins so.
+
+        The follower's moves may not fail, and the leader's payoff is a matrix of sequences by sequences.
+        """
+        form = self.game.sequence_form
+        shape = tuple(treeplex.num_sequences for treeplex in form.treeplexes)
+        if self.payoff is not None and self.payoff.shape != shape:
+            raise UnsupportedProblemError(
+                f"{self.name}: the leader's payoff has shape {self.payoff.shape}, expected {shape}: one row a sequence "
+                "of player 0, one column a sequence of player 1"
+            )
         follower = form.treeplexes[1 - self.leader]
         if not (follower.inflow.data == 1.0).all():
             raise UnsupportedProblemError(
@@ -116,17 +131,12 @@ class Stackelberg(Problem):
                 "zeros and ones"
             )
 
-    def _check_payoff(self, shape: tuple[int, ...]) -> None:
-        """Keep the payoff as a sparse matrix or in factors, and refuse one that is not the game's or not finite."""
+    def _check_payoff(self) -> None:
+        """Keep the payoff as a sparse matrix or in factors, and refuse one that is not finite."""
         if not isinstance(self.payoff, FactoredPayoff):
             object.__setattr__(self, "payoff", canonical(self.payoff, "the leader's payoff"))
             if not np.isfinite(self.payoff.data).all():
                 raise UnsupportedProblemError(f"{self.name}: the leader's payoff holds a number that is not finite")
-        if self.payoff.shape != shape:
-            raise UnsupportedProblemError(
-                f"{self.name}: the leader's payoff has shape {self.payoff.shape}, expected {shape}: one row a sequence "
-                "of player 0, one column a sequence of player 1"
-            )
 
     @property
     def player(self) -> int:  # type: ignore[override]

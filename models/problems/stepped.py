@@ -41,9 +41,9 @@ class SteppedResponse(ResponseProblem):
     #: Whether the steps start from an equilibrium.
     needs_equilibrium: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.game.public_tree  # raises here if there is none
+    def check_game(self) -> None:
+        """Build the game and its public tree, and refuse a game that has none; :func:`~treeplex.solve` begins so."""
+        _ = self.game.public_tree
 
     @abstractmethod
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:

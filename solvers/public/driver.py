@@ -36,7 +36,7 @@ _SINGLE_TOLERANCE = 1e-6
 FIRST_LOOK = 32
 
 
-def serves(method: RegretMethod, problem: Problem, options: Options) -> bool:
+def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
     """Whether the loop on the public form takes a problem: one program for all of it, found by turns and averaged."""
     return (
         problem.game.public_form is not None
@@ -46,7 +46,7 @@ def serves(method: RegretMethod, problem: Problem, options: Options) -> bool:
         and not method.initial_regrets
         and isinstance(method, CFR | CFRPlus | DCFR | PCFRPlus)
         and (_is_plain(problem) or (method.precision != "half" and _is_taken(problem)))
-        and (options.start is None or _starts(problem, options.start))
+        and (start is None or _starts(problem, start))
     )
 
 

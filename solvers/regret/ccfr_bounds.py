@@ -19,7 +19,7 @@ from ...seqform.polytope import Treeplex
 from ..constrained_exploitability import constrained_exploitability, least_violation
 from ..methods import CCFR
 from ..solution import Solution
-from ..solve import solve
+from ..solve import solve_part
 from .ccfr_theorems import (
     BoundConstants,
     bound_constants,
@@ -461,7 +461,9 @@ def _prices(problem: ConstrainedNash, least: Sequence[float]) -> Mapping[str, fl
     """Return λ*, the multipliers of an optimum without a penalty; none where there is no such optimum."""
     if not problem.constraints or max(least) > 0.0:
         return {}
-    exact = solve(ConstrainedNash(problem.game, problem.constraints))
+    exact = solve_part(
+        ConstrainedNash(problem.game, problem.constraints)
+    )  # multipliers that prove the optimum together
     return exact.multipliers if exact.status.is_success else {}
 
 

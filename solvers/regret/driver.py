@@ -358,7 +358,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     UnknownMethodError, UnsupportedProblemError
         If precision or constraints are for the loop on games in public form, which does not take the problem.
     """
-    if public.serves(method, problem, options):
+    if public.serves(method, problem, options.start):
         return public.run(method, problem, options)
     if _is_joint(problem):
         return joint.run(method, problem, options)

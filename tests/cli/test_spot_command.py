@@ -424,7 +424,7 @@ POLAR_LOCK = 'ip at "all-in": fold 40%'
 def test_a_tiny_spot_is_solved_exactly_where_the_loop_does_not_come_so_close(lock, tiny, capsys, monkeypatch):
     Path("polar.toml").write_text(POLAR, encoding="utf-8")
     if not tiny:  # then the loop is tried first
-        monkeypatch.setattr("treeplex.cli.spots._TINY", 0)
+        monkeypatch.setattr("treeplex.models.games.holdem.spot._TINY", 0)
         monkeypatch.setattr(DCFR, "default_iterations", 1)
     locks = ("--lock", POLAR_LOCK) if lock else ()
     record = json_of(capsys, "solve", "polar.toml", *locks, "--tol", "0.00001%")

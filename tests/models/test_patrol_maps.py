@@ -31,7 +31,8 @@ from treeplex.models.games.patrol import (
 )
 from treeplex.models.games.patrol.map_files import read_map
 from treeplex.models.games.patrol.map_view import map_view
-from treeplex.solvers.patrols import patrol_method
+from treeplex.solvers.choice import choose
+from treeplex.solvers.patrols import patrol_problem
 
 OSMNX = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -458,8 +459,9 @@ def test_a_limit_that_is_not_linear_has_a_method():
     game = PatrolGame(
         town(), **declared(units=[Unit(base="mill"), Unit(base="inn")], limits=["spread(travel, 2) <= 1"])
     )
-    assert patrol_method(game) == "cvxpy"
-    assert patrol_method(PatrolGame(town(), **declared(limits=["worst <= 1"]))) == "highs"
+    assert choose(patrol_problem(game)).name == "cvxpy"
+    linear = PatrolGame(town(), **declared(limits=["worst <= 1"]))
+    assert choose(patrol_problem(linear)).name == "highs"
 
 
 def test_pictures_say_what_they_need(monkeypatch):

@@ -18,6 +18,7 @@ from treeplex import (
     PCFRPlus,
     Profile,
     SequenceForm,
+    Strategy,
     load_game,
     solve,
 )
@@ -387,10 +388,10 @@ def test_rakes_that_are_none_are_refused(how, message):
 
 def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
     game = toy(rake="5%").game
-    for problem, name in ((Nash, "nash"), (lambda game: BestResponse(game, ()), "best-response"),
+    for problem, name in ((Nash, "nash"), (lambda game: BestResponse(game, Strategy.uniform(game, 1)), "best-response"),
                           (lambda game: ConstrainedNash(game, []), "constrained")):  # fmt: skip
         with pytest.raises(UnsupportedProblemError) as caught:
-            problem(game)
+            solve(problem(game))
         assert str(caught.value) == (
             f"{name} needs a zero-sum game, and the payoffs of holdem QcJc9c3d2d do not sum to zero at every leaf; "
             "EpsilonNash (--problem epsilon-nash) takes them"
@@ -403,7 +404,7 @@ def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
         )
         assert str(caught.value) == message
     with pytest.raises(UnsupportedProblemError) as caught:
-        EpsilonNash(load_game("kuhn:players=3"))
+        solve(EpsilonNash(load_game("kuhn:players=3")))
     assert str(caught.value) == "epsilon-nash needs two players, and kuhn:players=3 has 3"
     assert replace(toy(rake="5%"), bets=None, rake=0.0).public_form.is_zero_sum
 

@@ -157,10 +157,10 @@ def test_what_the_numbers_are_is_said(example):
 def test_what_does_not_fit_is_refused():
     game = load_game("kuhn")
     with pytest.raises(UnsupportedProblemError, match=r"payoff has shape \(2, 2\), expected \(13, 13\)"):
-        Stackelberg(game, payoff=np.eye(2))
+        solve(Stackelberg(game, payoff=np.eye(2)))
     with pytest.raises(UnsupportedProblemError, match="leader is 2, expected a whole number from 0 to 1"):
         Stackelberg(game, leader=2)
     with pytest.raises(UnsupportedProblemError, match="payoff holds a number that is not finite"):
         Stackelberg(game, payoff=np.full((13, 13), np.nan))
     with pytest.raises(UnsupportedProblemError, match="may fail"):
-        Stackelberg(load_game("transit:width=2"))
+        solve(Stackelberg(load_game("transit:width=2")))

@@ -466,11 +466,11 @@ def test_bad_questions_are_refused_in_one_line():
         CDBR(KUHN, model, lookahead=1, along="states")
     flows = load_game("transit:width=2")
     with pytest.raises(UnsupportedProblemError, match="no histories"):
-        CDBR(flows, uniform(flows), lookahead=1)
+        solve(CDBR(flows, uniform(flows), lookahead=1))
     with pytest.raises(UnsupportedProblemError, match="no public chance event"):
-        SES(KUHN, model, p=0.5)
+        solve(SES(KUHN, model, p=0.5))
     with pytest.raises(UnsupportedProblemError, match="level is 3, expected one from 0 to 2"):
-        SES(KUHN, model, p=0.5, level=3)
+        solve(SES(KUHN, model, p=0.5, level=3))
     three = load_game("kuhn:players=3")
     with pytest.raises(UnsupportedProblemError, match="two players"):
         CDBR(three, uniform(three), lookahead=1)

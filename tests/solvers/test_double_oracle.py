@@ -217,4 +217,4 @@ def test_what_has_no_routes_is_refused():
         ({"meeting": 0.5}, r"attackers\[1\]\.meeting is 0\.5, expected at most 0"),
     ):
         with pytest.raises(UnsupportedProblemError, match=message):
-            CaughtOnce(city(**changes))
+            solve(CaughtOnce(city(**changes)))

@@ -16,6 +16,7 @@ from treeplex.seqform.errors import UnknownMethodError
 from treeplex.seqform.sequence_form import SequenceForm
 from treeplex.seqform.strategy import Profile
 from treeplex.solvers import Exact
+from treeplex.solvers.choice import choose
 from treeplex.solvers.exact import from_regrets, highs
 from treeplex.solvers.exact.distances import NearProgram, StandardProgram
 from treeplex.solvers.outcome import Outcome
@@ -211,12 +212,12 @@ def test_a_start_is_for_highs():
 
 def test_large_games_are_solved_by_it_by_default():
     game = load_game("leduc:ranks=6")
-    assert Nash(load_game("leduc")).default_method == "highs"
+    assert choose(Nash(load_game("leduc"))).name == "highs"
     solution = solve(RestrictedNash(game, Strategy.uniform(game, 1), p=0.5))
     assert (solution.method.name, solution.state.way, solution.status) == ("exact", "polish", Status.OPTIMAL)
     assert solution.problem.game_value == pytest.approx(-0.1045436022, abs=1e-9)
     far = EpsilonSafeStyle(game, epsilon=0.1, nearest=L2Distance(Strategy.uniform(game, 0)), game_value=0.0)
-    assert far.default_method == "cvxpy"
+    assert choose(far).name == "cvxpy"
 
 
 def test_a_dual_of_a_dual_is_the_program():

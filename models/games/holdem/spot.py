@@ -35,6 +35,10 @@ from .offers import spot_offers
 from .showdown import alive, fold_payoff, showdown_payoff
 from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
 
+#: Without being asked for more precision, spots are solved to this part of the pot.
+_TOLERANCE = 0.001
+#: Up to so many sequences of both players linear programming solves a spot in tenths of a second: it is the default.
+_TINY = 500
 #: How many cards a board has in the end.
 _WHOLE = 5
 #: Pots and stacks are at most this: amounts are exact in floats, and payoffs in single precision good to a chip.
@@ -448,7 +452,16 @@ class HoldemGame(Game):
             public_form=self._public,
             functionals=self._lines,
             without_histories="a spot has hands and a public tree, and no list of histories",
+            learned_to=_TOLERANCE * spot.pot,
+            exact_up_to=_TINY,
         )
+        if spot.rake:
+            self.default_problem = "epsilon-nash"
+
+    @property
+    def whole(self) -> tuple[float, str]:
+        """The pot, of which tolerances may be per cent."""
+        return self.spot.pot, "the pot"
 
     @property
     def payoff_range(self) -> tuple[float, float]:

@@ -164,9 +164,12 @@ class CaughtOnce(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.game, PatrolGame):
-            raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, and {self.game.spec} is none")
-        _ = self.encounters  # raises here if there are no routes
+        if not isinstance(self.given_game, PatrolGame):
+            raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, and {self.given_game.spec} is none")
+
+    def check_game(self) -> None:
+        """Refuse a game without routes; :func:`~treeplex.solve` begins so."""
+        _ = self.encounters
 
     @cached_property
     def encounters(self) -> Encounters:

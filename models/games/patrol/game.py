@@ -96,7 +96,13 @@ class PatrolGame(Game):
             functionals=_functionals,
             without_histories="plans are flows over time and place",
             citation="B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), AAAI",
+            exact_up_to=20_000,
         )
+
+    @property
+    def learned_to(self) -> float:
+        """A thousandth of the largest payoff."""
+        return 1e-3 * self.stakes
 
     @cached_property
     def constraints(self) -> tuple[LinearConstraint | RiskConstraint, ...]:

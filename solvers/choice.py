@@ -1,0 +1,84 @@
+"""The one place that chooses how a problem is solved where nobody says."""
+
+from ..models.problems import Feature, Problem
+from ..seqform.game import Game
+from .methods import Method, find_method
+
+#: Sequences of both players above which ``exact`` takes a fraction of the time that a linear program takes.
+LARGE = 6_000
+
+
+def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False) -> Method:
+    """Return the method by which a problem is solved where none is asked for.
+
+    The first of these that holds counts:
+
+    ==========================================================  ===================================
+    the problem                                                 method
+    ==========================================================  ===================================
+    has a constraint that is not linear                         ``cvxpy``
+    names a method of its own (``Problem.usual_method``)        that one
+    is an equilibrium of more than two players                  ``cfr+``
+    is on a game of more sequences than ``Game.exact_up_to``    ``dcfr``, or ``ccfr`` where ``dcfr``
+                                                                does not take its constraints
+    is on a game of more than 6,000 sequences                   ``exact``
+    is any other                                                ``highs``
+    ==========================================================  ===================================
+
+    Sequences are those of both players. The tolerance is that of the method, in :func:`~.dispatch.options_of`, unless
+    the game says to what its equilibria are learned (``Game.learned_to``).
+
+    Parameters
+    ----------
+    problem : Problem
+    exactly : bool
+        Whether the answer is needed to the tolerance of linear programming, whatever the game prefers.
+    iterates : bool
+        Whether something is asked for that only a loop does, such as to go on from a checkpoint.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game
+    >>> from treeplex.solvers.choice import choose
+    >>> choose(Nash(load_game("kuhn"))).name, choose(Nash(load_game("leduc:ranks=6"))).name
+    ('highs', 'exact')
+    """
+    game = problem.game
+    if not problem.is_linear:
+        return find_method("cvxpy")
+    if problem.usual_method != "highs":
+        return find_method(problem.usual_method)
+    if Feature.PLAYERS in problem.needs:
+        return find_method("cfr+")
+    if not exactly and (prefers_loop(game) or (iterates and game.exact_up_to is not None)):
+        loop = _loop(problem)
+        if loop is not None:
+            return loop
+    return find_method("exact" if game.public_form is None and has_more_sequences(game, LARGE) else "highs")
+
+
+def prefers_loop(game: Game) -> bool:
+    """Whether a game asks for a loop, as its linear programs take long."""
+    return game.exact_up_to is not None and has_more_sequences(game, game.exact_up_to)
+
+
+def has_more_sequences(game: Game, number: int) -> bool:
+    """Whether both players of a game have more than so many sequences together."""
+    form = game.public_form
+    if form is None:
+        return sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes) > number
+    return sum(form.num_sequences) > number
+
+
+def _loop(problem: Problem) -> Method | None:
+    """Return the loop that takes a problem on its game; ``None`` if there is none."""
+    from .methods import CCFR, DCFR
+
+    if problem.game.public_form is None:
+        return next((loop for loop in (DCFR(), CCFR()) if problem.needs <= loop.serves), None)
+    from .public.driver import serves
+
+    if problem.needs_game_value and problem.game_value is None:  # whichever it is, the same loop takes it
+        problem = problem.with_game_value(0.0)
+    loop = DCFR(precision="auto")
+    return loop if problem.needs <= loop.serves | loop.serves_in_public_form and serves(loop, problem, None) else None
