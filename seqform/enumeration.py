@@ -153,7 +153,7 @@ def constant_of_sums(sums: Floats, sizes: Floats) -> float | None:
     Returns
     -------
     float or None
-        Without round-off, so that 0.1 + 0.2 sums to 0.3; 0 where there are no sums.
+        Without round-off, so that 0.1 + 0.2 sums to 0.3; 0 if ``sums`` is empty.
     """
     if not len(sums):
         return 0.0

@@ -78,6 +78,11 @@ class Game(Drawable):
         Where the reference value is from.
     citation : str
         Where the game is from.
+    learned_to : float, optional
+        The exploitability at which loops stop by default, in payoff units.
+    exact_up_to : int, optional
+        The sequences of both players above which a loop solves it by default:
+        :func:`~treeplex.solvers.choice.choose`.
 
     Raises
     ------

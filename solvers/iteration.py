@@ -173,116 +173,11 @@ def iterate(stepper: Stepper, options: Options) -> Run:
     >>> str(run.stopped), run.iterations >= 10
     ('converged', True)
     """
-    resumed = counted_now()
-    limit = seconds_left(options.time_limit)
-    first, chunk, stopped = stepper.iterations, stepper.first_step, Status.ITERATION_LIMIT
-    checked: list[tuple[int, float, float, int]] = []  # after how many iterations, when, the error, and the clock
-    is_met, is_extra, is_torn, begun, took = False, False, False, resumed, 0.0
-    found: Status | None = None  # at a look
-    slot = None if options.checkpoint is None else options.checkpoint.slot()
-    kept = None if slot is None else slot.saved
-    is_finished = slot is not None and slot.is_finished
-    if kept is not None:
-        try:
-            stepper.restore(kept)
-            first, begun = int(kept["first"]), resumed - float(kept["seconds"])
-            is_met = kept["is_met"] is True and kept["tol"] == repr(options.tol)
-            found = Status(kept["looked"]) if kept["looked"] and kept["tol"] == repr(options.tol) else None
-            checked = [tuple(row) for row in zip(*(kept[f"checked_{name}"].tolist() for name in _COLUMNS), strict=True)]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"the checkpoint does not fit: {one_line(str(error))}") from None
-
-    def waiting() -> AbstractContextManager[None]:
-        """Let the process not be ended in the block for a signal that compiled code does not hear."""
-        return patient(max(WORTH_WAITING, _LONGER * took) if stepper.iterations else 0.0)
-
-    @contextmanager
-    def moving() -> Iterator[None]:
-        """Change the stepper, and write down what came of it: all of the block is done, or nothing of it is kept."""
-        nonlocal is_torn
-        with nullcontext() if stepper.may_break_off else holding_signals():
-            is_torn = not stepper.may_break_off
-            yield
-            is_torn = False
-
-    def check() -> None:
-        """Compute the certificate and write it down."""
-        nonlocal is_met, is_extra
-        with waiting():
-            error, seconds = stepper.check(), counted_now() - begun
-        with moving():
-            is_met = error <= options.tol and options.tol > 0.0
-            if checked and checked[-1][0] == stepper.iterations:  # a run that had ended here goes on
-                return
-            is_extra = stepper.next_check is not None and stepper.clock < stepper.next_check
-            checked.append((stepper.iterations, seconds, error, stepper.clock))
-            if stepper.next_check is not None and not is_extra:
-                stepper.next_check = stepper.check_after(stepper.clock)
-
-    def keep(slot: Slot, stopped: Status | None = None) -> None:
-        # A check that the end alone asked for is not kept: it is not one of the run that goes on.
-        rows = np.array(checked[:-1] if is_extra else checked, dtype=_CHECKED)
-        slot.keep(
-            {f"checked_{name}": rows[name] for name in _COLUMNS}
-            | {"first": first, "seconds": counted_now() - begun, "tol": repr(options.tol)}
-            | {"is_met": is_met and not is_extra}
-            | {"looked": None if found in (None, Status.INTERRUPTED) else str(found)}
-            | {"stopped": None if stopped is None else str(stopped)}
-            | dict(stepper.saved()),
-            stopped,
-        )
-
-    def leave(stopped: Status) -> None:
-        """Keep where the run ended, unless that is in the middle of a step."""
-        if slot is not None and not is_finished and not is_torn:
-            with holding_signals(forget=stopped is Status.INTERRUPTED):
-                keep(slot, stopped)
-
-    if kept is not None and is_finished:
-        stopped = Status(kept["stopped"])
+    loop = _Loop(stepper, options)
+    stopped = loop.last
     try:
-        if stepper.begins_with_check and not checked and stepper.iterations == first:
-            check()
-        while not is_finished:
-            if slot is not None and slot.is_due:
-                keep(slot)
-            done = stepper.iterations - first
-            if stepper.next_check is not None and (
-                stepper.clock >= stepper.next_check or done >= options.max_iterations
-            ):
-                check()
-            if is_met and stepper.confirms():
-                stopped = Status.CONVERGED
-                break
-            if found is None:
-                with moving():
-                    found = stepper.look()
-            if found is not None:
-                stopped = found
-                break
-            if done >= options.max_iterations:
-                break
-            started, before = counted_now(), stepper.iterations
-            if done:
-                if started - resumed >= limit:
-                    stopped = Status.TIME_LIMIT
-                    break
-                if reported(options, before, started - begun, checked[-1][2] if checked else None):
-                    stopped = Status.INTERRUPTED
-                    break
-            with moving():
-                with waiting():
-                    checks = stepper.step(min(chunk, options.max_iterations - done, stepper.room))
-                now, stepped = counted_now(), stepper.iterations - before
-                took = now - started
-                if checks is not None:
-                    # A step tells the time when it is over; within it iterations take equally long.
-                    share = (checks.iterations - before) / max(1, stepped)
-                    seconds = started - begun + share * (now - started)
-                    columns = checks.iterations, seconds, checks.errors, checks.iterations
-                    checked.extend(zip(*(column.tolist() for column in columns), strict=True))
-                    is_met = checks.is_met
-            chunk = _next_chunk(chunk, stepped, took, limit - (now - resumed))
+        if stopped is None:
+            stopped = loop.go()
         if options.answered is not None:
             options.answered()
     except KeyboardInterrupt:
@@ -290,27 +185,163 @@ def iterate(stepper: Stepper, options: Options) -> Run:
         if options.answered is not None:
             options.answered()
     except BaseException:
-        leave(Status.INTERRUPTED)
+        loop.leave(Status.INTERRUPTED)
         raise
-    ended = counted_now() - begun
-
-    def conclude() -> None:
-        """Compute the certificate of the answer, if that is not the last one."""
-        with finishing():
-            if not checked or checked[-1][0] != stepper.iterations:
-                check()
-            elif kept is not None:
-                stepper.check()  # what it knows of the answer is not kept
-
+    ended = counted_now() - loop.begun
     try:
-        leave(stopped)
-        conclude()
+        loop.leave(stopped)
+        loop.conclude()
     except KeyboardInterrupt:  # what was reached is not lost for that
         stopped = Status.INTERRUPTED
-        conclude()
-    iterations, times, errors, clocks = zip(*checked, strict=True)
+        loop.conclude()
+    iterations, times, errors, clocks = zip(*loop.checked, strict=True)
     history = History(np.array(iterations, dtype=np.int64), np.array(times), np.array(errors))
     return Run(stopped, stepper.iterations, ended, history, np.array(clocks, dtype=np.int64))
+
+
+class _Loop:
+    """A run of a stepper: what was checked, what is written down, and when to stop.
+
+    Attributes
+    ----------
+    begun : float
+        When the run began, on a clock that stood still between its parts.
+    checked : list of tuples
+        Of each check: after how many iterations, when, the error, and the stepper's clock.
+    last : Status or None
+        How the run ended, if its checkpoint says that it has.
+    """
+
+    def __init__(self, stepper: Stepper, options: Options) -> None:
+        self.stepper, self.options = stepper, options
+        self._resumed = self.begun = counted_now()
+        self._limit = seconds_left(options.time_limit)
+        self._first, self._took = stepper.iterations, 0.0
+        self.checked: list[tuple[int, float, float, int]] = []
+        self._is_met = False  # whether the last check proves the tolerance
+        self._is_extra = False  # whether it was made for the end alone
+        self._is_torn = False  # whether an exception would leave the stepper in the middle of something
+        self._found: Status | None = None  # at a look
+        self._slot = None if options.checkpoint is None else options.checkpoint.slot()
+        self._kept = None if self._slot is None else self._slot.saved
+        self.last: Status | None = None
+        if self._kept is not None:
+            self._restore(self._kept)
+            if self._slot is not None and self._slot.is_finished:
+                self.last = Status(self._kept["stopped"])
+
+    def _restore(self, kept: Saved) -> None:
+        """Go on from what a checkpoint holds."""
+        try:
+            self.stepper.restore(kept)
+            self._first, self.begun = int(kept["first"]), self._resumed - float(kept["seconds"])
+            if kept["tol"] == repr(self.options.tol):
+                self._is_met = kept["is_met"] is True
+                self._found = Status(kept["looked"]) if kept["looked"] else None
+            columns = (kept[f"checked_{name}"].tolist() for name in _COLUMNS)
+            self.checked = [tuple(row) for row in zip(*columns, strict=True)]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"the checkpoint does not fit: {one_line(str(error))}") from None
+
+    def go(self) -> Status:
+        """Step, check and look until something ends the run, and return what."""
+        stepper, options, chunk = self.stepper, self.options, self.stepper.first_step
+        if stepper.begins_with_check and not self.checked and stepper.iterations == self._first:
+            self._check()
+        while True:
+            if self._slot is not None and self._slot.is_due:
+                self._keep(self._slot)
+            done = stepper.iterations - self._first
+            due = stepper.next_check is not None and stepper.clock >= stepper.next_check
+            if due or (stepper.next_check is not None and done >= options.max_iterations):
+                self._check()
+            if self._is_met and stepper.confirms():
+                return Status.CONVERGED
+            if self._found is None:
+                with self._moving():
+                    self._found = stepper.look()
+            if self._found is not None:
+                return self._found
+            if done >= options.max_iterations:
+                return Status.ITERATION_LIMIT
+            started = counted_now()
+            if done:
+                if started - self._resumed >= self._limit:
+                    return Status.TIME_LIMIT
+                error = self.checked[-1][2] if self.checked else None
+                if reported(options, stepper.iterations, started - self.begun, error):
+                    return Status.INTERRUPTED
+            chunk = self._step(min(chunk, options.max_iterations - done, stepper.room), chunk, started)
+
+    def _step(self, iterations: int, chunk: int, started: float) -> int:
+        """Do one step, write down what was checked in it, and return how long the next one may be."""
+        stepper, before = self.stepper, self.stepper.iterations
+        with self._moving():
+            with self._waiting():
+                checks = stepper.step(iterations)
+            now, stepped = counted_now(), stepper.iterations - before
+            self._took = now - started
+            if checks is not None:
+                # A step tells the time when it is over; within it iterations take equally long.
+                share = (checks.iterations - before) / max(1, stepped)
+                seconds = started - self.begun + share * (now - started)
+                columns = checks.iterations, seconds, checks.errors, checks.iterations
+                self.checked.extend(zip(*(column.tolist() for column in columns), strict=True))
+                self._is_met = checks.is_met
+        return _next_chunk(chunk, stepped, self._took, self._limit - (now - self._resumed))
+
+    def _waiting(self) -> AbstractContextManager[None]:
+        """Let the process not be ended in the block for a signal that compiled code does not hear."""
+        return patient(max(WORTH_WAITING, _LONGER * self._took) if self.stepper.iterations else 0.0)
+
+    @contextmanager
+    def _moving(self) -> Iterator[None]:
+        """Change the stepper, and write down what came of it: all of the block is done, or nothing of it is kept."""
+        with nullcontext() if self.stepper.may_break_off else holding_signals():
+            self._is_torn = not self.stepper.may_break_off
+            yield
+            self._is_torn = False
+
+    def _check(self) -> None:
+        """Compute the certificate and write it down."""
+        stepper, options = self.stepper, self.options
+        with self._waiting():
+            error, seconds = stepper.check(), counted_now() - self.begun
+        with self._moving():
+            self._is_met = error <= options.tol and options.tol > 0.0
+            if self.checked and self.checked[-1][0] == stepper.iterations:  # a run that had ended here goes on
+                return
+            self._is_extra = stepper.next_check is not None and stepper.clock < stepper.next_check
+            self.checked.append((stepper.iterations, seconds, error, stepper.clock))
+            if stepper.next_check is not None and not self._is_extra:
+                stepper.next_check = stepper.check_after(stepper.clock)
+
+    def _keep(self, slot: Slot, stopped: Status | None = None) -> None:
+        # A check that the end alone asked for is not kept: it is not one of the run that goes on.
+        rows = np.array(self.checked[:-1] if self._is_extra else self.checked, dtype=_CHECKED)
+        looked = None if self._found in (None, Status.INTERRUPTED) else str(self._found)
+        slot.keep(
+            {f"checked_{name}": rows[name] for name in _COLUMNS}
+            | {"first": self._first, "seconds": counted_now() - self.begun, "tol": repr(self.options.tol)}
+            | {"is_met": self._is_met and not self._is_extra, "looked": looked}
+            | {"stopped": None if stopped is None else str(stopped)}
+            | dict(self.stepper.saved()),
+            stopped,
+        )
+
+    def leave(self, stopped: Status) -> None:
+        """Keep where the run ended, unless that is in the middle of a step."""
+        if self._slot is not None and self.last is None and not self._is_torn:
+            with holding_signals(forget=stopped is Status.INTERRUPTED):
+                self._keep(self._slot, stopped)
+
+    def conclude(self) -> None:
+        """Compute the certificate of the answer, if that is not the last one."""
+        with finishing():
+            if not self.checked or self.checked[-1][0] != self.stepper.iterations:
+                self._check()
+            elif self._kept is not None:
+                self.stepper.check()  # what it knows of the answer is not kept
 
 
 def _next_chunk(chunk: int, done: int, took: float, left: float) -> int:

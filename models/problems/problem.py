@@ -223,7 +223,8 @@ class Problem(Explained, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.__repr__ = Problem.__repr__  # type: ignore[method-assign]  # that of a dataclass would build the game
+        if "__repr__" not in vars(cls):  # that of a dataclass would build the game
+            cls.__repr__ = Problem.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         stated = [

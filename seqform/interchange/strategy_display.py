@@ -103,7 +103,7 @@ def strategies_figure(
 
 
 def _infosets_to_draw(strategy: Strategy, infosets: Collection[Hashable] | None, most: int) -> list[int]:
-    """Return the numbers of the infosets that a picture shows: those that are reached most, in their order."""
+    """Return the numbers of the infosets that a picture shows: the most often reached ones, in their order."""
     treeplex = strategy.treeplex
     numbers = np.arange(treeplex.num_infosets)
     if infosets is not None:

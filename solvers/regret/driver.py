@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -351,17 +351,27 @@ class RegretStepper(Stepper):
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`.
 
-    Constraints that leave no room are met by leaving out actions, not by multipliers that learn.
+    The first loop of :data:`LOOPS` that takes the problem runs it.
 
     Raises
     ------
     UnknownMethodError, UnsupportedProblemError
         If precision or constraints are for the loop on games in public form, which does not take the problem.
     """
-    if public.serves(method, problem, options.start):
-        return public.run(method, problem, options)
-    if _is_joint(problem):
-        return joint.run(method, problem, options)
+    loop = next(loop for loop in LOOPS if loop.takes(method, problem, options))
+    return loop.run(method, problem, options)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of the regret methods: which problems it takes, and what runs it."""
+
+    takes: Callable[[RegretMethod, Problem, Options], bool]
+    run: Callable[[RegretMethod, Problem, Options], Outcome]
+
+
+def _on_plans(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
+    """Run the loop on plans; constraints that leave no room are met by leaving out actions, not by multipliers."""
     check_precision(method, problem)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
@@ -378,6 +388,15 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     took = counted_now() - begun
     outcome = pruned.outcome(run_steps(method, pruned.problem, pruned.options(options)))
     return replace(outcome, build_seconds=outcome.build_seconds + took)
+
+
+#: The loops, in the order in which they are asked whether they take a problem: on vectors of hands in public form, on
+#: plans of several players whose payoffs are an operator, and on plans of two or more players, which takes all.
+LOOPS = (
+    Loop(lambda method, problem, options: public.serves(method, problem, options.start), public.run),
+    Loop(lambda method, problem, options: _is_joint(problem), joint.run),
+    Loop(lambda method, problem, options: True, _on_plans),
+)
 
 
 def _is_joint(problem: Problem) -> bool:

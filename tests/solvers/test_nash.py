@@ -351,6 +351,7 @@ def test_a_tolerance_is_met_at_the_first_check_that_meets_it():
 @pytest.mark.parametrize("method", ["cfr", "highs-simplex", "highs-ipm", "cvxpy"])
 def test_time_limits(method):
     game = load_game("leduc")
+    assert game.sequence_form.num_players == 2  # built before the limit begins
     solution = solve(Nash(game), method, tol=1e-9, time_limit=0.0)
     assert solution.status is Status.TIME_LIMIT
     assert not solution.status.is_success
