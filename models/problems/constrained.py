@@ -96,6 +96,7 @@ class ConstrainedNash(SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_stated_players(1)
         object.__setattr__(self, "constraints", collect_constraints(self.constraints, self.given_game))
         if self.penalise not in ("sum", "largest"):
             raise InvalidConstraintError(f"penalise is {shown(self.penalise)}, expected sum or largest")

@@ -66,6 +66,10 @@ class EpsilonNash(Problem):
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.GENERAL_SUM})
     usual_method: ClassVar[str] = "dcfr"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_stated_players()
+
     def _posed_on(self, game: Game) -> Game:
         check_player_count(self.name, game)
         return game

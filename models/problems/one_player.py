@@ -37,6 +37,7 @@ class OnePlayerProblem(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_stated_players()
         if self.game_value is not None:
             value = check_exact_number(self.game_value, f"{self.name}: game_value", InvalidGameError)
             object.__setattr__(self, "game_value", value)

@@ -17,7 +17,7 @@ from ...seqform.rationals import Fractions, intended_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint
-from ..saddle import REPLY, PlayerView, Saddle
+from ..saddle import REPLY, PlayerView, Saddle, check_player_count
 from .features import Feature
 
 if TYPE_CHECKING:
@@ -237,6 +237,12 @@ class Problem(Explained, ABC):
     def _posed_on(self, game: Game) -> Game:
         """Return the game that is solved if this one is given."""
         return game
+
+    def _check_stated_players(self, *allowed: int) -> None:
+        """Refuse a game whose rules state that it is of neither two nor so many players; others are built first."""
+        rules = self.given_game.rules
+        if rules is not None and rules.num_players not in allowed:
+            check_player_count(self.name, self.given_game)
 
     def check_game(self) -> None:
         """Build the game, and refuse one on which the problem cannot be posed; :func:`~treeplex.solve` begins so.

@@ -103,6 +103,7 @@ class Stackelberg(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_stated_players()
         leader = check_whole(self.leader, f"{self.name}: leader", UnsupportedProblemError, "[0, 1]")
         object.__setattr__(self, "leader", leader)
         if self.payoff is not None:

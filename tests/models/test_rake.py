@@ -404,7 +404,7 @@ def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
         )
         assert str(caught.value) == message
     with pytest.raises(UnsupportedProblemError) as caught:
-        solve(EpsilonNash(load_game("kuhn:players=3")))
+        EpsilonNash(load_game("kuhn:players=3"))
     assert str(caught.value) == "epsilon-nash needs two players, and kuhn:players=3 has 3"
     assert replace(toy(rake="5%"), bets=None, rake=0.0).public_form.is_zero_sum
 
