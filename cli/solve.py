@@ -227,7 +227,7 @@ def solve(
             if chosen is None:
                 of_loops = (max_iterations, checkpoint, start, *options.values())
                 loops = any(each not in (None, [], ()) for each in of_loops)
-                usual = choose(posed, exactly=moved is not None and spot is None, iterates=loops)
+                usual = choose(posed, exactly=moved is not None and spot is None, iterates=loops, quickly=True)
                 precise = {"precision": options["precision"] or usual.precision} if isinstance(usual, DCFR) else {}
                 chosen = _checked(choose_method(usual.name, options | precise), posed.name, seed, value, start)
             record["method"] = chosen.name

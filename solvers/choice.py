@@ -6,9 +6,11 @@ from .methods import Method, find_method
 
 #: Sequences of both players above which ``exact`` takes a fraction of the time that a linear program takes.
 LARGE = 6_000
+#: Sequences of both players up to which a linear program takes seconds.
+AFFORDABLE = 20_000
 
 
-def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False) -> Method:
+def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, quickly: bool = False) -> Method:
     """Return the method by which a problem is solved where none is asked for.
 
     The first of these that holds counts:
@@ -19,8 +21,8 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False) -
     has a constraint that is not linear                         ``cvxpy``
     names a method of its own (``Problem.usual_method``)        that one
     is an equilibrium of more than two players                  ``cfr+``
-    is on a game of more sequences than ``Game.exact_up_to``    ``dcfr``, or ``ccfr`` where ``dcfr``
-                                                                does not take its constraints
+    is on a game that states ``Game.exact_up_to``, of more      ``dcfr``, or ``ccfr`` where ``dcfr``
+    sequences than that and than 20,000                         does not take its constraints
     is on a game of more than 6,000 sequences                   ``exact``
     is any other                                                ``highs``
     ==========================================================  ===================================
@@ -35,6 +37,9 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False) -
         Whether the answer is needed to the tolerance of linear programming, whatever the game prefers.
     iterates : bool
         Whether something is asked for that only a loop does, such as to go on from a checkpoint.
+    quickly : bool
+        Whether some digits are given up for an answer at once, as on the command line: ``exact_up_to`` counts, and not
+        the 20,000 sequences up to which linear programs take seconds.
 
     Examples
     --------
@@ -50,7 +55,8 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False) -
         return find_method(problem.usual_method)
     if Feature.PLAYERS in problem.needs:
         return find_method("cfr+")
-    if not exactly and (prefers_loop(game) or (iterates and game.exact_up_to is not None)):
+    patient = not (quickly or iterates) and not has_more_sequences(game, AFFORDABLE)
+    if not exactly and not patient and (prefers_loop(game) or (iterates and game.exact_up_to is not None)):
         loop = _loop(problem)
         if loop is not None:
             return loop

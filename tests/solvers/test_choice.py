@@ -16,8 +16,8 @@ from treeplex.solvers.choice import choose
 from treeplex.solvers.dispatch import options_of
 
 
-def spot(hands):
-    return HoldemSpot(board="QcJc9c3d2d", pot=100, stack=100, ranges=(hands, hands)).game
+def spot(hands, stack=100):
+    return HoldemSpot(board="QcJc9c3d2d", pot=100, stack=stack, ranges=(hands, hands)).game
 
 
 def patrol():
@@ -39,9 +39,14 @@ CASES = {
     "three players": (lambda: Nash(load_game("kuhn:players=3")), "cfr+"),
     "commitment": (lambda: Stackelberg(load_game("kuhn")), "branch-and-bound"),
     "small spot": (lambda: Nash(spot(SMALL)), "highs"),
+    "spot that takes seconds": (lambda: Nash(spot(LARGE)), "highs"),
+    "deep spot of many hands": (lambda: Nash(spot("22+,A2+,K2+,Q2+,J2+", 2000)), "dcfr"),
+    "patrol": (lambda: Nash(patrol()), "highs"),
+}
+AT_ONCE = {
+    "small spot": (lambda: Nash(spot(SMALL)), "highs"),
     "spot": (lambda: Nash(spot(LARGE)), "dcfr"),
     "preflop": (lambda: Nash(load_game("preflop")), "dcfr"),
-    "patrol": (lambda: Nash(patrol()), "highs"),
     "large patrol": (lambda: Nash(larger(patrol())), "dcfr"),
     "large patrol with limits": (lambda: ConstrainedNash(larger(patrol()), BOUND), "ccfr"),
 }
@@ -53,10 +58,16 @@ def test_each_kind_has_its_method(case):
     assert choose(problem()).name == method
 
 
+@pytest.mark.parametrize("case", AT_ONCE)
+def test_the_command_line_gives_up_digits_for_an_answer_at_once(case):
+    problem, method = AT_ONCE[case]
+    assert choose(problem(), quickly=True).name == method
+
+
 def test_a_game_that_asks_for_a_loop_is_solved_exactly_where_that_is_needed():
     problem = Nash(spot(LARGE))
-    assert choose(problem) == DCFR(precision="auto")
-    assert choose(problem, exactly=True).name == "highs"
+    assert choose(problem, quickly=True) == DCFR(precision="auto")
+    assert choose(problem, exactly=True, quickly=True).name == "highs"
     assert choose(Nash(spot(SMALL)), iterates=True) == DCFR(precision="auto")
     assert choose(Nash(load_game("kuhn")), iterates=True).name == "highs"  # it does not ask for a loop at all
 
@@ -64,10 +75,10 @@ def test_a_game_that_asks_for_a_loop_is_solved_exactly_where_that_is_needed():
 def test_the_loop_on_a_public_form_is_chosen_for_what_it_takes():
     game = spot(LARGE)
     opponent = Strategy.uniform(game, 1)
-    assert choose(RestrictedNash(game, opponent, p=0.5)).name == "dcfr"
-    assert choose(EpsilonSafeResponse(game, opponent, epsilon=1.0)).name == "dcfr"
+    assert choose(RestrictedNash(game, opponent, p=0.5), quickly=True).name == "dcfr"
+    assert choose(EpsilonSafeResponse(game, opponent, epsilon=1.0), quickly=True).name == "dcfr"
     kept = [LinearConstraint(1, {1: 1.0}, 0.5, "kept")]
-    assert choose(EpsilonSafeResponse(game, kept, epsilon=1.0)).name == "highs"
+    assert choose(EpsilonSafeResponse(game, kept, epsilon=1.0), quickly=True).name == "highs"
 
 
 def test_tolerances_of_loops_are_those_that_the_game_asks_for():
