@@ -26,8 +26,6 @@ KEYS = ("ev", "equity", "rake", "exploitability_percent", "root", "hands", "node
 _VALUE_SHARE = 0.1
 #: Up to so many sequences of both players a frontier takes seconds by linear programming.
 _FEW = 3_000
-#: Up to so many it takes seconds, and is called where the loop does not come to the tolerance.
-_AFFORDABLE = 20_000
 #: Locks are checked before a spot is solved where its tree takes so many bytes at most.
 _BUILT = 2**26
 #: Hands of which less is left are not printed.
@@ -66,14 +64,16 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
 
 def is_large(game: "Game") -> bool:
     """Whether a linear program for each point of a spot's frontier would take long."""
-    form = game.public_form
-    return form is not None and sum(form.num_sequences) > _FEW
+    from ..solvers.choice import has_more_sequences
+
+    return game.public_form is not None and has_more_sequences(game, _FEW)
 
 
 def is_affordable(game: "Game") -> bool:
     """Whether linear programming solves a spot in seconds, which the loop could not solve closely enough."""
-    form = game.public_form
-    return form is not None and sum(form.num_sequences) <= _AFFORDABLE
+    from ..solvers.choice import AFFORDABLE, has_more_sequences
+
+    return game.public_form is not None and not has_more_sequences(game, AFFORDABLE)
 
 
 # Before

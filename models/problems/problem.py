@@ -218,7 +218,7 @@ class Problem(Explained, ABC):
                 "Game.from_sequence_form(…) make one"
             )
         object.__setattr__(self, "given_game", given)
-        if given.is_built:  # what is wrong with it is said at once
+        if given.is_built:  # refuse it at once where it does not fit
             _ = self.game
 
     def __init_subclass__(cls, **options: Any) -> None:
