@@ -222,7 +222,7 @@ def solve(
                 )
         with waiting(f"building {loaded.spec}", shown=shown):
             posed = question.pose(loaded)
-            posed.check_game()
+            posed.build()
             by_default = chosen is None
             if chosen is None:
                 of_loops = (max_iterations, checkpoint, start, *options.values())

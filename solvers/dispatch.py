@@ -54,7 +54,7 @@ def chosen_method(method: Any, problem: Any) -> Method:
         If it does not serve the problem, or that is not a problem.
     """
     check_problem(problem)
-    problem.check_game()
+    problem.build()
     if method is None:
         from .choice import choose
 

@@ -374,7 +374,7 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
     if method is None:
         from .choice import choose
 
-        problem.check_game()
+        problem.build()
         method = choose(problem, exactly=True)
     solution = _timed(problem, method, prices=False, **limits)
     refuse_unfinished(solution, needed and f"{needed} was sought")

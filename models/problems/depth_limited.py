@@ -172,7 +172,7 @@ class CDRNR(DepthLimitedResponse):
         if self.blueprint is not None:
             if not isinstance(self.blueprint, Profile):
                 raise InvalidStrategyError(f"{self.name}: the blueprint is {shown(self.blueprint)}, expected a Profile")
-            check_same_game(self.blueprint[0], self.game)
+            check_same_game(self.blueprint[0], self.given_game)
 
     @property
     def meaning(self) -> str:
@@ -337,7 +337,7 @@ class SES(SteppedResponse):
         object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
 
     def check_game(self) -> None:
-        """Build the game, and refuse one without the level of the subgames; :func:`~treeplex.solve` begins so."""
+        """Refuse a game without the level at which subgames begin."""
         super().check_game()
         public, level = self.game.public_tree, self.level
         if level is None:
@@ -431,7 +431,7 @@ class LBR(SteppedResponse):
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.LOCAL})
 
     def check_game(self) -> None:
-        """Build the game, and refuse one that is not poker; :func:`~treeplex.solve` begins so."""
+        """Refuse a game that is not poker."""
         super().check_game()
         folds_and_calls(self.game, self.player)
 

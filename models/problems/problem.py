@@ -145,6 +145,11 @@ class _GameWhenAsked:
         if problem is None:
             raise AttributeError("game")  # a dataclass takes it that the field has no default
         found = problem.__dict__["game"] = problem._posed_on(problem.given_game)
+        try:
+            problem.check_game()
+        except BaseException:
+            del problem.__dict__["game"]
+            raise
         return found
 
 
@@ -164,7 +169,7 @@ class Problem(Explained, ABC):
         As it was given; perhaps it is not built yet.
     game : Game
         The zero-sum game that is solved: a constant that the payoffs of two players sum to is taken off. Asking for it
-        builds the game.
+        builds the game, and refuses one on which the problem cannot be posed.
     player : int or None
         The player whose strategy it is about; ``None`` if it is about a profile.
     constraints : sequence of Constraint
@@ -219,7 +224,7 @@ class Problem(Explained, ABC):
             )
         object.__setattr__(self, "given_game", given)
         if given.is_built:  # refuse it at once where it does not fit
-            _ = self.game
+            self._posed_on(given)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -245,6 +250,9 @@ class Problem(Explained, ABC):
             check_player_count(self.name, self.given_game)
 
     def check_game(self) -> None:
+        """Refuse a game, now built, in which the question has no meaning; runs once, before anything uses the game."""
+
+    def build(self) -> None:
         """Build the game, and refuse one on which the problem cannot be posed; :func:`~treeplex.solve` begins so.
 
         Raises

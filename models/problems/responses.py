@@ -49,7 +49,7 @@ class ResponseProblem(OnePlayerProblem):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.opponent, Strategy):
-            check_same_game(self.opponent, self.game)
+            check_same_game(self.opponent, self.given_game)
             return
         expected = "a Strategy as the opponent" + ", or constraints on one player's plan" * self.takes_constraints
         given: Any = self.opponent

@@ -157,7 +157,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
         if not models or not all(isinstance(model, Strategy) for model in models):
             raise InvalidStrategyError(f"{self.name}: expected one or more strategies, got {shown(self.opponents)}")
         for model in models:
-            check_same_game(model, self.game)
+            check_same_game(model, self.given_game)
         if len({model.player for model in models}) > 1:
             raise InvalidStrategyError(f"{self.name}: expected models of one player, got some of both")
         object.__setattr__(self, "opponents", models)

@@ -114,10 +114,7 @@ class Stackelberg(Problem):
         return game
 
     def check_game(self) -> None:
-        """Build the game, and refuse one in which it cannot be asked; :func:`~treeplex.solve` begins so.
-
-        The follower's moves may not fail, and the leader's payoff is a matrix of sequences by sequences.
-        """
+        """Refuse a game in which the follower's moves may fail, or whose sequences the leader's payoff does not fit."""
         form = self.game.sequence_form
         shape = tuple(treeplex.num_sequences for treeplex in form.treeplexes)
         if self.payoff is not None and self.payoff.shape != shape:

@@ -42,7 +42,7 @@ class SteppedResponse(ResponseProblem):
     needs_equilibrium: ClassVar[bool] = False
 
     def check_game(self) -> None:
-        """Build the game and its public tree, and refuse a game that has none; :func:`~treeplex.solve` begins so."""
+        """Refuse a game without a public tree."""
         _ = self.game.public_tree
 
     @abstractmethod

@@ -2,18 +2,22 @@
 
 import copy
 import dataclasses
+import re
 
 import networkx as nx
+import numpy as np
 import pytest
 
-from treeplex import DCFR, ConstrainedNash, Game, Nash, SequenceForm, Strategy, load_game, solve
+from treeplex import CDBR, DCFR, SES, Agent, ConstrainedNash, Game, Nash, SequenceForm, Strategy, load_game, solve
 from treeplex.models.constraints import LinearConstraint
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
-from treeplex.models.problems import EpsilonNash, EpsilonSafeResponse, RestrictedNash, Stackelberg
+from treeplex.models.problems import LBR, EpsilonNash, EpsilonSafeResponse, RestrictedNash, Stackelberg
+from treeplex.models.problems.stepped import SteppedResponse
 from treeplex.seqform.errors import TimeLimitError, UnsupportedProblemError
 from treeplex.solvers.choice import choose
 from treeplex.solvers.dispatch import options_of
+from treeplex.solvers.solve import solve_part
 
 
 def spot(hands, stack=100):
@@ -115,6 +119,31 @@ def test_a_game_that_is_built_is_judged_at_once_and_another_when_it_is_solved():
     late = Nash(Game("dilemma", sequence_form=lambda: dilemma))
     with pytest.raises(UnsupportedProblemError, match="nash needs a zero-sum game"):
         solve(late)
+
+
+def _unfit():
+    kuhn, pennies = load_game("kuhn"), load_game("matching_pennies")
+    matrix = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]]))
+    return {
+        "no such level": SES(kuhn, Strategy.uniform(kuhn, 1), p=0.5, level=40),
+        "no public chance": SES(kuhn, Strategy.uniform(kuhn, 1), p=0.5),
+        "no poker": LBR(pennies, Strategy.uniform(pennies, 1)),
+        "no histories": CDBR(matrix, Strategy.uniform(matrix, 1), lookahead=1),
+        "wrong shape": Stackelberg(pennies, payoff=np.zeros((2, 2))),
+    }
+
+
+@pytest.mark.parametrize("unfit", _unfit())
+def test_whatever_first_asks_for_the_game_refuses_one_that_does_not_fit(unfit):
+    problem = _unfit()[unfit]
+    with pytest.raises(UnsupportedProblemError) as refused:
+        problem.build()
+    for ask in (lambda: problem.game, lambda: solve(problem), lambda: solve_part(problem), lambda: problem.unit):
+        with pytest.raises(UnsupportedProblemError, match=re.escape(str(refused.value))):
+            ask()
+    if isinstance(problem, SteppedResponse):
+        with pytest.raises(UnsupportedProblemError, match=re.escape(str(refused.value))):
+            Agent(problem, "lp").strategy()
 
 
 def test_a_constant_is_taken_off_when_the_game_is_asked_for():

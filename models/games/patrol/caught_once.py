@@ -168,7 +168,7 @@ class CaughtOnce(Problem):
             raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, and {self.given_game.spec} is none")
 
     def check_game(self) -> None:
-        """Refuse a game without routes; :func:`~treeplex.solve` begins so."""
+        """Refuse a game without routes."""
         _ = self.encounters
 
     @cached_property
