@@ -231,7 +231,7 @@ def fit(
             "skipped": [dataclasses.asdict(bad) for bad in found.bad],
             "left_out": found.left_out,
             "mean_result": found.mean_result,
-            **response.to_dict(),
+            **response.summary(),
             "message": message_of(response.solution),
             **advice,
         }

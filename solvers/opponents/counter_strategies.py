@@ -256,8 +256,14 @@ class CounterStrategy:
             if worth[event] > _NOTHING * model.game.stakes
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the response as ``treeplex fit`` writes it."""
+    def summary(self) -> dict[str, Any]:
+        """Find whatever was not asked for yet, and return it all as ``treeplex fit`` writes it, ready for JSON.
+
+        Raises
+        ------
+        SolverError, TimeLimitError
+            If a program that it takes has no answer.
+        """
         solution = self.solution
         return {
             "events": len(self.model.events),
