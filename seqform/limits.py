@@ -123,7 +123,7 @@ def time_limited(seconds: float) -> Iterator[Deadline]:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Finish an answer in the block, deadline or not."""
+    """Finish an answer in the block: the command line lets it overrun its limit; ``check_time`` is not affected."""
     deadlines = list(_deadline.get(_NEVER).all())
     for deadline in deadlines:
         deadline.finishing += 1
@@ -136,7 +136,7 @@ def finishing() -> Iterator[None]:
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """Take the time of the block off nobody: what is done once after an installation, such as compiling, is long.
+    """Charge the block to no time limit: what is done once after an installation, such as compiling, takes long.
 
     Examples
     --------
@@ -356,14 +356,14 @@ def answering(question: str) -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Count the block to nobody's time limit, and as the loading of modules."""
+    """Charge the block to no time limit, and count it as the loading of modules."""
     with uncounted(), timed("loading"):
         yield
 
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Count the block to nobody's time limit, and as compiling."""
+    """Charge the block to no time limit, and count it as compiling."""
     with uncounted(), timed("compiling"):
         yield
 

@@ -16,7 +16,8 @@ _ENDING = [
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
     if hasattr(signal, name)
 ]
-#: A signal that comes so many seconds after the first one waits no longer; shells and ``timeout`` send some twice.
+#: A signal that comes this many seconds after the first one is handled at once. Sooner repeats are taken for echoes, as
+#: shells and ``timeout`` send some signals twice.
 ECHO = 1.0
 #: Seconds for which compiled code may keep the main thread from hearing a signal where an answer would be lost.
 WORTH_WAITING = 10.0

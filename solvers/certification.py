@@ -24,9 +24,9 @@ from .status import Status
 ROUND_OFF = 1e-12
 #: How far plans may be from their polytopes.
 RESIDUAL = 1e-9
-#: From which proven violation on constraints count as not to be met, relative to the size of their functions.
+#: The proven violation above which constraints count as infeasible, relative to the size of their functions.
 EXCLUDED = 1e-9
-#: By how much of the largest coefficient of its function a constraint may be missed by strategies that prove something.
+#: The largest violation, relative to the constraint's largest coefficient, at which strategies still prove a bound.
 MISSED = 1e-9
 #: The same of functions that are not linear, which conic solvers meet to fewer digits.
 MISSED_CURVED = 1e-6

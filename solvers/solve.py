@@ -25,7 +25,7 @@ from .status import Status
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint, Saved
 
-#: To which share of a problem's tolerance the value of the game is found for it without linear programming.
+#: The tolerance of the game's value where a loop finds it, as a share of the problem's own.
 _VALUE_SHARE = 0.1
 
 
@@ -127,14 +127,14 @@ def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Sol
                 begun = counted_now()
                 _ask(known, answer, problem, method, **how)
                 if prices and known[0].multipliers:
-                    from .parametric.prices import priced  # it solves for more, by modules that import this one
+                    from .parametric.prices import SOUGHT, priced  # it solves for more, by modules that import this one
 
                     limit = how.get("time_limit")
                     left = math.inf if limit is None else limit - (counted_now() - begun)
                     with suppress(KeyboardInterrupt):
                         with (
                             answer.seeking_more(),
-                            second_question("what moving constraints is worth", "prices") as asked,
+                            second_question(SOUGHT, "prices") as asked,
                             time_limited(left),
                         ):
                             known[0] = priced(known[0])

@@ -138,7 +138,7 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     spec : str or path-like
         ``name`` or ``name:key=value,key=value``: integers, decimals, fractions (``1/3``), ``true`` and ``false``, or
         one of a parameter's choices. Or the name of a file that ends with ``.efg``, ``.graphml``, ``.json`` or
-        ``.npz``. Or ``openspiel:`` and a game as OpenSpiel names it.
+        ``.npz``, or with ``.toml`` for a spot of hold'em. Or ``openspiel:`` and a game as OpenSpiel names it.
     **parameters
         Parameters by keyword; they take precedence over those in `spec`. Only for games by name.
 

@@ -98,7 +98,7 @@ class Saddle:
 
     @property
     def objective_unit(self) -> float:
-        """The largest coefficient of the objective but penalties, as far as these allow that; 1 if there is none."""
+        """The largest coefficient without penalties, at least 1e-19 of the largest penalty; 1 if there is none."""
         tilt = 0.0 if self.tilt is None else float(np.abs(self.tilt).max(initial=0))
         penalty = max(float(rows.penalty or 0) for rows in (self.own_rows, self.other_rows))
         largest = max(tilt, float(self.weight or 0) * float(self.view.unit))
@@ -116,7 +116,7 @@ class Saddle:
 
     @property
     def has_rows(self) -> bool:
-        """Whether a player has constraints, if only an empty list of them."""
+        """Whether the problem is of a kind that has constraints, even if none was given."""
         return self.own is not None or self.other is not None
 
     @property

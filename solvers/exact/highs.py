@@ -107,11 +107,11 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
                     if found.error == 0.0:
                         break
                 # Floats may be too short for the answer itself: penalties are multiplied by its last digits.
-                proven = None if found.error == 0.0 else _in_fractions(problem, options, program)
-                if proven is not None:
+                exactly = None if found.error == 0.0 else _in_fractions(problem, options, program)
+                if exactly is not None:
                     used = counted_now() - begun
                     told = f"{detail}, then solved and proven in fractions"
-                    return replace(proven, detail=told, seconds=used, build_seconds=begun - built)
+                    return replace(exactly, detail=told, seconds=used, build_seconds=begun - built)
         except KeyboardInterrupt:
             stopped = Status.INTERRUPTED
         detail = asked.added_to(detail)

@@ -57,7 +57,7 @@ def choose_algorithm(solver: Any, algorithm: str) -> None:
 
 
 def objective_factor(program: LinearProgram) -> float:
-    """Return what the program's objective is of the one that HiGHS minimises.
+    """Return the factor by which HiGHS's objective, which it minimises, is multiplied to give the program's.
 
     It is negative to maximise. HiGHS could do that itself, but 1.15 forgets to turn the duals round when it maximises
     by interior point without crossover.

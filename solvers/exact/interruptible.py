@@ -14,7 +14,7 @@ from typing import Any
 from ...seqform.limits import GRACE, seconds_late, seconds_left, too_late
 from ...seqform.signals import holding_signals
 
-#: Seconds that work is given which was asked to end.
+#: Seconds to wait for work that was asked to end.
 _PATIENCE = 0.2
 
 
@@ -78,8 +78,8 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
 def run_solver(solver: Any, interruptible: bool) -> bool:
     """Run HiGHS; whether Ctrl-C or the deadline ended it. What it raises leaves HiGHS at work.
 
-    To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time; so
-    a small one is let run to its end. Ctrl-C comes to the main thread alone.
+    To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time. So
+    a small one runs in the main thread, and HiGHS's own time limit ends it. Ctrl-C comes to the main thread alone.
     """
     if not interruptible:
         try:

@@ -62,7 +62,7 @@ class HiGHS(Method):
 
     @property
     def default_tolerance(self) -> float:  # type: ignore[override]
-        """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
+        """1e-9 if an algorithm that ends at a vertex is named, else what HiGHS's own tolerances can give."""
         return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
 
 

@@ -1,6 +1,7 @@
 """What loosening or tightening a constraint is worth: both one-sided derivatives of the optimum, not any multiplier."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,18 +18,21 @@ from ...models.programs.linear_program import LinearProgram
 from ...models.programs.rational_program import RationalProgram
 from ...models.saddle import SAFETY, Saddle, linear_program, rational_program
 from ...seqform.arrays import Floats
-from ...seqform.errors import SolverError
+from ...seqform.errors import SolverError, TimeLimitError
 from ...seqform.hints import Named
-from ...seqform.limits import seconds_left
+from ...seqform.limits import seconds_left, too_late
 from ..exact.basis import Basis
 from ..exact.highs import Attempt
 from ..exact.highs_models import choose_algorithm, load, objective_factor
 from ..exact.interruptible import run_solver
 from ..methods import Exact, HiGHS, Rational
 from ..outcome import Options
+from ..second_questions import SecondQuestion
 from ..solution import Price, Solution
 from ..status import Status
 
+#: What is sought here, in words.
+SOUGHT = "what moving constraints is worth"
 #: Rows and columns of a linear program, together, up to which prices are looked for, and constraints that bind.
 LARGEST, MOST = 40_000, 24
 #: The same in fractions.
@@ -51,23 +55,27 @@ _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategy
 _Mask = npt.NDArray[np.bool_]
 
 
-def one_sided_prices(solution: Solution) -> dict[str, Price]:
-    """Return the prices of a solution's constraints, of those for which they are found.
+def one_sided_prices(solution: Solution) -> Iterator[tuple[str, Price]]:
+    """Yield the prices of a solution's constraints, of those for which they are found, first those with room.
 
     Parameters
     ----------
     solution : Solution
         Of a problem that has a linear program, by an exact method, with multipliers.
 
-    Returns
-    -------
-    dict of str to Price
+    Yields
+    ------
+    str
+        The constraint.
+    Price
         Constraints that are missing are too many, in too large a program, or take too much work.
 
     Raises
     ------
     SolverError
         If the program has no optimum for HiGHS or in fractions, though the solution is one.
+    TimeLimitError
+        If the time is over before all were looked for.
 
     Notes
     -----
@@ -88,29 +96,29 @@ def one_sided_prices(solution: Solution) -> dict[str, Price]:
     """
     problem = solution.problem
     if not isinstance(problem, SaddleProblem) or problem.penalty is not None or not problem.is_linear:
-        return {}
-    found: dict[str, Price] = {}
+        return
     binding: list[str] = []
     constraints = {one.name: one for one in problem.constraints}
     for name in solution.multipliers:
         if name in constraints and solution.certificate.violations[name] < -_ROOM * _size(constraints[name]):
-            found[name] = Price(0.0, 0.0)
+            yield name, Price(0.0, 0.0)
         else:
             binding.append(name)
     if not binding or len(binding) > MOST:
-        return found
+        return
     optimum = _in_fractions(problem, solution) if solution.exact is not None else _in_floats(problem, solution)
     if optimum is None:
-        return found
+        return
     for name in binding:
         place = _place(optimum.saddle, optimum.program, name)
-        if place is None or seconds_left() <= 0.0:
+        if place is None:
             continue
         least, most = (optimum.multiplier(place, largest) for largest in (False, True))
         if least is not None and most is not None:
             least, most = max(0.0, float(least)), float(most)
-            found[name] = Price(min(least, most), None if math.isinf(most) else most)
-    return {name: found[name] for name in solution.multipliers if name in found}
+            yield name, Price(min(least, most), None if math.isinf(most) else most)
+        elif seconds_left() <= 0.0:
+            raise too_late(f"the price of {name} was sought")
 
 
 def _size(constraint: Constraint) -> float:
@@ -333,7 +341,7 @@ def _in_floats(problem: SaddleProblem, solution: Solution) -> _Optimum | None:
         raise KeyboardInterrupt
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kTimeLimit:
-        return None
+        raise too_late("prices were sought")
     if status != highspy.HighsModelStatus.kOptimal or not solver.getBasis().valid:
         said = solver.modelStatusToString(status).lower()
         raise SolverError(f"no optimal vertex of the linear program was found: HiGHS says {said}")
@@ -404,13 +412,23 @@ def _in_fractions(problem: SaddleProblem, solution: Solution) -> _ExactOptimum |
 
 
 def priced(solution: Solution) -> Solution:
-    """Return a solution whose multipliers are what loosening earns, where that is found."""
+    """Return a solution whose multipliers are what loosening earns, where that is found.
+
+    If the time is over before, those that were found stay, and the message says so.
+    """
     proves = isinstance(solution.method, HiGHS | Rational | Exact)
     if not (proves and solution.multipliers and solution.status is Status.OPTIMAL):
         return solution
-    prices = one_sided_prices(solution)
-    if not prices:
+    found, asked = dict[str, Price](), SecondQuestion(SOUGHT)
+    try:
+        for name, price in one_sided_prices(solution):
+            found[name] = price
+    except TimeLimitError as error:
+        asked.reason, asked.is_late = str(error), True
+    solution = replace(solution, message=asked.added_to(solution.message))
+    if not found:
         return solution
+    prices = {name: found[name] for name in solution.multipliers if name in found}
     loosening = {name: price.loosening for name, price in prices.items()}
     multipliers = Named({**solution.multipliers, **loosening}, f"{solution.problem.name} has no constraint")
     return replace(solution, multipliers=multipliers, prices=Named(prices, "no price was found of"))

@@ -44,7 +44,8 @@ from .pruning import prune
 FIRST_LOOK = 256
 #: Averaged multipliers from this share of the bound on are held back by it.
 NEAR = 0.9
-#: After so many iterations under one bound half of it will do: with decreasing steps averages come slowly to it.
+#: After this many iterations under one bound, an average of half the bound already counts as held back: with decreasing
+#: steps averages approach the bound slowly.
 PATIENCE = 2048
 #: After so many doublings the bound stays: it has grown by a factor of 10^18.
 MOST_DOUBLINGS = 60

@@ -367,8 +367,8 @@ class Kernel:
     ) -> Report:
         """Do up to that many more updates; stop at a certificate within the tolerance.
 
-        Ctrl-C arrives when the call returns, so callers ask for about 0.1 s of updates at a time. Splitting a run into
-        several calls changes nothing.
+        Ctrl-C arrives when the call returns, so callers ask for a fraction of a second of updates at a time. Splitting
+        a run into several calls changes nothing.
 
         Parameters
         ----------

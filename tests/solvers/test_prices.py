@@ -200,6 +200,36 @@ def test_whatever_fails_about_prices_leaves_the_answer_and_is_told(monkeypatch, 
     assert (str(error) or {MemoryError: "out of memory"}.get(type(error), type(error).__name__)) in found.message
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_prices_that_the_time_did_not_suffice_for_are_told(monkeypatch, method):
+    game = load_game("kuhn")
+    bounds = [*parse_constraint("0/J_:b >= 0.4", game), *parse_constraint("1/J_p:b >= 0.5", game)]
+    problem = ConstrainedNash(game, bounds)
+    whole = solve(problem, method)
+    sought = []
+    for optimum in (prices._Optimum, prices._ExactOptimum):
+        monkeypatch.setattr(optimum, "multiplier", until(2, optimum.multiplier, sought))
+    monkeypatch.setattr(prices, "seconds_left", lambda: 0.0 if len(sought) > 2 else 60.0)
+    found = solve(problem, method)
+    missing = set(whole.prices) - set(found.prices)
+    assert len(missing) == 1
+    assert found.status is Status.OPTIMAL
+    assert {name: whole.prices[name] for name in found.prices} == dict(found.prices)
+    assert "what moving constraints is worth is not known: the time limit came" in found.message
+    assert f"the price of {missing.pop()} was sought" in found.message
+    assert not whole.message or "not known" not in whole.message
+
+
+def until(count, ask, asked):
+    """Return a function that answers so many times, and then finds nothing."""
+
+    def answer(*arguments):
+        asked.append(arguments)
+        return ask(*arguments) if len(asked) <= count else None
+
+    return answer
+
+
 def test_what_fails_about_infeasibility_leaves_the_strategies_and_is_told(monkeypatch):
     def fails(*arguments, **options):
         raise ValueError("a bug")
