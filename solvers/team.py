@@ -16,6 +16,7 @@ import numpy as np
 
 from ..seqform.budget import available_cores
 from .compilation import call_address, compiled, intrinsic, ir, types
+from .records import record
 
 T = TypeVar("T")
 
@@ -26,6 +27,7 @@ PATIENCE = 2_000
 LINE = 8  # numbers of 64 bits in a cache line, or more than that
 
 
+@record
 class TeamArrays(NamedTuple):
     """What the threads that run a loop share."""
 

@@ -50,6 +50,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     run_few(config, items)
 
 
+@pytest.fixture(autouse=True)
+def no_words_of_slowness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test depend on how long things take: ``info`` says how far a count is after seconds."""
+    monkeypatch.setattr("treeplex.cli.info._FIRST_WORD", float("inf"))
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> "Clock":
     """Return the clock that the library reads in the test: it goes on when it is read."""

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..records import record
+
 ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 #: Kinds of nodes; below these are the players.
 EXIT, LEAF = np.uint64(2), np.uint64(3)
@@ -41,6 +43,7 @@ LANE_NODE, LANE_REACH, LANE_MATRIX = ZERO, ONE, THREE
 LANE_COLUMNS = 4
 
 
+@record
 class PublicArrays(NamedTuple):
     """A game in public form.
 
@@ -86,6 +89,7 @@ class PublicArrays(NamedTuple):
     groups: Any
 
 
+@record
 class TermArrays(NamedTuple):
     """What a problem adds to a game: payments and limits of actions, and rows that are called at a price.
 
@@ -138,6 +142,7 @@ PASSED, CALLED, PRICE, PRICES, COUNTED, STAKE = (np.uint64(i) for i in range(6))
 CALL_COLUMNS = 6
 
 
+@record
 class RoomArrays(NamedTuple):
     """Room for a walk: of the root's board, of others, of what groups find, and of leaves side by side."""
 
@@ -151,6 +156,7 @@ class RoomArrays(NamedTuple):
     starts: Any  # shape (2, num_lanes): where rows of reaches and of values begin
 
 
+@record
 class PlayArrays(NamedTuple):
     """What iterations change; all but the clock and the calls are pairs of arrays, one a player.
 

@@ -2,12 +2,14 @@
 
 from typing import Any, NamedTuple
 
+from ..records import record
 from .pieces import Cells, Runs
 
 # The arrays of a KernelLayout that the compiled functions read, in the parts that each of them needs: a call copies the
 # descriptions of all arrays that it is given.
 
 
+@record
 class InflowArrays(NamedTuple):
     """What leads to the infosets of flows.
 
@@ -29,6 +31,7 @@ class InflowArrays(NamedTuple):
     patterns: Any
 
 
+@record
 class PolytopeArrays(NamedTuple):
     """The players' polytopes.
 
@@ -61,6 +64,7 @@ class PolytopeArrays(NamedTuple):
     inflow: Any
 
 
+@record
 class PayoffArrays(NamedTuple):
     """The payoffs of two actions against two.
 
@@ -83,6 +87,7 @@ class PayoffArrays(NamedTuple):
     blocks: Any
 
 
+@record
 class LeafArrays(NamedTuple):
     """The payoffs of any number of players but two.
 
@@ -98,6 +103,7 @@ class LeafArrays(NamedTuple):
     payoffs: Any
 
 
+@record
 class FactorArrays(NamedTuple):
     """The payoffs of two players in factors.
 
@@ -116,6 +122,7 @@ class FactorArrays(NamedTuple):
     chained: Any
 
 
+@record
 class GameArrays(NamedTuple):
     """A game. What is ``None`` is not compiled.
 
@@ -141,6 +148,7 @@ class GameArrays(NamedTuple):
     leaves: Any
 
 
+@record
 class ConstraintArrays(NamedTuple):
     """Constraints on the players' plans, row by row, those of a player together; of curved ones, tangents."""
 
@@ -153,6 +161,7 @@ class ConstraintArrays(NamedTuple):
     caps: Any  # the most that the row's multiplier may be
 
 
+@record
 class MultiplierArrays(NamedTuple):
     """The multipliers of constraints, what they are averaged from, and the rows' last violations."""
 
@@ -167,6 +176,7 @@ class MultiplierArrays(NamedTuple):
     arguments: Any  # what these answered last
 
 
+@record
 class CurveArrays(NamedTuple):
     """Rows that are tangents of convex functions Σ φ(B x − c) + a · x − b, and where these were last looked at."""
 
@@ -193,6 +203,7 @@ class CurveArrays(NamedTuple):
     calls: Any  # where Python is called, and whether it wants the loop to stop
 
 
+@record
 class BiasArrays(NamedTuple):
     """What the local rule is biased to."""
 
@@ -201,6 +212,7 @@ class BiasArrays(NamedTuple):
     costs: Any  # over positions, at the first action of each infoset, what is taken from its instantaneous regrets
 
 
+@record
 class PricingArrays(NamedTuple):
     """How the costs follow from plans, where they do."""
 
@@ -215,6 +227,7 @@ class PricingArrays(NamedTuple):
     weights: Any  # vulnerability, chance multiplied in
 
 
+@record
 class PreferenceArrays(NamedTuple):
     """Preferences for actions."""
 
@@ -224,6 +237,7 @@ class PreferenceArrays(NamedTuple):
     pricing: PricingArrays
 
 
+@record
 class PartArrays(NamedTuple):
     """A part of the game: what is settled, and what comes in from elsewhere; vectors over positions."""
 
@@ -232,6 +246,7 @@ class PartArrays(NamedTuple):
     inflow: Any  # at the first action of each infoset, what comes there beside the parent sequence
 
 
+@record
 class StateArrays(NamedTuple):
     """The vectors over positions that an iteration changes."""
 

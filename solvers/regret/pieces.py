@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
+from ..records import record
 from .placement import Floats, Integers, Places, Treeplexes, begins_of, starts_of, unsigned
 
 
@@ -47,6 +48,7 @@ class Pieces:
         ]
 
 
+@record
 class Runs(NamedTuple):
     """Two matrices, one a player, in runs as the compiled loop takes them, share after share of their rows.
 
@@ -89,6 +91,7 @@ class Runs(NamedTuple):
         return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
 
 
+@record
 class Cells(NamedTuple):
     """Two matrices, one a player, cell by cell and share after share: what falls into no runs.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ..compilation import intrinsic, ir, models, overload, register_model, types
+from ..compilation import extending, intrinsic, ir, models, register_model, types
 from .placement import REGISTER
 
 
@@ -33,20 +33,16 @@ class _RegisterModel(models.PrimitiveModel):
 
 
 def _arithmetic(operation: Any, instruction: str) -> None:
-    def compute(typing_context: Any, left: Any, right: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return getattr(builder, instruction)(*arguments)
+    @extending.type_callable(operation)
+    def type_of(typing_context: Any) -> Any:
+        def typed(left: Any, right: Any) -> Any:
+            return left if isinstance(left, Register) and left == right else None
 
-        return left(left, right), generate
+        return typed
 
-    computed: Any = intrinsic(compute)
-
-    @overload(operation)
-    def of_registers(left: Any, right: Any) -> Any:
-        def implementation(left: Any, right: Any) -> Any:
-            return computed(left, right)
-
-        return implementation if isinstance(left, Register) and left == right else None
+    @extending.lower_builtin(operation, Register, Register)
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return getattr(builder, instruction)(*arguments)
 
 
 _arithmetic(operator.add, "fadd")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compilation import compiled, overload
+from ..records import record
 from ..team import begin, count_one, take, wait_for_all, wait_for_work
 
 EXTERNAL, OUTCOME = 0, 1  # what is sampled
@@ -49,6 +50,7 @@ class PreferringStateArrays(NamedTuple):
     greedy: Any  # whether all weight is on the best action
 
 
+@record
 class ScratchArrays(NamedTuple):
     """Room to work in: one entry a decision on the way, or one an action there."""
 
@@ -58,6 +60,7 @@ class ScratchArrays(NamedTuple):
     plan: Any  # over positions
 
 
+@record
 class LaneArrays(NamedTuple):
     """What the walks of a batch add up before it is added to the state.
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compilation import compiled
+from ..records import record
 from .kernel import _random
 
 #: What a history is, if it is none of the searcher's own decisions: those have the number of their infoset.
@@ -29,6 +30,7 @@ NODE, INFOSET, SIMULATIONS, STAMP, DECISIONS, GAMES, MISSING, TOTAL = 0, 1, 2, 3
 DONE, EXPAND, BELIEVE, DECIDE = 0, 1, 2, 3
 
 
+@record
 class TreeArrays(NamedTuple):
     """What is known of a game."""
 
@@ -42,6 +44,7 @@ class TreeArrays(NamedTuple):
     shares: Any  # sums of their probabilities, given the infoset
 
 
+@record
 class SearchArrays(NamedTuple):
     """What a search counts, at infosets and their actions, and the decisions of a game."""
 
@@ -54,6 +57,7 @@ class SearchArrays(NamedTuple):
     range: Any  # the lowest and the highest value met in a search
 
 
+@record
 class LearnerArrays(NamedTuple):
     """The two linear functions of features, and how often each feature was learned from."""
 
@@ -62,6 +66,7 @@ class LearnerArrays(NamedTuple):
     counts: Any
 
 
+@record
 class SearchNumbers(NamedTuple):
     """Hyper-parameters."""
 

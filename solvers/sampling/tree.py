@@ -14,12 +14,14 @@ from ...seqform.game import Game
 from ...seqform.public_tree import check_order
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ...seqform.sequence_form import SequenceForm
+from ..records import record
 from .splitmix import cumulative
 
 #: Columns of the table of histories: who moves, the first child, how many children, and where the rest is found.
 MOVER, CHILD, COUNT, PLACE = 0, 1, 2, 3
 
 
+@record
 class TreeArrays(NamedTuple):
     """The arrays of a :class:`HistoryTree` that compiled functions read."""
 

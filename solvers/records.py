@@ -1,0 +1,101 @@
+"""Named tuples of arrays that compiled functions take as one pointer.
+
+numba passes a tuple by value: each array in it is seven numbers or more, at each call, in all code that is compiled for
+the call. A game and the state of a loop are a hundred arrays, and most of compiling a loop was that. A record is the
+address of the descriptions of its arrays, which lie on the stack of whoever called from Python. Compiled code reads a
+field when it asks for it; it can neither make a record nor change one, only write into its arrays.
+
+A field may be an array, a number, ``None``, or another record. What is ``None`` is not compiled, as in tuples.
+"""
+
+import hashlib
+import itertools
+from typing import Any
+
+from .compilation import AttributeTemplate, alloca_once, extending, ir, models, register_model, types
+
+
+class Record(types.Type):
+    """The type of a record: its class, and the types of its fields."""
+
+    def __init__(self, named: Any, members: tuple[Any, ...]) -> None:
+        self.named, self.members = named, members
+        told = repr((named._fields, members))
+        super().__init__(f"{named.__name__}.{hashlib.sha256(told.encode()).hexdigest()[:16]}")
+
+    @property
+    def key(self) -> Any:
+        """What tells records apart."""
+        return self.named, self.members
+
+
+@register_model(Record)
+class _RecordModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, record: Any) -> None:
+        super().__init__(manager, record, ir.IntType(8).as_pointer())  # type: ignore[no-untyped-call]
+
+
+def record(named: Any) -> Any:
+    """Let compiled functions take a class of named tuples as records."""
+
+    @extending.typeof_impl.register(named)
+    def type_of(value: Any, purpose: Any) -> Record | None:
+        members = tuple(extending.typeof_impl(each, purpose) for each in value)
+        return None if any(member is None for member in members) else Record(named, members)
+
+    return named
+
+
+def _words(kind: Any) -> int:
+    """Return how many words of 8 bytes are enough for a value of LLVM's."""
+    if isinstance(kind, ir.ArrayType):
+        return int(kind.count) * _words(kind.element)
+    return sum(map(_words, kind.elements)) if isinstance(kind, ir.LiteralStructType) else 1
+
+
+def _places(context: Any, record: Record) -> list[int]:
+    """Return at which word each field of a record begins, and at the end how many words it takes."""
+    return list(itertools.accumulate((_words(context.get_value_type(each)) for each in record.members), initial=0))
+
+
+def _field(context: Any, builder: Any, record: Record, address: Any, number: int) -> Any:
+    """Return the pointer to a field."""
+    place = ir.Constant(ir.IntType(64), 8 * _places(context, record)[number])
+    kind = context.get_value_type(record.members[number])
+    return builder.bitcast(builder.gep(address, [place]), kind.as_pointer())
+
+
+@extending.infer_getattr
+class _Fields(AttributeTemplate):
+    key = Record
+
+    def generic_resolve(self, record: Any, name: str) -> Any:  # type: ignore[override]
+        """Return the type of a field."""
+        return record.members[record.named._fields.index(name)] if name in record.named._fields else None
+
+
+@extending.lower_getattr_generic(Record)
+def _read(context: Any, builder: Any, record: Any, address: Any, name: str) -> Any:
+    return builder.load(_field(context, builder, record, address, record.named._fields.index(name)))
+
+
+@extending.unbox(Record)
+def _unbox(record: Any, value: Any, c: Any) -> Any:
+    """Write the descriptions of a record's arrays on the stack."""
+    if c.context.enable_nrt:
+        raise NotImplementedError("functions that take records are compiled by compiled(…), which counts no references")
+    size = _places(c.context, record)[-1]
+    address = c.builder.bitcast(alloca_once(c.builder, ir.ArrayType(ir.IntType(64), size)), ir.IntType(8).as_pointer())
+    failed, cleanups = c.context.get_constant(types.boolean, False), []
+    for number, member in enumerate(record.members):
+        native = c.unbox(member, c.pyapi.tuple_getitem(value, number))
+        c.builder.store(native.value, _field(c.context, c.builder, record, address, number))
+        failed = c.builder.or_(failed, native.is_error)
+        if native.cleanup is not None:
+            cleanups.append(native.cleanup)
+
+    def clean_up() -> None:
+        for each in reversed(cleanups):
+            each()
+
+    return extending.NativeValue(address, is_error=failed, cleanup=clean_up if cleanups else None)
