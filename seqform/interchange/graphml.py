@@ -16,26 +16,23 @@ The id of a node is text in GraphML: one that is a decimal integer of up to 18 d
 
 What ``networkx.write_graphml`` makes of a graph with these attributes is read too. GraphML has no tuples, so payoffs
 must be made text first: ``1, -1``, ``(1, -1)`` and ``[1, -1]`` are all read.
-
-Files are not trusted: document types, and with them entities, are refused.
 """
 
 import re
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from ..checks import read_float
-from ..errors import GameFileError, one_line, shown
+from ..errors import GameFileError, shown
 from ..game import Game, tree_of
 from ..game_tree import DiGraph, GameTree
 from .encoding import decode, encode, from_json, to_json
-from .files import check_memory, naming, read_bytes, write_bytes
+from .files import GRAPH_EXPANSION, naming, read_bytes, write_bytes
+from .graphml_reader import Element, GraphmlReader, Key
 from .node_link import (
     EDGE_ATTRIBUTES,
-    EXPANSION,
     GRAPH_TEXTS,
     NODE_ATTRIBUTES,
     NODE_TEXTS,
@@ -182,7 +179,7 @@ def read_graphml(path: str | Path) -> GameTree:
     GameTree(num_players=2, num_nodes=58)
     """
     with naming(path):
-        return parse_graphml(read_bytes(path, EXPANSION))
+        return parse_graphml(read_bytes(path, GRAPH_EXPANSION))
 
 
 def parse_graphml(text: str | bytes) -> GameTree:
@@ -195,217 +192,77 @@ def parse_graphml(text: str | bytes) -> GameTree:
     >>> parse_graphml(format_graphml(load_game("kuhn").tree))
     GameTree(num_players=2, num_nodes=58)
     """
-    return GameTree(ElementReader().read(text))
+    return GameTree(_TreeReader().read(text))
 
 
 #: What begins a text that is JSON.
 JSON = "json:"
 #: Node ids that are read as integers.
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-# Nothing in GraphML is nested deeper, except what other programs add to it.
-_MAX_DEPTH = 200
-
-
-# What stands within what, and the attributes that each element needs. Others are other programs' own.
-_INSIDE = {
-    "": ("graphml",),
-    "graphml": ("key", "graph"),
-    "key": ("default",),
-    "graph": ("data", "node", "edge"),
-    "node": ("data",),
-    "edge": ("data",),
-}
-_NEEDED = {"key": ("id",), "node": ("id",), "edge": ("source", "target"), "data": ("key",)}
-_READERS = {"node": NODE_ATTRIBUTES, "edge": EDGE_ATTRIBUTES}
-
-
-class ElementReader:
-    """Collects nodes and edges while expat goes through the text; nothing is nested in memory."""
-
-    def __init__(self) -> None:
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._located(self._start)
-        self.parser.EndElementHandler = self._located(self._end)
-        self.parser.StartDoctypeDeclHandler = self._located(self._refuse_doctype)
-        #: By identifier: "node", "edge" or "all", name and type of the attribute.
-        self.keys: dict[str, tuple[str, str, str]] = {}
-        self.defaults: dict[str, str] = {}
-        self.about: dict[str, Any] = {}
-        #: Nodes and edges, by their tags: their ids, attributes and lines.
-        self.found: dict[str, list[tuple[list[Hashable], dict[str, Any], int]]] = {"node": [], "edge": []}
-        self.depth = 0
-        self.graphs = 0
-        self.open: list[str] = []  # graphml, graph, node or edge, data
-        self.skipped = 0  # depth within an element that is not part of the game
-        self.key = ""
-        self.text: list[str] = []
-
-    def read(self, text: str | bytes) -> DiGraph:
-        """Return the graph that a text holds.
-
-        Raises
-        ------
-        GameFileError
-        """
-        try:
-            self.parser.Parse(text, True)
-        except expat.ExpatError as error:
-            raise GameFileError(
-                f"not XML: {one_line(expat.ErrorString(error.code))}", error.lineno, error.offset + 1
-            ) from None
-        except GameFileError:
-            raise
-        except (ValueError, LookupError) as error:  # an encoding that Python does not have, a surrogate
-            raise GameFileError(f"not XML: {one_line(str(error))}") from None
-        if not self.graphs:
-            raise GameFileError("not GraphML: the element <graph> is missing")
-        builder = GraphBuilder(self.about)
-        for tag in self.found:
-            self._add_defaults(tag)
-        for (node,), attributes, line in self.found["node"]:
-            builder.add_node(node, attributes, "<node>", line)
-        for (source, target), attributes, line in self.found["edge"]:
-            builder.add_edge(source, target, attributes, "<edge>", line)
-        return builder.graph
-
-    def _located(self, handler: Callable[..., None]) -> Callable[..., None]:
-        """Let what a handler refuses say where; once it has returned, the parser is further on."""
-
-        def handle(*arguments: Any) -> None:
-            try:
-                handler(*arguments)
-            except GameFileError as error:
-                line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
-                raise GameFileError(str(error), line, column) from None
-
-        return handle
-
-    def _refuse_doctype(self, *_: Any) -> None:
-        raise GameFileError("a document type (<!DOCTYPE …>) is refused, since it may define entities; take it out")
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self.depth += 1
-        if self.depth > _MAX_DEPTH:
-            raise GameFileError(f"elements are nested more than {_MAX_DEPTH} deep")
-        tag = name.rpartition(" ")[2]
-        parent = self.open[-1] if self.open else ""
-        if self.skipped or (parent in ("node", "edge", "graph", "graphml") and tag in ("desc", "locator")):
-            self.skipped += 1
-            return
-        if tag not in _INSIDE.get(parent, ()):
-            if tag in ("hyperedge", "port", "endpoint", "graph"):
-                raise GameFileError(f"<{tag}> within <{parent}> is not part of a game tree")
-            if not parent:
-                raise GameFileError(f"not GraphML: the outermost element is <{one_line(tag, 40)}>, expected <graphml>")
-            self.skipped = 1  # other programs' own elements
-            return
-        self.open.append(tag)
-        needed = _NEEDED.get(tag, ())
-        for name in needed:
-            if name not in attributes:
-                raise GameFileError(f"<{tag}> without the attribute {name!r}")
-        if tag == "key":
-            self._declare(attributes)
-        elif tag == "graph":
-            self.graphs += 1
-            if self.graphs > 1:
-                raise GameFileError("a second <graph>: expected one")
-            if attributes.get("edgedefault", "directed") != "directed":
-                raise GameFileError(f"edges are {shown(attributes['edgedefault'])}, expected 'directed'")
-        elif tag in self.found:
-            if tag == "edge" and attributes.get("directed", "true") != "true":
-                raise GameFileError("<edge> is not directed, expected directed ones")
-            ids = [_node(attributes[name]) for name in needed]
-            self.found[tag].append((ids, {}, self.parser.CurrentLineNumber))
-        elif tag in ("data", "default"):
-            if tag == "data":
-                self.key = attributes["key"]
-            self.text = []
-            self.parser.CharacterDataHandler = self.text.append
-
-    def _end(self, name: str) -> None:
-        self.depth -= 1
-        if self.skipped:
-            self.skipped -= 1
-            return
-        tag = self.open.pop()
-        if tag in ("data", "default"):
-            self.parser.CharacterDataHandler = None
-            self._value("".join(self.text))
-
-    def _declare(self, attributes: dict[str, str]) -> None:
-        self.key = attributes["id"]
-        name = attributes.get("attr.name")
-        if name is not None:
-            domain, kind = attributes.get("for", "all"), attributes.get("attr.type", "string")
-            if kind not in _TYPES:
-                raise GameFileError(
-                    f"<key> of {shown(name)} has type {shown(kind)}, expected one of {', '.join(_TYPES)}"
-                )
-            if self.key in self.keys:
-                raise GameFileError(f"two elements <key> have the id {shown(self.key)}")
-            self.keys[self.key] = (domain, name, kind)
-
-    def _value(self, text: str) -> None:
-        """Take what a ``<data>`` or a ``<default>`` says."""
-        owner = self.open[-1]
-        if owner == "key":
-            if self.key in self.keys:
-                self.defaults[self.key] = text
-            return
-        known = self.keys.get(self.key)
-        if known is None:  # graphics of yEd
-            return
-        _, name, kind = known
-        if owner == "graph":
-            if name in (*GRAPH_TEXTS, "players"):
-                self.about[name] = _untyped(kind, text)
-            return
-        values, readers = self.found[owner][-1][1], _READERS[owner]
-        if name in readers:
-            if name in values:
-                raise GameFileError(f"<{owner}> has the attribute {name!r} twice")
-            values[name] = _read_value(name, kind, text, readers)
-        elif owner == "node" and name in NODE_TEXTS:
-            values |= texts({name: _untyped(kind, text)}, NODE_TEXTS)
-
-    def _add_defaults(self, owner: str) -> None:
-        """Give nodes or edges the defaults of the attributes that they do not have."""
-        readers = _READERS[owner]
-        first: dict[str, tuple[str, str]] = {}  # the first of several keys of one name counts
-        for key, text in self.defaults.items():
-            domain, name, kind = self.keys[key]
-            if domain in (owner, "all") and name in readers:
-                first.setdefault(name, (kind, text))
-        expanded = 0
-        for name, (kind, text) in first.items():
-            lacking = [values for _, values, _ in self.found[owner] if name not in values]
-            expanded += len(text) * len(lacking)
-            check_memory(expanded * EXPANSION)  # a default of a megabyte for a million nodes is a trap
-            value = _read_value(name, kind, text, readers) if lacking else None
-            for values in lacking:
-                values[name] = value
-
 
 _TYPES = ("boolean", "int", "long", "float", "double", "string")
+#: How the attributes that belong to a game are decoded; titles and names have no decoder.
+_DECODERS: dict[str, dict[str, Callable[[Any], Any] | None]] = {
+    "graph": dict.fromkeys((*GRAPH_TEXTS, "players")),
+    "node": dict.fromkeys(NODE_TEXTS) | {name: decode for name, (_, decode) in NODE_ATTRIBUTES.items()},
+    "edge": {name: decode for name, (_, decode) in EDGE_ATTRIBUTES.items()},
+}
 
 
-def _node(text: str) -> Hashable:
-    if text.startswith(JSON):
-        return decode(from_json(text[len(JSON) :]))
-    return int(text) if INTEGER.fullmatch(text) else text
+class _TreeReader(GraphmlReader):
+    """Reads the nodes and the edges of a game tree."""
+
+    def read(self, text: str | bytes) -> DiGraph:
+        self.parse(text)
+        builder = GraphBuilder(self.elements["graph"][0].values)
+        for node in self.elements["node"]:
+            (label,) = node.ids
+            known = {name: value for name, value in node.values.items() if name not in NODE_TEXTS}
+            builder.add_node(label, known | texts(node.values, NODE_TEXTS), "<node>", node.line)
+        for edge in self.elements["edge"]:
+            source, target = edge.ids
+            builder.add_edge(source, target, edge.values, "<edge>", edge.line)
+        return builder.graph
+
+    def check(self, parent: str, tag: str, attributes: dict[str, str]) -> None:
+        if tag in ("hyperedge", "port", "endpoint") or (tag == "graph" and parent != "graphml"):
+            raise GameFileError(f"<{tag}> within <{parent}> is not part of a game tree")
+        if tag == "graph" and self.elements["graph"]:
+            raise GameFileError("a second <graph>: expected one")
+        if tag == "graph" and attributes.get("edgedefault", "directed") != "directed":
+            raise GameFileError(f"edges are {shown(attributes['edgedefault'])}, expected 'directed'")
+        if tag == "edge" and parent == "graph" and attributes.get("directed", "true") != "true":
+            raise GameFileError("<edge> is not directed, expected directed ones")
+
+    def declare(self, key: Key) -> Key:
+        if key.kind not in _TYPES:
+            raise GameFileError(
+                f"<key> of {shown(key.name)} has type {shown(key.kind)}, expected one of {', '.join(_TYPES)}"
+            )
+        return key
+
+    def identify(self, text: str) -> Hashable:
+        if text.startswith(JSON):
+            return decode(from_json(text[len(JSON) :]))
+        return int(text) if INTEGER.fullmatch(text) else text
+
+    def take(self, element: Element, key: Key, text: str) -> None:
+        decoders = _DECODERS[element.tag]
+        if key.name not in decoders:
+            return
+        if key.name in element.values:
+            raise GameFileError(f"<{element.tag}> has the attribute {key.name!r} twice")
+        element.values[key.name] = _read_value(key, text, decoders[key.name])
 
 
-def _read_value(name: str, kind: str, text: str, readers: Any) -> Any:
+def _read_value(key: Key, text: str, decoder: Callable[[Any], Any] | None) -> Any:
     try:
-        value = _untyped(kind, text)
-        if name == "player" and isinstance(value, str) and INTEGER.fullmatch(value.strip()):
+        value = _untyped(key.kind, text)
+        if key.name == "player" and isinstance(value, str) and INTEGER.fullmatch(value.strip()):
             value = int(value)
-        read = readers[name][1]
-        return read(value)
+        return value if decoder is None else decoder(value)
     except GameFileError as error:
-        raise GameFileError(f"{name}: {error}") from None
+        raise GameFileError(f"{key.name}: {error}") from None
 
 
 def _untyped(kind: str, text: str) -> Any:

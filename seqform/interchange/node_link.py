@@ -32,11 +32,9 @@ from ..game import Game, tree_of
 from ..game_tree import DiGraph, GameTree
 from ..polytope import is_same_label
 from .encoding import MAX_ALIKE, decode, decode_number, decode_payoffs, encode, encode_number, from_json, to_json
-from .files import naming, read_bytes, write_bytes
+from .files import GRAPH_EXPANSION, naming, read_bytes, write_bytes
 
 _FORMAT, _VERSION = "treeplex game", 1
-#: Bytes of memory for each byte of a JSON or GraphML file: nodes without attributes take up to 60, games 12 to 20.
-EXPANSION = 64
 
 
 def _encode_payoffs(payoffs: Any) -> list[Any]:
@@ -168,7 +166,7 @@ def read_json(path: str | Path) -> GameTree:
     GameTree(num_players=2, num_nodes=58)
     """
     with naming(path):
-        return parse_json(read_bytes(path, EXPANSION))
+        return parse_json(read_bytes(path, GRAPH_EXPANSION))
 
 
 def parse_json(text: str | bytes) -> GameTree:

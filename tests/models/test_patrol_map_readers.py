@@ -311,6 +311,42 @@ def test_headings_that_contradict_each_other_are_refused(tmp_path, name, content
     assert "\n" not in str(refused.value)
 
 
+DEFAULTS = (
+    '<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">'
+    '<key id="s" for="edge" attr.name="steps"><default>3</default></key>'
+    '<key id="n" for="node" attr.name="label"><default xml:space="preserve"/></key><key id="g" for="node"/>'
+    '<key id="c" for="graph" attr.name="crs"><default>epsg:4326</default></key>\n<graph edgedefault="directed">'
+)
+
+
+def test_defaults_hold_for_edges_without_the_attribute_and_empty_texts_say_nothing(tmp_path):
+    """As GraphML has defaults; yEd writes empty ones."""
+    drawn = '<data key="n"/><data key="g"><y:ShapeNode><y:NodeLabel>{}<y:M>no</y:M></y:NodeLabel></y:ShapeNode></data>'
+    nodes = "".join(f'<node id="{node}">{drawn.format(name)}</node>' for node, name in ((0, "gate"), (1, "bank")))
+    streets = '<edge source="0" target="1"/><edge source="1" target="0"><data key="s">{}</data></edge>'
+    for text, steps in (("1", 1), (" ", 3)):
+        path = saved(tmp_path, "m.graphml", f"{DEFAULTS}{nodes}{streets.format(text)}</graph></graphml>")
+        roads = RoadMap.from_graph(path)
+        assert roads.nodes == ("gate", "bank")
+        assert roads.durations().tolist() == [3, steps]
+        assert read_map(path).graph["crs"] == "epsg:4326"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (DEFAULTS + '<node id="1"><edge source="1" target="1"/></node>', "line 2, column 44: <edge> within <node> is"),
+        (DEFAULTS + '<data key="g"><y:Row><node id="1"/></y:Row></data>', "column 52: <node> within <Row> is out of"),
+        (DEFAULTS + '<node id="1"><data key="n">a<b>c</b></data></node>', "<b> within <data> is out of place"),
+        (DEFAULTS.replace("<graph e", '<key id="s" attr.name="x"/><graph e'), "two elements <key> have the id 's'"),
+        ('<gexf version="1.3"><graph><nodes><node id="0"/></nodes></graph></gexf>', "outermost element is <gexf>"),
+    ],
+)
+def test_elements_out_of_place_are_refused_by_line_and_column(tmp_path, content, message):
+    with pytest.raises(GameFileError, match=message):
+        read_map(saved(tmp_path, "m.graphml", content))
+
+
 def test_attributes_that_look_like_known_ones_are_noted(tmp_path):
     path = saved(tmp_path, "m.csv", "source,target,lenght,step,lanes,name\na,b,3,2,1,Main\n")
     noted = [note for note in RoadMap.from_graph(path).notes if "is not read" in note]

@@ -429,6 +429,10 @@ BAD_GRAPHML = {
     "nested graph": (graphml('<node id="1"><graph/></node>'), "line 6, column 14: <graph> within <node>"),
     "hyperedge": (graphml("<hyperedge/>"), "<hyperedge> within <graph> is not part of a game tree"),
     "port": (graphml('<node id="1"><port name="p"/></node>'), "<port> within <node>"),
+    "misplaced": (graphml('<node id="1"><edge source="1" target="1"/></node>'), "column 14: <edge> within <node> is"),
+    "node in a group": (graphml('<group><node id="1"/></group>'), "<node> within <group> is out of place"),
+    "graph alone": ("<graph/>", "not GraphML: the outermost element is <graph>, expected <graphml>"),
+    "markup": (graphml('<node id="1"><data key="infoset">K<b>_</b></data></node>'), "<b> within <data> is out of"),
     "no id": (graphml("<node/>"), "line 6, column 1: <node> without the attribute 'id'"),
     "no target": (graphml('<edge source="1"/>'), "<edge> without the attribute 'target'"),
     "undirected edge": (graphml('<edge source="1" target="2" directed="false"/>'), "<edge> is not directed"),
@@ -455,6 +459,23 @@ def test_bad_graphml_is_refused_in_one_line(text: str | bytes, words: str) -> No
         parse_graphml(text)
     assert words in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_attributes_of_one_id_for_nodes_and_for_edges() -> None:
+    """As Gephi writes them, if the tables of nodes and edges have a column of one name."""
+    keys = "".join(
+        f'<key id="about" for="{domain}" attr.name="about" attr.type="string"/>' for domain in ("node", "edge")
+    )
+    leaf = '<node id="1"><data key="about">end</data><data key="payoffs">1, -1</data></node>'
+    assert parse_graphml(graphml(leaf, keys)).num_nodes == 1
+
+
+def test_defaults_of_names_and_titles() -> None:
+    keys = '<key id="n" for="node" attr.name="name"><default>leaf</default></key>'
+    keys += '<key id="t" for="graph" attr.name="title"><default>Nothing to do</default></key>'
+    tree = parse_graphml(graphml('<node id="1"><data key="payoffs">1, -1</data></node>', keys))
+    assert tree.graph.nodes[1]["name"] == "leaf"
+    assert tree.graph.graph["title"] == "Nothing to do"
 
 
 def test_refusals_know_line_and_column() -> None:

@@ -7,22 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 import networkx as nx
 
 from ....seqform.checks import read_float
 from ....seqform.errors import GameFileError, nearest, one_line, one_of, shown
 from ....seqform.interchange.encoding import from_json
-from ....seqform.interchange.files import naming, read_bytes
+from ....seqform.interchange.files import GRAPH_EXPANSION, naming, read_bytes
+from ....seqform.interchange.graphml_reader import Element, GraphmlReader, Key
 from ....seqform.interchange.signatures import foreign_file
 from .map_attributes import ENDS, OF_EDGES, ends_of
 from .map_geojson import read_features
 from .map_reading import Roads, name_in_file
 
-#: Bytes of memory for each byte of a map.
-_EXPANSION = 64
-_DEPTH = 200
 #: Headings that no node of a list without a header has.
 _HEADINGS = {*OF_EDGES, "source", "target", "from", "to"} - {"name"}
 
@@ -71,7 +68,7 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
                 f"the suffix of the map is {shown(suffix, 40)}{nearest(suffix, readers)}; expected {one_of(readers)}"
             )
         roads = Roads()
-        readers[suffix](read_bytes(path, _EXPANSION), roads)
+        readers[suffix](read_bytes(path, GRAPH_EXPANSION), roads)
         if not len(roads.graph):
             raise GameFileError("the map has no nodes, expected at least one")
         return roads.read()
@@ -80,107 +77,39 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
 # --- GraphML ----------------------------------------------------------------------------------------------------------
 
 
+class _MapReader(GraphmlReader):
+    """Reads all attributes as text, and the positions and labels of nodes from the drawings of yEd."""
+
+    drawing = ("Geometry", "NodeLabel")
+
+    def declare(self, key: Key) -> Key:
+        return Key(key.name, "string")
+
+    def take(self, element: Element, key: Key, text: str) -> None:
+        if text.strip():  # an empty text means that nothing is given, as an empty cell of CSV does
+            element.values[key.name] = text.strip()
+
+    def draw(self, element: Element, tag: str, attributes: dict[str, str], text: str) -> None:
+        if tag == "NodeLabel":
+            element.values.setdefault("label", text.strip())
+            return
+        place = [_plain(attributes.get(key, "")) for key in ("x", "y", "width", "height")]  # the corner, and the size
+        if all(map(math.isfinite, place[:2])):
+            x, y, width, height = (number if math.isfinite(number) else 0.0 for number in place)
+            element.values |= {"x": x + width / 2, "y": -(y + height / 2)}  # yEd's y grows downwards
+
+
 def _read_graphml(content: bytes, roads: Roads) -> None:
-    _Graphml(roads).read(content)
-
-
-class _Graphml:
-    """Collects nodes and edges while expat goes through the text. What a drawing of yEd says of nodes is taken too."""
-
-    def __init__(self, roads: Roads) -> None:
-        self._roads = roads
-        self._names: dict[str, str] = {}
-        self._directed = [True]  # of each graph that is open
-        self._graphs = 0
-        self._nodes: list[tuple[str, dict[str, Any], int]] = []
-        self._edges: list[tuple[tuple[str, str], dict[str, Any], bool, int]] = []
-        self._open: list[str] = []
-        self._owners: list[dict[str, Any]] = []  # the data of the nodes and edges that are open
-        self._key, self._text = "", list[str]()
-
-    def read(self, content: bytes) -> None:
-        self._parser = parser = expat.ParserCreate(namespace_separator=" ")
-        parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
-        parser.CharacterDataHandler = self._text_handler
-        parser.StartDoctypeDeclHandler = self._refuse_doctype
-        try:
-            parser.Parse(content, True)
-        except expat.ExpatError as error:
-            reason = one_line(expat.ErrorString(error.code))
-            raise GameFileError(f"not XML: {reason}", error.lineno, error.offset + 1) from None
-        except GameFileError:
-            raise
-        except (ValueError, LookupError) as error:
-            raise GameFileError(f"not XML: {one_line(str(error))}") from None
-        if not self._graphs:
-            raise GameFileError("not GraphML: the element <graph> is missing")
-        for name, data, line in self._nodes:
-            self._roads.add_node(name, data, "<node>", line)
-        for ends, data, directed, line in self._edges:
-            found = self._roads.attributes(data, "<edge>", line)
-            self._roads.add_edge(ends, found, "<edge>", line, directed=directed, drawn=False)
-
-    def _refuse_doctype(self, *_: Any) -> None:
-        reason = "a document type (<!DOCTYPE …>) is refused, since it may define entities; take it out"
-        raise GameFileError(reason, self._parser.CurrentLineNumber)
-
-    def _text_handler(self, text: str) -> None:
-        if self._open and self._open[-1] in ("data", "NodeLabel"):
-            self._text.append(text)
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        tag = name.rpartition(" ")[2]
-        line = self._parser.CurrentLineNumber
-        self._open.append(tag)
-        if len(self._open) > _DEPTH:
-            raise GameFileError(f"elements are nested more than {_DEPTH} deep", line)
-        for needed in {"key": ("id",), "node": ("id",), "edge": ("source", "target"), "data": ("key",)}.get(tag, ()):
-            if needed not in attributes:
-                raise GameFileError(f"<{tag}> without the attribute {needed!r}", line)
-        if tag == "key":
-            self._names[attributes["id"]] = attributes.get("attr.name", "")
-        elif tag == "graph":
-            self._graphs += 1
-            kind = attributes.get("edgedefault", "directed").strip().lower()
-            if kind not in ("directed", "undirected"):
-                raise GameFileError(f"<graph>: edgedefault is {shown(kind, 40)}, expected directed or undirected", line)
-            self._directed.append(kind == "directed")
-        elif tag == "node":
-            self._owners.append({})
-            self._nodes.append((attributes["id"], self._owners[-1], line))
-        elif tag == "edge":
-            self._owners.append({})
-            directed = attributes.get("directed", str(self._directed[-1])).strip().lower()
-            if directed not in ("true", "1", "false", "0"):
-                raise GameFileError(f"<edge>: directed is {shown(directed, 40)}, expected true or false", line)
-            ends = (attributes["source"], attributes["target"])
-            self._edges.append((ends, self._owners[-1], directed in ("true", "1"), line))
-        elif tag == "data":
-            self._key, self._text = attributes["key"], []
-        elif tag == "Geometry" and self._owners:  # of yEd: the corner, and the size
-            place = [_plain(attributes.get(key, "")) for key in ("x", "y", "width", "height")]
-            if all(map(math.isfinite, place[:2])):
-                x, y, width, height = (number if math.isfinite(number) else 0.0 for number in place)
-                self._owners[-1] |= {"x": x + width / 2, "y": -(y + height / 2)}  # yEd's y grows downwards
-        elif tag == "NodeLabel":
-            self._text = []
-
-    def _end(self, name: str) -> None:
-        tag = self._open.pop()
-        if tag in ("node", "edge"):
-            self._owners.pop()
-        elif tag == "graph":
-            self._directed.pop()
-        elif tag == "NodeLabel" and self._owners:
-            self._owners[-1].setdefault("label", "".join(self._text).strip())
-            self._text = []
-        elif tag == "data" and self._names.get(self._key):
-            name, text = self._names[self._key], "".join(self._text).strip()
-            if self._owners and self._open[-1] in ("node", "edge"):
-                self._owners[-1][name] = text
-            elif self._open[-1] == "graph" and name == "crs":  # as OSMnx writes it
-                self._roads.graph.graph.setdefault(name, text)
+    reader = _MapReader()
+    reader.parse(content)
+    for graph in reader.elements["graph"]:
+        if "crs" in graph.values:  # as OSMnx writes it
+            roads.graph.graph.setdefault("crs", graph.values["crs"])
+    for node in reader.elements["node"]:
+        roads.add_node(node.ids[0], node.values, "<node>", node.line)
+    for edge in reader.elements["edge"]:
+        found = roads.attributes(edge.values, "<edge>", edge.line)
+        roads.add_edge(edge.ids, found, "<edge>", edge.line, directed=edge.directed, drawn=False)
 
 
 def _plain(text: Any) -> float:
