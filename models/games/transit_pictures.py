@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, one_line, shown
 from ...seqform.game import Game
+from ...seqform.interchange.files import check_suffix
 from ...seqform.interchange.pictures import (
     PICTURE_SUFFIXES,
     blank_figure,
@@ -188,12 +189,7 @@ def write_occupancy(game: Game, strategies: Strategy | Profile | Mapping[str, St
     >>> Path("patrol.svg").stat().st_size > 10_000
     True
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in OCCUPANCY_SUFFIXES:
-        raise GameFileError(
-            f"{one_line(str(path))}: a picture of suffix {shown(suffix)}, expected .svg, .png, .pdf or .gif"
-        )
-    if suffix == ".gif":
+    if check_suffix(path, "a picture", OCCUPANCY_SUFFIXES) == ".gif":
         animate_occupancy(game, strategies, path)
     else:
         write_picture(lambda: draw_occupancy(game, strategies), path)

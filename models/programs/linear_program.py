@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import GameFileError, SolverError, one_line, shown
+from ...seqform.errors import SolverError
 
 #: The formats of files by suffix.
 SUFFIXES = (".mps", ".lp")
@@ -115,11 +115,9 @@ class LinearProgram:
         >>> from treeplex import Nash, load_game
         >>> Nash(load_game("kuhn")).linear_program().write("kuhn.mps")
         """
-        suffix = Path(path).suffix.lower()
-        if suffix not in SUFFIXES:
-            raise GameFileError(
-                f"{one_line(str(path))}: a linear program in a file of suffix {shown(suffix)}, expected .mps or .lp"
-            )
+        from ...seqform.interchange.files import check_suffix, refusing_unwritable, writing_whole
+
+        check_suffix(path, "a linear program in a file", SUFFIXES)
         import highspy
 
         model = self.to_highs()
@@ -129,8 +127,6 @@ class LinearProgram:
         solver.silent()
         if solver.passModel(model) == highspy.HighsStatus.kError:
             raise SolverError("HiGHS does not take the linear program")
-        from ...seqform.interchange.files import refusing_unwritable, writing_whole
-
         with refusing_unwritable(path), writing_whole(path) as passing:
             # The file is there by now: HiGHS crashes the interpreter where it cannot open one, and does not notice a
             # full disk.

@@ -7,7 +7,7 @@ import re
 import stat
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..budget import ENVIRONMENT_VARIABLE, Budget, in_words
-from ..errors import GameFileError, GameTooLargeError, InvalidGameError, one_line
+from ..errors import GameFileError, GameTooLargeError, InvalidGameError, one_line, one_of, shown
 from .encoding import from_json, to_json
 
 if sys.platform != "win32":
@@ -128,6 +128,39 @@ def check_memory(needed: int, budget: Budget | None = None) -> None:
             f"reading it may take {in_words(needed)}, but the budget is {in_words(budget.limit)}; allow more memory "
             f"by {ENVIRONMENT_VARIABLE} or --memory"
         )
+
+
+def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str]) -> str:
+    """Return the suffix of a file that is to be written, in lower case.
+
+    Parameters
+    ----------
+    path : path-like
+    what : str
+        What is written, with its article.
+    suffixes : sequence of str
+        Those that it is written with.
+
+    Raises
+    ------
+    GameFileError
+        If the suffix is another one.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.files import check_suffix
+    >>> check_suffix("month.ICS", "a schedule", (".csv", ".ics"))
+    '.ics'
+    >>> check_suffix("month.txt", "a schedule", (".csv", ".ics"))
+    Traceback (most recent call last):
+    treeplex.seqform.errors.GameFileError: month.txt: a schedule of suffix '.txt', expected .csv or .ics
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in suffixes:
+        raise GameFileError(
+            f"{one_line(os.fspath(path))}: {what} of suffix {shown(suffix)}, expected {one_of(suffixes)}"
+        )
+    return suffix
 
 
 #: How files of the library begin, what they hold, and what reads that.

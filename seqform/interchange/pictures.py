@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..checks import check_number, is_whole
-from ..errors import GameFileError, UnsupportedProblemError, needing, one_line, shown
-from .files import refusing_unwritable, write_bytes, writing_whole
+from ..errors import UnsupportedProblemError, needing, one_line, shown
+from .files import check_suffix, refusing_unwritable, write_bytes, writing_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,9 +94,7 @@ def write_picture(make: Callable[[], "Figure"], path: str | PathLike[str]) -> No
     GameFileError
         If the suffix is another one, or the file cannot be written.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in PICTURE_SUFFIXES:
-        raise GameFileError(f"{one_line(str(path))}: a picture of suffix {shown(suffix)}, expected .svg, .png or .pdf")
+    suffix = check_suffix(path, "a picture", PICTURE_SUFFIXES)
     content = picture(make(), suffix[1:])
     with refusing_unwritable(path), writing_whole(path) as passing:
         passing.write_bytes(content)
@@ -137,9 +134,7 @@ def write_animation(
     MissingExtraError
         If matplotlib is not installed.
     """
-    suffix = Path(path).suffix
-    if suffix.lower() != ".gif":
-        raise GameFileError(f"{one_line(str(path))}: an animation of suffix {shown(suffix)}, expected .gif")
+    check_suffix(path, "an animation", (".gif",))
     length = round(1000 * check_number(seconds, "seconds", UnsupportedProblemError, "[0.02, 60]"))
     if steps > MAX_STEPS:
         raise UnsupportedProblemError(

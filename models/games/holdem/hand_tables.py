@@ -5,17 +5,16 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....seqform.arrays import Floats
 from ....seqform.display import Displayed
-from ....seqform.errors import GameFileError, needing, one_line, shown
+from ....seqform.errors import needing
 from ....seqform.interchange.encoding import json_ready
-from ....seqform.interchange.files import write_bytes
+from ....seqform.interchange.files import check_suffix, write_bytes
 from ....seqform.interchange.page import Content, first_rows
 
 if TYPE_CHECKING:
@@ -112,9 +111,7 @@ class SpotTable(Displayed):
         GameFileError
             If the suffix is another one, or the file cannot be written.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix not in (".csv", ".json"):
-            raise GameFileError(f"{one_line(fspath(path))}: a table of suffix {shown(suffix)}, expected .csv or .json")
+        suffix = check_suffix(path, "a table", (".csv", ".json"))
         text = self.to_csv() if suffix == ".csv" else json.dumps(self.to_dict(), indent=1) + "\n"
         write_bytes(path, text.encode())
 

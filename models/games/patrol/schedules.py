@@ -6,8 +6,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ import numpy as np
 from ....seqform.best_responses import best_response_value
 from ....seqform.checks import check_number, check_type, check_whole
 from ....seqform.display import Displayed
-from ....seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError
 from ....seqform.game import Game
-from ....seqform.interchange.files import write_bytes
+from ....seqform.interchange.files import check_suffix, write_bytes
 from ....seqform.interchange.page import Content, first_rows
 from ....seqform.strategy import Profile, Strategy, check_same_game
 from ...constraints import LinearConstraint, RiskConstraint
@@ -228,11 +227,7 @@ class Schedule(Displayed):
         GameFileError
             If the suffix is another one, or the file cannot be written.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix not in (".csv", ".ics"):
-            raise GameFileError(
-                f"{one_line(fspath(path))}: a schedule of suffix {shown(suffix)}, expected .csv or .ics"
-            )
+        suffix = check_suffix(path, "a schedule", (".csv", ".ics"))
         write_bytes(path, (self.to_csv() if suffix == ".csv" else self.to_ics(**how)).encode())
 
     def _html_blocks(self) -> Iterator[Content]:
