@@ -234,12 +234,12 @@ class _TreeReader(GraphmlReader):
         if tag == "edge" and parent == "graph" and attributes.get("directed", "true") != "true":
             raise GameFileError("<edge> is not directed, expected directed ones")
 
-    def declare(self, key: Key) -> Key:
+    def declare(self, key: Key) -> Key | None:
         if key.kind not in _TYPES:
             raise GameFileError(
                 f"<key> of {shown(key.name)} has type {shown(key.kind)}, expected one of {', '.join(_TYPES)}"
             )
-        return key
+        return key if any(key.name in decoders for decoders in _DECODERS.values()) else None
 
     def identify(self, text: str) -> Hashable:
         if text.startswith(JSON):

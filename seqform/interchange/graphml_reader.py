@@ -76,7 +76,7 @@ class GraphmlReader:
 
     def __init__(self) -> None:
         self.elements: dict[str, list[Element]] = {"graph": [], "node": [], "edge": []}
-        self._keys: dict[str, Key] = {}
+        self._keys: dict[str, Key | None] = {}
         self._defaults: list[tuple[str, Key, str]] = []  # with what they are for
         self._open: list[str] = []  # tags
         self._owners: list[Element] = []  # the elements that are open
@@ -92,8 +92,8 @@ class GraphmlReader:
     def check(self, parent: str, tag: str, attributes: dict[str, str]) -> None:
         """Refuse an element that GraphML allows and the subclass does not."""
 
-    def declare(self, key: Key) -> Key:
-        """Return a declared attribute as the subclass reads it, or refuse it."""
+    def declare(self, key: Key) -> Key | None:
+        """Return a declared attribute as the subclass reads it, ``None`` if it does not; or refuse it."""
         return key
 
     def identify(self, text: str) -> Hashable:
@@ -157,7 +157,8 @@ class GraphmlReader:
         if not self._foreign:
             self.check(parent, tag, attributes)
         if self._foreign or tag not in _INSIDE.get(parent, ()):
-            if namespace == self._namespace and (tag in _PLACED or parent in ("data", "default")):
+            markup = parent in ("data", "default") and self._keys.get(self._key) is not None
+            if namespace == self._namespace and (tag in _PLACED or markup):
                 within = self._foreign[-1][0] if self._foreign else parent
                 raise GameFileError(f"<{one_line(tag, 40)}> within <{one_line(within, 40)}> is out of place")
             self._foreign.append((tag, attributes, []))

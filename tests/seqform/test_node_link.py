@@ -470,6 +470,12 @@ def test_attributes_of_one_id_for_nodes_and_for_edges() -> None:
     assert parse_graphml(graphml(leaf, keys)).num_nodes == 1
 
 
+def test_markup_in_attributes_of_other_programs_is_skipped() -> None:
+    keys = '<key id="d" attr.name="description"><default>a <b>rule</b></default></key><key id="g" for="node"/>'
+    leaf = '<node id="1"><data key="d"><p>end</p></data><data key="g"><Shape/></data>'
+    assert parse_graphml(graphml(f'{leaf}<data key="payoffs">1, -1</data></node>', keys)).num_nodes == 1
+
+
 def test_defaults_of_names_and_titles() -> None:
     keys = '<key id="n" for="node" attr.name="name"><default>leaf</default></key>'
     keys += '<key id="t" for="graph" attr.name="title"><default>Nothing to do</default></key>'
