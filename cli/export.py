@@ -4,13 +4,15 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..models.games.files import FORMATS as GAME_FORMATS
 from ..seqform import interchange
-from ..seqform.errors import nearest
+from ..seqform.errors import nearest, one_of
 from .errors import CommandLineError
 from .files import STANDARD_OUTPUT, check_files
 from .options import GameArgument, seat
@@ -31,11 +33,15 @@ _PLAYER = 1
 
 
 #: The formats that games are exported to, which are also the suffixes of their files.
-FORMATS = ("efg", "graphml", "json", "npz", "mps", "lp", "dot", "svg", "png", "pdf")
+FORMATS = tuple(name for name, each in GAME_FORMATS.items() if each.holds != "a declaration")
+#: What each of them holds, for the help.
+_CONTENTS = "; ".join(
+    f"{one_of(names)} for {held}" for held, names in groupby(FORMATS, lambda name: GAME_FORMATS[name].holds)
+)
 #: Those that standard output is refused for.
-BINARY = ("npz", "png", "pdf")
+BINARY = tuple(name for name in FORMATS if GAME_FORMATS[name].binary)
 #: Those that hold the linear program of a problem.
-_PROGRAMS = ("mps", "lp")
+_PROGRAMS = tuple(name for name in FORMATS if GAME_FORMATS[name].holds == "a problem's linear program")
 #: Those that games given as matrices and flows can be written in, which have no histories.
 _WITHOUT_TREE = ("npz", *_PROGRAMS)
 
@@ -48,9 +54,8 @@ def export(
         typer.Option(
             "--format",
             metavar="F",
-            help="The format: efg, graphml or json for the tree; npz for the matrices; mps or lp for a problem's "
-            "linear program; dot, svg, png or pdf for a picture; gif for an animation of strategies. By default it "
-            "follows from the suffix of FILE.",
+            help=f"The format: {_CONTENTS}; {ANIMATION} for an animation of strategies. By default it follows from the "
+            "suffix of FILE.",
         ),
     ] = None,
     problem: Annotated[
@@ -120,21 +125,10 @@ def _question(problem: str) -> "Question":
 
 def _write_game(game: "Game", name: str, question: "Question | None", path: Path) -> None:
     """Write a game, or the program of a problem on it, in a format."""
-    match name:
-        case "efg":
-            interchange.write_efg(game, path)
-        case "graphml":
-            interchange.write_graphml(game.tree, path)
-        case "json":
-            interchange.write_json(game.tree, path)
-        case "npz":
-            interchange.write_matrices(game, path)
-        case "dot":
-            interchange.write_dot(game.tree, path)
-        case _ if question is not None:
-            question.pose(game).linear_program().write(path)
-        case _:
-            interchange.write_drawing(game, path)
+    if question is None:
+        getattr(interchange, GAME_FORMATS[name].writer)(game, path)
+    else:
+        question.pose(game).linear_program().write(path)
 
 
 def _draw_strategies(

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...seqform import interchange
 from ...seqform.errors import GameFileError, UnknownGameError, nearest, one_line, shown
 
 if TYPE_CHECKING:
@@ -12,8 +13,44 @@ if TYPE_CHECKING:
 
 #: What begins the name of a game of OpenSpiel.
 OPENSPIEL = "openspiel"
+
+
+class Format(NamedTuple):
+    """A format of files that games are read from or written to.
+
+    Attributes
+    ----------
+    holds : str
+        What its files hold.
+    reader, writer : str
+        The functions of :mod:`treeplex.seqform.interchange` that read and write it, each empty if there is none.
+        Declarations are read here, and linear programs are written by their problems.
+    binary : bool
+        Whether its files are not text.
+    """
+
+    holds: str
+    reader: str = ""
+    writer: str = ""
+    binary: bool = False
+
+
+#: The formats by name: their suffixes without the dot.
+FORMATS = {
+    "efg": Format("the tree", "read_efg", "write_efg"),
+    "graphml": Format("the tree", "read_graphml", "write_graphml"),
+    "json": Format("the tree", "read_json", "write_json"),
+    "npz": Format("the matrices", "read_matrices", "write_matrices", binary=True),
+    "toml": Format("a declaration"),
+    "mps": Format("a problem's linear program"),
+    "lp": Format("a problem's linear program"),
+    "dot": Format("a picture", writer="write_dot"),
+    "svg": Format("a picture", writer="write_drawing"),
+    "png": Format("a picture", writer="write_drawing", binary=True),
+    "pdf": Format("a picture", writer="write_drawing", binary=True),
+}
 #: The files that a game is read from, by suffix.
-SUFFIXES = (".efg", ".graphml", ".json", ".npz", ".toml")
+SUFFIXES = tuple(f".{name}" for name, each in FORMATS.items() if each.reader or each.holds == "a declaration")
 
 _WITH_PARAMETERS = re.compile(
     rf"(.+(?:{'|'.join(map(re.escape, SUFFIXES))})):[^:/\\]*=[^/\\]*", re.IGNORECASE | re.DOTALL
@@ -96,12 +133,11 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
             return _game_of_toml(path)
         if suffix not in SUFFIXES:
             _refuse_suffix(path, suffix)
+        read = getattr(interchange, FORMATS[suffix[1:]].reader)
         if suffix == ".npz":
-            from ...seqform.interchange.matrix_file import read_matrices
-
-            return Game(name, spec=path, sequence_form=read_matrices(path))
+            return Game(name, spec=path, sequence_form=read(path))
         try:
-            return Game(name, spec=path, tree=_read_tree(path, suffix).freeze())
+            return Game(name, spec=path, tree=read(path).freeze())
         except GameFileError as error:
             named = GameFileError(f"{error}{other_kind(path, 'a game')}")
             named.line, named.column = error.line, error.column
@@ -119,20 +155,6 @@ def _game_of_toml(path: str) -> "Game":
     from .holdem import HoldemSpot
 
     return HoldemSpot.from_file(path).game
-
-
-def _read_tree(path: str, suffix: str) -> Any:
-    if suffix == ".efg":
-        from ...seqform.interchange.efg_reader import read_efg
-
-        return read_efg(path)
-    if suffix == ".graphml":
-        from ...seqform.interchange.graphml import read_graphml
-
-        return read_graphml(path)
-    from ...seqform.interchange.node_link import read_json
-
-    return read_json(path)
 
 
 def _is_spot(path: str) -> bool:
