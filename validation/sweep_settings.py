@@ -87,18 +87,16 @@ def read_settings(path: str | PathLike[str]) -> list[dict[str, Any]]:
         If it cannot be read, is not TOML, or does not hold settings; the message names the file and the key.
     """
     with naming(path):
-        data = read_toml(path).values
-        grid, listed = data.pop("grid", {}), data.pop("list", None)
-        if not isinstance(grid, dict):
-            raise GameFileError(f"grid is {shown(grid, 60)}, expected a table [grid] of lists")
-        if listed is not None and not (isinstance(listed, list) and all(isinstance(one, dict) for one in listed)):
-            raise GameFileError(f"list is {shown(listed, 60)}, expected tables [[list]], a setting each")
-        for name, value in data.items():
+        top = read_toml(path)
+        grid = top.table("grid", "[grid] with p = [0.1, 0.2]").values
+        listed = [one.values for one in top.tables("list", '[[list]] with method = "cfr+"')] if "list" in top else None
+        fixed = {name: value for name, value in top.values.items() if name not in ("grid", "list")}
+        for name, value in fixed.items():
             if isinstance(value, dict):
                 hint = nearest(name, ("grid", "list"))
-                raise GameFileError(f"unknown table {shown(name, 60)}{hint}; expected [grid] and [[list]]")
+                raise top.error(f"unknown table {shown(name, 60)}{hint}; expected [grid] and [[list]]", name)
         try:
-            return expand(data, grid, listed)
+            return expand(fixed, grid, listed)
         except UnsupportedProblemError as error:
             raise GameFileError(str(error)) from None
 

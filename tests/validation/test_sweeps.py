@@ -110,9 +110,9 @@ def test_results_are_told_apart_by_what_was_asked(tmp_path, monkeypatch):
     [
         ("p = ", "it is not TOML: Invalid value at its end"),
         ("p = 1979-05-27", "p is datetime.date(1979, 5, 27), expected a finite number"),
-        ("[gird]\np = [1]", "unknown table 'gird' (did you mean grid?); expected [grid] and [[list]]"),
-        ("grid = 3", "grid is 3, expected a table [grid]"),
-        ("[list]\np = 1", "expected tables [[list]], a setting each"),
+        ("[gird]\np = [1]", "line 1: unknown table 'gird' (did you mean grid?); expected [grid] and [[list]]"),
+        ("grid = 3", "line 1: grid is 3, expected a table, such as [grid]"),
+        ("[list]\np = 1", "line 1: list is {'p': 1}, expected tables, such as [[list]]"),
         ("list = []", "list: there is nothing in it"),
         ("[[list]]\np = {a = 1}", "list, setting 1: p is {'a': 1}, expected"),
         ("a = " + "[" * 5000, "it is not TOML"),

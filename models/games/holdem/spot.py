@@ -159,8 +159,7 @@ class HoldemSpot:
             check_choice(deck, "deck", InvalidGameError, tuple(DECKS))
         with top.about("board"):
             read_board(board, deck)
-        if "ranges" not in top:
-            raise top.error('ranges is missing, expected a table [ranges] with oop = "…" and ip = "…"')
+        top.needs("ranges", 'a table [ranges] with oop = "…" and ip = "…"')
         ranges = top.table("ranges", '[ranges] with oop = "QQ+, AKs"')
         ranges.check_keys(SEATS)
         read = []
