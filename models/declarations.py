@@ -5,6 +5,7 @@ A field whose ``kind`` is a strategy, a constraint or a functional is read from 
 :class:`~treeplex.validation.questions.Question`. One of another kind that is no number gets the text as it is.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -51,10 +52,10 @@ Maximised = Annotated[
 Minimised = Annotated[
     Any, About("functional to minimise, TERM+… as in --constrain", kind=Functional, form="TERM", shown="none")
 ]
-_CONFIDENCE = About("confidence in the opponent model", minimum=0, maximum=1, kind=Fraction)
+_CONFIDENCE = About("confidence in the opponent model", minimum=0, maximum=1)
 Confidence = Annotated[float | Fraction, _CONFIDENCE]
 #: In words one for all infosets.
-Confidences = Annotated[Any, _CONFIDENCE]
+Confidences = Annotated[Any, replace(_CONFIDENCE, kind=Fraction)]
 Epsilon = Annotated[float | Fraction, About("how exploitable the strategy may be, in payoff units", minimum=0)]
 Lookahead = Annotated[
     int, About("levels of the public tree that a step looks beyond its own action", minimum=1, form="K", large=True)

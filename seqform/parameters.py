@@ -135,6 +135,14 @@ class Parameter:
         return self.about.alias or self.name
 
     @property
+    def interval(self) -> str:
+        """The range of a number, as :func:`~treeplex.seqform.checks.check_number` takes it."""
+        about = self.about
+        low = "(-inf" if about.minimum is None else f"[{about.minimum}"
+        high = "inf)" if about.maximum is None else f"{about.maximum}]"
+        return f"{low if about.above is None else f'({about.above}'}, {high}"
+
+    @property
     def _range(self) -> str:
         about = self.about
         if about.above is not None:

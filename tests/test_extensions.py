@@ -6,8 +6,10 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 from effort import PATIENCE
@@ -15,6 +17,7 @@ from effort import PATIENCE
 import treeplex
 from treeplex import (
     TERMINAL,
+    Game,
     HiGHS,
     InvalidGameError,
     Nash,
@@ -27,9 +30,12 @@ from treeplex import (
     solve,
 )
 from treeplex.cli import main
+from treeplex.models.declarations import Confidence
 from treeplex.models.games import GAMES, Family
 from treeplex.models.problems import PROBLEMS, Feature, SaddleProblem
+from treeplex.models.saddle import Saddle
 from treeplex.seqform import registry
+from treeplex.seqform.parameters import About
 from treeplex.seqform.registry import ExtensionWarning
 from treeplex.solvers import Method, Outcome, OutcomeSamplingMCCFR, Status
 from treeplex.solvers.methods import METHODS, find_method
@@ -261,6 +267,28 @@ def test_registering_says_what_is_missing(register, thing, message: str) -> None
     with pytest.raises(TreeplexError, match=message) as caught:
         register(thing)
     assert "\n" not in str(caught.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed(SaddleProblem):
+    game: Game
+    p: Confidence = field(kw_only=True)
+    margin: Annotated[float | Fraction | None, About("payoff that is given up", above=0)] = None
+    name = "weighed"
+
+    def saddle(self, exact: bool = False) -> Saddle:
+        raise NotImplementedError
+
+
+def test_numbers_of_problems_are_checked_by_their_declarations() -> None:
+    rps = load_game("rps")
+    assert [Weighed(rps, p=given).p for given in ("1/3", 0.5, 1)] == [Fraction(1, 3), 0.5, 1]
+    assert Weighed(rps, p=0, margin=Fraction(1, 2)).margin == Fraction(1, 2)
+    for given in (-0.1, "2", None, True):
+        with pytest.raises(InvalidGameError, match=r"^weighed: p is .*, expected a number from 0 to 1$"):
+            Weighed(rps, p=given)
+    with pytest.raises(InvalidGameError, match=r"^weighed: margin is 0, expected a number above 0$"):
+        Weighed(rps, p=1, margin=0)
 
 
 def test_a_method_that_is_not_registered_is_checked_when_it_is_used() -> None:

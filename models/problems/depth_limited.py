@@ -7,8 +7,7 @@ from numbers import Integral
 from typing import ClassVar
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_exact_number
-from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, shown
+from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Confidence, GadgetName, Level
 from ..depth_limited import (
@@ -167,7 +166,6 @@ class CDRNR(DepthLimitedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
         find_gadget(self.name, self.gadget)
         if self.blueprint is not None:
             if not isinstance(self.blueprint, Profile):
@@ -264,10 +262,6 @@ class CDBRNE(DepthLimitedResponse):
     )
     needs_equilibrium: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
-
     def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the mixture of what the steps decided and an equilibrium plan."""
         assert equilibrium is not None
@@ -331,10 +325,6 @@ class SES(SteppedResponse):
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.SEARCH})
     needs_equilibrium: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
 
     def check_game(self) -> None:
         """Refuse a game without the level at which subgames begin."""

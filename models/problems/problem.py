@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.hints import Explained
 from ...seqform.interchange.encoding import json_ready
+from ...seqform.parameters import parameters_of
 from ...seqform.rationals import Fractions, intended_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy, check_same_game
@@ -225,6 +227,12 @@ class Problem(Explained, ABC):
         object.__setattr__(self, "given_game", given)
         if given.is_built:  # refuse it at once where it does not fit
             self._posed_on(given)
+        for each in parameters_of(type(self)):  # numbers that may be exact, such as p, by what their fields declare
+            value = getattr(self, each.name)
+            left_out = value is None and each.default is None and not each.required
+            if each.kind is Fraction and each.about.kind is None and not left_out:
+                number = check_exact_number(value, f"{self.name}: {each.name}", InvalidGameError, each.interval)
+                object.__setattr__(self, each.name, number)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

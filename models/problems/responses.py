@@ -225,7 +225,6 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
         curved = [one.name for one in self.constraints if not one.function.is_affine]
         if curved:
             raise UnsupportedProblemError(
@@ -323,12 +322,6 @@ class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
     takes_constraints: ClassVar[bool] = True
     needs_with_constraints: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.FLOOR})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(
-            self, "epsilon", check_exact_number(self.epsilon, f"{self.name}: epsilon", InvalidGameError, "[0, inf)")
-        )
 
     @property
     def floor(self) -> float:

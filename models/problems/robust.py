@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.checks import check_exact_number
-from ...seqform.errors import InvalidGameError, InvalidStrategyError, shown
+from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.labels import listed
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import Fractions, exact_plan, intended_fraction, to_fractions
@@ -161,7 +160,6 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
         if len({model.player for model in models}) > 1:
             raise InvalidStrategyError(f"{self.name}: expected models of one player, got some of both")
         object.__setattr__(self, "opponents", models)
-        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
 
     @property
     def player(self) -> int:  # type: ignore[override]

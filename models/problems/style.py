@@ -10,8 +10,7 @@ import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.best_responses import best_response_value
-from ...seqform.checks import check_exact_number
-from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.functional import Functional
 from ...seqform.rationals import intended_fraction, to_fractions
 from ...seqform.strategy import check_same_game
@@ -98,9 +97,6 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(
-            self, "epsilon", check_exact_number(self.epsilon, f"{self.name}: epsilon", InvalidGameError, "[0, inf)")
-        )
         styles = [style for style in self.one_of if getattr(self, style) is not None]
         if len(styles) != 1:
             received = " and ".join(styles) or "none"
