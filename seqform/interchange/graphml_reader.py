@@ -237,7 +237,7 @@ class GraphmlReader:
                 if name not in example.values:  # an attribute that is not read
                     continue
                 others = list(lacking)
-                expanded += max(1, len(text)) * len(others)
+                expanded += len(f'<data key="d0">{text}</data>') * len(others)
                 check_memory(expanded * GRAPH_EXPANSION)  # a default of a megabyte for a million nodes is a trap
                 for element in others:
                     element.values[name] = example.values[name]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from effort import soaked
 
-from treeplex import GameFileError, InvalidGameError, MissingExtraError, Nash, Profile, solve
+from treeplex import GameFileError, GameTooLargeError, InvalidGameError, MissingExtraError, Nash, Profile, solve
 from treeplex.models.games.patrol import Attacker, Closure, PatrolGame, PatrolPlan, RoadMap, Sensor, Unit, draw_map
 from treeplex.models.games.patrol.map_attributes import way_of
 from treeplex.models.games.patrol.map_files import read_map
@@ -330,6 +330,18 @@ def test_defaults_hold_for_edges_without_the_attribute_and_empty_texts_say_nothi
         assert roads.nodes == ("gate", "bank")
         assert roads.durations().tolist() == [3, steps]
         assert read_map(path).graph["crs"] == "epsg:4326"
+
+
+def test_many_defaults_for_many_nodes_are_taken_for_what_they_become(tmp_path, monkeypatch):
+    keys = "".join(
+        f'<key id="k{number}" for="node" attr.name="a{number}"><default>1</default></key>' for number in range(200)
+    )
+    nodes = "".join(f'<node id="{number}"/>' for number in range(500))
+    path = saved(tmp_path, "m.graphml", f"<graphml>{keys}<graph>{nodes}</graph></graphml>")
+    assert len(read_map(path).nodes["7"]) == 200
+    monkeypatch.setenv("TREEPLEX_MEMORY", "50MB")
+    with pytest.raises(GameTooLargeError, match=r"m\.graphml: reading it may take 50.* MB, but the budget is 50 MB"):
+        read_map(path)
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,8 @@ class _MapReader(GraphmlReader):
 
     drawing = ("Geometry", "NodeLabel")
 
-    def declare(self, key: Key) -> Key:
-        return Key(key.name, "string")
+    def declare(self, key: Key) -> Key | None:
+        return Key(key.name, "string") if key.name else None
 
     def take(self, element: Element, key: Key, text: str) -> None:
         if text.strip():  # an empty text means that nothing is given, as an empty cell of CSV does
