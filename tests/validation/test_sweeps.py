@@ -325,7 +325,7 @@ ASKED = {
 
 
 def results(found) -> list:
-    timed = ("seconds", "build_seconds", "history")
+    timed = ("seconds", "build_seconds", "time", "history")
     return [
         (row.setting, row.failure, {name: value for name, value in (row.result or {}).items() if name not in timed})
         for row in found.rows
