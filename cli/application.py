@@ -23,7 +23,7 @@ from .games import games, methods, problems
 from .info import info
 from .limits import unkept
 from .match import match
-from .options import methods_with, with_declared_options, with_memory_option
+from .options import methods_with, with_declared_options, with_groups, with_memory_option
 from .patrol import patrol, patrol_schedule
 from .play import play
 from .reproduce import reproduce
@@ -201,7 +201,8 @@ def application(chosen: str) -> Any:
     )
     app.callback()(treeplex)
     for command in COMMANDS:
-        whole = with_declared_options(command) if command.__name__ == chosen else command
+        whole = with_groups(command)
+        whole = with_declared_options(whole) if command.__name__ == chosen else whole
         app.command(_name_of(command), cls=Command)(
             with_memory_option(whole) if command not in _WITHOUT_GAME else whole
         )

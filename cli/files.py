@@ -20,7 +20,6 @@ from .limits import Held, keeper, time_kept
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
-    from ..seqform.interchange.page import Page
 
 #: The file name that means standard output.
 STANDARD_OUTPUT = "-"
@@ -60,6 +59,8 @@ def check_files(
     ------
     CommandLineError
     """
+    if others.get("html") == STANDARD_OUTPUT:
+        raise CommandLineError("--html: a page does not go to standard output; give a file name")
     if profile and out == STANDARD_OUTPUT:
         raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
     written = {"--out": out, "--plot": plot, "--json": json, "--checkpoint": checkpoint}
@@ -129,31 +130,6 @@ def check_writable(path: str | None, option: str) -> None:
         if path.endswith("/"):
             raise IsADirectoryError(21, "Is a directory")
         check(path)
-
-
-def html_file(path: str | None) -> str | None:
-    """Return the file that ``--html`` names.
-
-    Raises
-    ------
-    CommandLineError
-        If it is standard output, which holds what is printed.
-    """
-    if path == STANDARD_OUTPUT:
-        raise CommandLineError("--html: a page does not go to standard output; give a file name")
-    return path
-
-
-def write_page(path: str | None, page: "Page") -> None:
-    """Write a page, whole or not at all; nothing if there is no path.
-
-    Raises
-    ------
-    CommandLineError
-        If it cannot be written.
-    """
-    if path is not None:
-        write_file(path, page.to_html(), "--html")
 
 
 def command_line() -> str:

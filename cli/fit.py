@@ -1,9 +1,9 @@
 """``treeplex fit``: from a log of games to a strategy against whoever was played."""
 
-import dataclasses
 import inspect
 import shlex
 import sys
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,19 +13,14 @@ from ..seqform.errors import nearest, one_of
 from ..seqform.errors import shown as quoted
 from ..seqform.limits import answering
 from .errors import CommandLineError, deferring_interrupts, exit_status
-from .files import STANDARD_OUTPUT, Record, check_files, html_file
+from .files import STANDARD_OUTPUT, Record, check_files
 from .options import (
     GAME_HELP,
     OPPONENT_HELP,
-    CheckpointOption,
+    Checkpointing,
     HtmlOption,
-    IterationsOption,
     JsonOption,
-    ResumeOption,
-    TimeOption,
-    TolOption,
-    checkpoint_of,
-    checkpoint_path,
+    Limits,
     choice_of,
     choose_method,
     declared,
@@ -82,8 +77,10 @@ def _options() -> list[inspect.Parameter]:
     return [choice_of("method", None, said), *declared]
 
 
-@declared(_options)
-def fit(
+@dataclass(frozen=True)
+class _Log:
+    """Whose games are read, and whose play is modelled."""
+
     log: Annotated[
         str,
         typer.Argument(
@@ -91,22 +88,28 @@ def fit(
             help="A log written by play, or for preflop and spots hand histories (.phh, .phhs, or a folder of them), "
             "compressed or not; - reads standard input.",
         ),
-    ],
-    game: Annotated[str, typer.Option(metavar="GAME", help=f"The game that was played: {GAME_HELP}")],
+    ]
+    game: Annotated[str, typer.Option(metavar="GAME", help=f"The game that was played: {GAME_HELP}")]
     player: Annotated[
         int,
         typer.Option(
             "--seat", metavar="0|1", parser=seat, help="The seat whose log it is, and whose strategy is sought."
         ),
-    ],
+    ]
     name: Annotated[
         str | None,
         typer.Option("--player", metavar="NAME", help="Whose hand histories they are: the name at --seat."),
-    ] = None,
+    ] = None
     against: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Whom to model in hand histories; everybody else by default."),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """How the probabilities of events are bounded."""
+
     confidence: Annotated[
         float,
         typer.Option(
@@ -114,25 +117,23 @@ def fit(
             parser=reader(float, "a number between 0 and 1, such as 0.95", above=0, maximum=1),
             help="Confidence level of each interval, between 0 and 1.",
         ),
-    ] = 0.95,
+    ] = 0.95
     interval: Annotated[
         str | None,
         typer.Option(
             metavar="I",
             help="Kind of confidence interval: wilson, the default, or clopper-pearson, the default with --bonferroni.",
         ),
-    ] = None,
+    ] = None
     bonferroni: Annotated[
         bool, typer.Option("--bonferroni", help="Let --confidence be that of all intervals together.")
-    ] = False,
-    probe: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OPPONENT",
-            help=f"What --seat played in these games; estimated from the log by default: {OPPONENT_HELP}",
-        ),
-    ] = None,
-    method: str | None = None,
+    ] = False
+
+
+@dataclass(frozen=True)
+class _Trust:
+    """How far the bounds are trusted."""
+
     p: Annotated[
         Fraction | None,
         typer.Option(
@@ -141,7 +142,7 @@ def fit(
             help="How far the bounds are trusted: the restricted Nash response to them, which loses at most "
             "P / (1 - P) of what it gains to anybody. By default altogether.",
         ),
-    ] = None,
+    ] = None
     penalty: Annotated[
         float | None,
         typer.Option(
@@ -150,10 +151,24 @@ def fit(
             help="What the opponent pays per unit by which it violates a bound. By default bounds are hard; if they "
             "exclude each other, the penalty is 100 times the largest payoff.",
         ),
+    ] = None
+
+
+@declared(_options)
+def fit(
+    played: _Log,
+    *,
+    intervals: _Intervals,
+    probe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OPPONENT",
+            help=f"What --seat played in these games; estimated from the log by default: {OPPONENT_HELP}",
+        ),
     ] = None,
-    tol: TolOption = None,
-    max_iterations: IterationsOption = None,
-    time_limit: TimeOption = None,
+    method: str | None = None,
+    trust: _Trust,
+    limits: Limits,
     skip_bad: Annotated[
         bool,
         typer.Option("--skip-bad", help="Skip and count lines that cannot be read, instead of stopping at the first."),
@@ -162,8 +177,7 @@ def fit(
         str | None,
         typer.Option(metavar="FILE", help="Write the strategy, and the worst opponent that fits, to FILE (.npz)."),
     ] = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = None,
+    checkpointing: Checkpointing,
     html: HtmlOption = None,
     json: JsonOption = None,
     **options: Any,
@@ -174,16 +188,15 @@ def fit(
     in a confidence interval. If no opponent satisfies all bounds, violations are penalised, and the observations that
     exclude each other are listed.
     """
-    files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
-    check_files({"LOG": log}, out=out, json=json, html=html, profile=True, **files)
+    files = checkpointing.files
+    check_files({"LOG": played.log}, out=out, json=json, html=html, profile=True, **files)
     record = Record(
-        json, KEYS, game=game, log=log, seat=player, player=name, against=against, confidence=confidence,
-        interval=interval, bonferroni=bonferroni, probe=probe, method=method, p=None if p is None else float(p),
+        json, KEYS, game=played.game, log=played.log, seat=played.player, player=played.name, against=played.against,
+        **vars(intervals), probe=probe, method=method, p=None if trust.p is None else float(trust.p),
     )  # fmt: skip
-    if p is not None and penalty is not None:
+    if trust.p is not None and trust.penalty is not None:
         raise CommandLineError("--penalty does not go with --p, whose bounds are hard; leave one of them out")
-    limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
-    with record.interruptible(time_limit):
+    with record.interruptible(limits.time_limit):
         with deferring_interrupts():
             from ..models.observations import OpponentModel
             from ..models.observations.intervals import interval_name
@@ -191,50 +204,30 @@ def fit(
             from ..solvers.choice import prefers_loop
             from ..solvers.opponents.counter_strategies import counter_strategy
 
-        shown = record.shown
-        record["interval"] = interval_name(interval, bonferroni)
-        loaded = record.load(game)
-        given = method
+        record["interval"] = interval_name(intervals.interval, intervals.bonferroni)
+        loaded = record.load(played.game)
         if method is None:
-            method = record["method"] = "dcfr" if prefers_loop(loaded) else "highs"
-        chosen = choose_method(method, options, _methods(), "fit")
+            record["method"] = "dcfr" if prefers_loop(loaded) else "highs"
+        chosen = choose_method(record["method"], options, _methods(), "fit")
         spot = spot_of(loaded)
         if spot is not None:
-            return _fit_lines(record, spot, against, skip_bad, {
-                "player": name, "interval": interval, "bonferroni": bonferroni or None, "probe": probe,
-                "method": given, "p": p, "penalty": penalty, "out": out, "html": html, "tol": tol,
-                "max_iterations": max_iterations, **files,
+            return _fit_lines(record, spot, played.against, skip_bad, {
+                "player": played.name, "interval": intervals.interval, "bonferroni": intervals.bonferroni or None,
+                "probe": probe, "method": method, **vars(trust), "out": out, "html": html, "tol": limits.tol,
+                "max_iterations": limits.max_iterations, **files,
             })  # fmt: skip
         check_two_players("fit", loaded)
-        own = _probe(probe, loaded, player, shown)
-        if loaded.name == "preflop":
-            found = _read_hands(log, loaded, player, name, against, own, skip_bad, shown)
-        elif name is None and against is None:
-            found = _read(log, loaded, player, own, skip_bad, shown)
-        else:
-            raise CommandLineError(f"--{'player' if name else 'against'} is for hand histories, and so for preflop:…")
-        observations = found.observations
-        with waiting("bounds on the opponent", shown=shown):
-            model = OpponentModel.from_observations(observations, confidence, interval=interval, bonferroni=bonferroni)
+        own = _probe(probe, loaded, played.player, record.shown)
+        found = _read(played, loaded, own, skip_bad, record.shown)
+        with waiting("bounds on the opponent", shown=record.shown):
+            model = OpponentModel.from_observations(found.observations, **vars(intervals))
             _ = model.constraints
-        with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
-            limits["checkpoint"] = checkpoint_of(checkpoint, resume)
-            response = counter_strategy(model, chosen, p=p, penalty=penalty, progress=progress, **limits)
+        with solving(f"{chosen.name} on {loaded.spec}", limits.time_limit, shown=record.shown) as progress:
+            how = vars(limits) | {"checkpoint": checkpointing.read()}
+            response = counter_strategy(model, chosen, **vars(trust), progress=progress, **how)
 
     outputs = Outputs(record)
-    advice = _recommendation(response, outputs, record, shown)
-
-    def told() -> dict[str, Any]:
-        return {
-            "games": observations.num_games,
-            "lines": found.lines,
-            "skipped": [dataclasses.asdict(bad) for bad in found.bad],
-            "left_out": found.left_out,
-            "mean_result": found.mean_result,
-            **response.summary(),
-            "message": message_of(response.solution),
-            **advice,
-        }
+    advice = _recommendation(response, outputs, record)
 
     def make_page() -> "Page":
         from .reports import fitted
@@ -244,13 +237,13 @@ def fit(
     return outputs.deliver(
         exit_status(response.solution.status),
         lambda: print_fit(record),
-        told,
+        lambda: {**found.to_dict(), **response.summary(), "message": message_of(response.solution), **advice},
         Output("profile", "--out", out, response.profile.save, answers=True),
         page(html, make_page),
     )
 
 
-def _recommendation(response: "CounterStrategy", outputs: Outputs, record: Record, shown: bool) -> dict[str, Any]:
+def _recommendation(response: "CounterStrategy", outputs: Outputs, record: Record) -> dict[str, Any]:
     """Return whether to play the response or an equilibrium, and about how many games would prove the former better.
 
     The answer does not depend on that number: it is ``None`` if it cannot be found.
@@ -260,7 +253,7 @@ def _recommendation(response: "CounterStrategy", outputs: Outputs, record: Recor
     if response.guaranteed is None or response.exploits:
         return {"recommended": None if response.guaranteed is None else "response", "games_needed": None}
     asked, what = (record["confidence"], record["interval"], record["bonferroni"]), "how many games would be needed"
-    with waiting(what, shown=shown), answering("games_needed"):
+    with waiting(what, shown=record.shown), answering("games_needed"):
         needed = outputs.ask(what, lambda: games_needed(response, *asked))
     return {"recommended": "equilibrium", "games_needed": needed}
 
@@ -274,7 +267,7 @@ def _probe(name: str | None, game: "Game", player: int, shown: bool) -> "Strateg
         return opponent_strategy(name, game, player)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Found:
     """What a log holds."""
 
@@ -284,13 +277,33 @@ class _Found:
     left_out: dict[str, int] | None = None
     mean_result: float | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the JSON has of the log."""
+        return {
+            "games": self.observations.num_games,
+            "lines": self.lines,
+            "skipped": [asdict(bad) for bad in self.bad],
+            "left_out": self.left_out,
+            "mean_result": self.mean_result,
+        }
 
-def _read(log: str, game: "Game", player: int, probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
-    """Read a log of play, with a bar."""
+
+def _read(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
+    """Read a log, with a bar: hand histories before the flop, else one of play."""
+    if game.name == "preflop":
+        return _read_hands(played, game, probe, skip_bad, shown)
+    if played.name is None and played.against is None:
+        return _read_play(played, game, probe, skip_bad, shown)
+    raise CommandLineError(f"--{'player' if played.name else 'against'} is for hand histories, and so for preflop:…")
+
+
+def _read_play(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
+    """Read a log of play."""
     from ..models.observations import Observations
     from ..models.play import read_play_log
     from ..seqform.observer import observer_tree
 
+    log, player = played.log, played.player
     with waiting(f"building {game.spec}", shown=shown):
         view = observer_tree(game, player)
     with filling(f"reading {log}", "lines", shown=shown) as progress:
@@ -298,20 +311,12 @@ def _read(log: str, game: "Game", player: int, probe: "Strategy | None", skip_ba
     return _Found(Observations.from_log(game, found, probe), found.num_lines, found.bad, mean_result=found.mean_result)
 
 
-def _read_hands(
-    log: str,
-    game: "Game",
-    player: int,
-    name: str | None,
-    against: str | None,
-    probe: "Strategy | None",
-    skip_bad: bool,
-    shown: bool,
-) -> _Found:
-    """Read hand histories, with a bar."""
+def _read_hands(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
+    """Read hand histories."""
     from ..models.matches import HandHistories
     from ..models.observations import hand_observations
 
+    log, name, against = played.log, played.name, played.against
     if name is None and against is None:
         raise CommandLineError("hand histories need --player NAME or --against NAME: whose hands they are")
     with waiting(f"building {game.spec}", shown=shown):
@@ -319,7 +324,7 @@ def _read_hands(
     with filling(f"reading {log}", "lines", shown=shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
         met = _expecting(hands, log, name, against)
-        seen = hand_observations(met, game, player, name=name, opponent=against, probe=probe)
+        seen = hand_observations(met, game, played.player, name=name, opponent=against, probe=probe)
     return _Found(seen, hands.num_lines, hands.bad, dict(seen.left_out))
 
 
@@ -362,8 +367,8 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
     locks = [str(lock) for one in found for lock in one.locks]
     record.write(
         lines=hands.num_lines,
-        skipped=[dataclasses.asdict(bad) for bad in hands.bad],
-        frequencies=[dataclasses.asdict(one) for one in found],
+        skipped=[asdict(bad) for bad in hands.bad],
+        frequencies=[asdict(one) for one in found],
         locks=locks,
     )
     if not record.shown:

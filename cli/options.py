@@ -1,10 +1,11 @@
-"""Arguments and options: how they are read, those that several commands share, and those that dataclasses declare."""
+"""Arguments and options: how they are read, those that several commands share, groups, and declared options."""
 
 import functools
 import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -217,6 +218,130 @@ ResumeOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed of methods that sample.")]
 
 
+# Groups of options
+
+
+def with_groups(command: Any) -> Any:
+    """Return a command that takes the options of its groups one by one, as typer reads them.
+
+    A group is a frozen dataclass. Its fields are options, with annotations and defaults like those of a command's
+    parameters. A command that takes a group has one parameter, annotated with the class.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> from treeplex.cli.options import Limits, with_groups
+    >>> def command(game: str, *, limits: Limits) -> float | None:
+    ...     return limits.tol
+    >>> list(inspect.signature(with_groups(command)).parameters)
+    ['game', 'tol', 'max_iterations', 'time_limit']
+    >>> with_groups(command)(game="kuhn", tol=0.1, max_iterations=None, time_limit=None)
+    0.1
+    """
+    signature = inspect.signature(command)
+    kinds = {name: each.annotation for name, each in signature.parameters.items()}
+    groups: dict[str, Any] = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}
+
+    @functools.wraps(command)
+    def run(**options: Any) -> Any:
+        made = {
+            name: group(**{each.name: options.pop(each.name) for each in fields(group)})
+            for name, group in groups.items()
+        }
+        return command(**options, **made)
+
+    single: list[inspect.Parameter] = []
+    for name, each in signature.parameters.items():
+        single += _options_of(groups[name]) if name in groups else [each]
+    kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in single]
+    run.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    """Return the options of a group as parameters of a command's signature."""
+    return [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if each.default is MISSING else each.default,
+            annotation=each.type,
+        )
+        for each in fields(group)
+    ]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a solve ends."""
+
+    tol: TolOption = None
+    max_iterations: IterationsOption = None
+    time_limit: TimeOption = None
+
+
+@dataclass(frozen=True)
+class Checkpointing:
+    """Where a run is kept, and from which file it goes on.
+
+    Examples
+    --------
+    >>> from treeplex.cli.options import Checkpointing
+    >>> Checkpointing("run:every=5s").files
+    {'checkpoint': 'run', 'resume': None}
+    """
+
+    checkpoint: CheckpointOption = None
+    resume: ResumeOption = None
+
+    @property
+    def files(self) -> dict[str, Any]:
+        """The files that the options name.
+
+        Raises
+        ------
+        CommandLineError
+            If something else than seconds follows the name.
+        """
+        return {"checkpoint": self._parts()[0], "resume": self.resume}
+
+    def read(self) -> "Checkpoint | None":
+        """Return the checkpoint that the options ask for; ``None`` if neither is given.
+
+        Raises
+        ------
+        CommandLineError
+            If they name two files, there is none to go on from, or the seconds are not a number.
+        """
+        if self.checkpoint is None and self.resume is None:
+            return None
+        from ..solvers.checkpoint import PREVIOUS, Checkpoint
+
+        (path, every), resume = self._parts(), self.resume
+        if path is not None and resume not in (None, path):
+            raise CommandLineError(f"--checkpoint {path} and --resume {resume} name two files; give the same one")
+        if path is None and resume is not None and not any(Path(resume + end).exists() for end in ("", PREVIOUS)):
+            raise CommandLineError(f"--resume: {resume}: no such file; --checkpoint writes one")
+        try:
+            given = {} if every is None else {"every": seconds(every.removesuffix("s"))}
+        except typer.BadParameter as error:
+            raise CommandLineError(f"--checkpoint {self.checkpoint}: every = {error}") from None
+        return Checkpoint(path or str(resume), resume=resume is not None, tell=print_note, **given)
+
+    def _parts(self) -> tuple[str | None, str | None]:
+        """Return the file that ``--checkpoint`` names, and the seconds as they are typed, if they are."""
+        if self.checkpoint is None:
+            return None, None
+        path, colon, every = self.checkpoint.rpartition(_EVERY)
+        path = path if colon else self.checkpoint
+        misspelt = re.search(r":\w+=[^/\\:]*$", path)
+        if misspelt:
+            raise CommandLineError(
+                f"--checkpoint {self.checkpoint}: expected FILE or FILE:every=60s, got {misspelt[0][1:]!r} after FILE"
+            )
+        return path, every if colon else None
+
+
 # What dataclasses declare
 
 
@@ -386,44 +511,6 @@ def methods_with(flag: str) -> list[str]:
 def flag_of(option: str) -> str:
     """Return how an option is written on the command line."""
     return f"--{option.replace('_', '-')}"
-
-
-def checkpoint_of(checkpoint: str | None, resume: str | None) -> "Checkpoint | None":
-    """Return what ``--checkpoint`` and ``--resume`` say; ``None`` if neither is given.
-
-    Raises
-    ------
-    CommandLineError
-        If they name two files, there is none to go on from, or the seconds are no number.
-    """
-    if checkpoint is None and resume is None:
-        return None
-    from ..solvers.checkpoint import PREVIOUS, Checkpoint
-
-    path, colon, every = checkpoint_path(checkpoint), "", ""
-    if checkpoint is not None:
-        _, colon, every = checkpoint.rpartition(_EVERY)
-    if path is not None and resume not in (None, path):
-        raise CommandLineError(f"--checkpoint {path} and --resume {resume} name two files; give the same one")
-    if path is None and resume is not None and not any(Path(resume + end).exists() for end in ("", PREVIOUS)):
-        raise CommandLineError(f"--resume: {resume}: no such file; --checkpoint writes one")
-    try:
-        given = {"every": seconds(every.removesuffix("s"))} if colon else {}
-    except typer.BadParameter as error:
-        raise CommandLineError(f"--checkpoint {checkpoint}: every = {error}") from None
-    return Checkpoint(path or str(resume), resume=resume is not None, tell=print_note, **given)
-
-
-def checkpoint_path(text: str | None) -> str | None:
-    """Return the file that ``--checkpoint`` names."""
-    if text is None:
-        return None
-    path, colon, _ = text.rpartition(_EVERY)
-    misspelt = re.search(r":\w+=[^/\\:]*$", path if colon else text)
-    if misspelt:
-        got = misspelt[0][1:]
-        raise CommandLineError(f"--checkpoint {text}: expected FILE or FILE:every=60s, got {got!r} after FILE")
-    return path if colon else text
 
 
 def choose_method(

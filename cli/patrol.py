@@ -1,11 +1,11 @@
 """``treeplex patrol`` and ``treeplex patrol schedule``: patrols on a map, and routes for units day by day."""
 
-import dataclasses
 import datetime as dt
 import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,23 +14,22 @@ import typer
 from ..seqform.errors import nearest, one_of, shown
 from ..seqform.limits import answering, now
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, exit_status, print_note
-from .files import STANDARD_OUTPUT, Record, check_files, command_line, html_file
-from .options import HtmlOption, IterationsOption, JsonOption, TimeOption, TolOption, reader, whole
+from .files import STANDARD_OUTPUT, Record, check_files, command_line
+from .options import HtmlOption, JsonOption, Limits, reader, whole
 from .outputs import Output, Outputs, page
 from .progress import solving, waiting
 from .solution import message_of, print_solution
 from .tables import print_columns, print_facts
 
 if TYPE_CHECKING:
-    from ..models.games.patrol import Attacker, Patrol
+    from ..models.games.patrol import Attacker, Patrol, PatrolGame
     from ..seqform.interchange.page import Page
     from ..solvers import Solution
     from ..solvers.patrols import WhatIf
 
 #: What the file of a declaration ends with; every other file is a map.
 _DECLARATION = ".toml"
-#: What options declare that belong to a map, by name; a declaration has its own.
-_DECLARED = ("entry", "goal", "unit", "steps", "speed", "window", "meeting", "failure", "sensor")
+#: The keys of what a unit and a sensor say.
 _UNIT = ("base", "start", "shift", "speed", "detection", "name", "ends")
 _SENSOR = ("at", "detection", "times")
 _KEY = re.compile(r"(?:^|,)\s*(\w+)\s*=")
@@ -53,6 +52,67 @@ _number = reader(float, "a number, such as -2")
 _chance = reader(float, "a probability from 0 to 1", minimum=0, maximum=1)
 
 
+@dataclass(frozen=True)
+class _Declared:
+    """What belongs to a map: attackers, units and their day. A declaration has its own."""
+
+    entry: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NODE[@T..T]", help="Where attackers may enter, and between which times; may be repeated."
+        ),
+    ] = None
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NODE[=V]", help="Where they want to go, and what it is worth, 1 by default; repeated."),
+    ] = None
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="base=NODE,…",
+            help="A unit: base=NODE, or start=NODE; then shift=T..T, speed=S, detection=P, ends=NODE, name=TEXT; "
+            "may be repeated.",
+        ),
+    ] = None
+    steps: Annotated[int | None, typer.Option(metavar="N", parser=whole, help="How many steps a day has.")] = None
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", parser=_positive, help="Length of road that is covered in a step; by default a step an edge."
+        ),
+    ] = None
+    window: Annotated[
+        str | None, typer.Option(metavar="T..T", help="When attackers may enter; at the beginning by default.")
+    ] = None
+    meeting: Annotated[
+        float | None,
+        typer.Option(metavar="V", parser=_number, help="What a meeting is worth to an attacker; -1 by default."),
+    ] = None
+    failure: Annotated[
+        float | None, typer.Option(metavar="P", parser=_chance, help="Probability that a move fails; 0 by default.")
+    ] = None
+    sensor: Annotated[
+        list[str] | None,
+        typer.Option(metavar="at=PLACE,…", help="What stands still: at=PLACE, detection=P, times=T..T; repeated."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Where the plan goes."""
+
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the plan to FILE (.npz), which treeplex patrol schedule reads."),
+    ] = None
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the plan on its map (.svg, .png, .pdf), or animate it (.gif)."),
+    ] = None
+    html: HtmlOption = None
+    json: JsonOption = None
+
+
 def patrol(
     map: Annotated[  # noqa: A002
         str,
@@ -61,45 +121,8 @@ def patrol(
             help="A map (.graphml, .json, .geojson, .csv), or a file (.toml) that declares map, units and attackers.",
         ),
     ],
-    entry: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NODE[@T..T]", help="Where attackers may enter, and between which times; may be repeated."
-        ),
-    ] = None,
-    goal: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NODE[=V]", help="Where they want to go, and what it is worth, 1 by default; repeated."),
-    ] = None,
-    unit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="base=NODE,…",
-            help="A unit: base=NODE, or start=NODE; then shift=T..T, speed=S, detection=P, ends=NODE, name=TEXT; "
-            "may be repeated.",
-        ),
-    ] = None,
-    steps: Annotated[int | None, typer.Option(metavar="N", parser=whole, help="How many steps a day has.")] = None,
-    speed: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S", parser=_positive, help="Length of road that is covered in a step; by default a step an edge."
-        ),
-    ] = None,
-    window: Annotated[
-        str | None, typer.Option(metavar="T..T", help="When attackers may enter; at the beginning by default.")
-    ] = None,
-    meeting: Annotated[
-        float | None,
-        typer.Option(metavar="V", parser=_number, help="What a meeting is worth to an attacker; -1 by default."),
-    ] = None,
-    failure: Annotated[
-        float | None, typer.Option(metavar="P", parser=_chance, help="Probability that a move fails; 0 by default.")
-    ] = None,
-    sensor: Annotated[
-        list[str] | None,
-        typer.Option(metavar="at=PLACE,…", help="What stands still: at=PLACE, detection=P, times=T..T; repeated."),
-    ] = None,
+    *,
+    declared: _Declared,
     close: Annotated[
         list[str] | None,
         typer.Option(metavar="PLACE[@T..T]", help="A node, or an edge as 'A -- B', that is closed; may be repeated."),
@@ -112,9 +135,7 @@ def patrol(
         str | None,
         typer.Option(metavar="M", help="A method of treeplex solve; by default highs, for large maps ccfr or dcfr."),
     ] = None,
-    tol: TolOption = None,
-    max_iterations: IterationsOption = None,
-    time_limit: TimeOption = None,
+    limits: Limits,
     what_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -124,34 +145,24 @@ def patrol(
             "one more at each base and one less; may be repeated.",
         ),
     ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the plan to FILE (.npz), which treeplex patrol schedule reads."),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Draw the plan on its map (.svg, .png, .pdf), or animate it (.gif)."),
-    ] = None,
-    html: HtmlOption = None,
-    json: JsonOption = None,
+    files: _Files,
 ) -> int:
     """Plan patrols on a map: where units should be when, so that attackers gain least, whatever they do.
 
     `treeplex patrol schedule PLAN.npz` then draws routes for every day. The exit status is 1 if limits cannot be met
     together.
     """
-    html = html_file(html)
-    drawn = plot is not None and Path(plot).suffix.lower() == ".gif"
-    check_files({"MAP": map}, out=out, json=json, html=html, profile=True, **{"picture" if drawn else "plot": plot})
-    declared = {name: value for name, value in locals().items() if name in _DECLARED}
-    record = Record(json, _keys(), game=map, method=method)
-    with record.interruptible(time_limit):
+    drawn = files.plot is not None and Path(files.plot).suffix.lower() == ".gif"
+    pictures = {"picture" if drawn else "plot": files.plot}
+    check_files({"MAP": map}, out=files.out, json=files.json, html=files.html, profile=True, **pictures)
+    record = Record(files.json, _keys(), game=map, method=method)
+    with record.interruptible(limits.time_limit):
         with deferring_interrupts():
             from ..models.games.patrol import PatrolGame
             from ..solvers.choice import choose
             from ..solvers.patrols import changed_patrols, patrol_problem, solve_patrol
             from ..solvers.patrols import what_if as changed
-        said = _declaration(map, declared, close or (), limit or ())
+        said = _declaration(map, vars(declared), close or (), limit or ())
         with _named_as_options():
             game = PatrolGame(said)
             notes = game.notes  # says now what is wrong with constraints
@@ -163,41 +174,14 @@ def patrol(
         record.update(game=game.spec, parameters=game.parameters, method=method, notes=list(notes))
         for note in notes:
             print_note(note)
-        limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
-        with solving(f"patrols on {map}", time_limit, shown=record.shown) as progress:
-            solution = solve_patrol(game, method, progress=progress, **limits)
+        with solving(f"patrols on {map}", limits.time_limit, shown=record.shown) as progress:
+            solution = solve_patrol(game, method, progress=progress, **vars(limits))
     outputs, answer = Outputs(record), None
-    feasible = solution.infeasibility is None
-    if what_if and feasible:
+    if what_if and solution.infeasibility is None:
         with waiting("what if", shown=record.shown), answering("what_if"):
             left = None if record.deadline is None else max(0.0, record.deadline.at - now())
             answer = outputs.ask("what if", lambda: changed(solution, what_if, time_limit=left), None)
-
-    def save(path: str) -> None:
-        from ..models.games.patrol.plan_file import PatrolPlan
-
-        told = {"method": solution.method.name, "status": str(solution.status)}
-        PatrolPlan(game, solution.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(path)
-
-    def draw(path: str) -> None:
-        from ..models.games.patrol.map_pictures import write_map
-
-        write_map(game, solution.profile, path, prices=solution.multipliers)
-
-    def make_page() -> "Page":
-        from ..solvers.reports import solution_page
-
-        told = dataclasses.replace(solution, message=message_of(solution))
-        return solution_page(told, command_line(), more=() if answer is None else answer.blocks)
-
-    return outputs.deliver(
-        exit_status(solution.status),
-        lambda: _print(solution, answer),
-        lambda: _found(solution, answer),
-        Output("plan", "--out", out if feasible else None, save, answers=True),
-        page(html, make_page),
-        Output("picture", "--plot", plot if feasible else None, draw),
-    )
+    return _Plan(game, solution, answer).deliver(outputs, files)
 
 
 def _keys() -> tuple[str, ...]:
@@ -226,7 +210,7 @@ def _declaration(
         if not shut and not limits:
             return said
         with _named_as_options(len(said.closures)):
-            return dataclasses.replace(said, closures=[*said.closures, *shut], limits=[*said.limits, *limits])
+            return replace(said, closures=[*said.closures, *shut], limits=[*said.limits, *limits])
     missing = [name for name in ("entry", "goal", "unit", "steps") if declared[name] in (None, [])]
     if missing:
         such_as = {"entry": "'west gate'", "goal": "bank=3", "unit": "base=police", "steps": "20"}[missing[0]]
@@ -345,29 +329,71 @@ def _values(text: str, option: str, known: tuple[str, ...]) -> dict[str, Any]:
 # What is found
 
 
-def _found(solution: "Solution", answer: "WhatIf | None") -> dict[str, Any]:
-    from ..models.games.patrol.words import likely_routes, question_of
+@dataclass(frozen=True)
+class _Plan:
+    """A plan for a patrol, and what changes to the patrol would be worth."""
 
-    game = solution.problem.game
-    found = solution.to_dict() | {"message": message_of(solution), "question": question_of(game)}
-    if solution.infeasibility is None:
-        routes = [vars(route) for strategy in solution.profile for route in likely_routes(game, strategy)]
-        found |= {"routes": routes}
-    return found | {"what_if": None if answer is None else [vars(row) for row in answer]}
+    game: "PatrolGame"
+    solution: "Solution"
+    answer: "WhatIf | None"
 
+    def deliver(self, outputs: Outputs, files: _Files) -> int:
+        """Write the plan, and return the exit status; without one there is nothing to draw."""
+        feasible = self.solution.infeasibility is None
+        return outputs.deliver(
+            exit_status(self.solution.status),
+            self.print,
+            self.to_dict,
+            Output("plan", "--out", files.out if feasible else None, self.save, answers=True),
+            page(files.html, self.page),
+            Output("picture", "--plot", files.plot if feasible else None, self.draw),
+        )
 
-def _print(solution: "Solution", answer: "WhatIf | None") -> None:
-    print_solution(solution, "patrol")
-    if answer is not None:
-        rows = [
-            [
-                row.change,
-                row.status if row.value is None else f"{row.value:.6f}",
-                "" if row.worth is None else f"{row.worth:+.6f}",
+    def print(self) -> None:
+        """Print the solution, and a line a change."""
+        print_solution(self.solution, "patrol")
+        if self.answer is not None:
+            rows = [
+                [
+                    row.change,
+                    row.status if row.value is None else f"{row.value:.6f}",
+                    "" if row.worth is None else f"{row.worth:+.6f}",
+                ]
+                for row in self.answer
             ]
-            for row in answer
-        ]
-        print_columns(["what if", "attackers earn", "worth to the units"], rows, names=True)
+            print_columns(["what if", "attackers earn", "worth to the units"], rows, names=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as the JSON has it."""
+        from ..models.games.patrol.words import likely_routes, question_of
+
+        solution = self.solution
+        found = solution.to_dict() | {"message": message_of(solution), "question": question_of(self.game)}
+        if solution.infeasibility is None:
+            routes = [vars(route) for strategy in solution.profile for route in likely_routes(self.game, strategy)]
+            found |= {"routes": routes}
+        return found | {"what_if": None if self.answer is None else [vars(row) for row in self.answer]}
+
+    def save(self, path: str) -> None:
+        """Write the plan to a file that ``treeplex patrol schedule`` reads."""
+        from ..models.games.patrol.plan_file import PatrolPlan
+
+        solution = self.solution
+        told = {"method": solution.method.name, "status": str(solution.status)}
+        PatrolPlan(self.game, solution.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(path)
+
+    def page(self) -> "Page":
+        """Return the page of ``--html``."""
+        from ..solvers.reports import solution_page
+
+        told = replace(self.solution, message=message_of(self.solution))
+        return solution_page(told, command_line(), more=() if self.answer is None else self.answer.blocks)
+
+    def draw(self, path: str) -> None:
+        """Draw the plan on its map."""
+        from ..models.games.patrol.map_pictures import write_map
+
+        write_map(self.game, self.solution.profile, path, prices=self.solution.multipliers)
 
 
 # Schedules

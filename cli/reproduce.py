@@ -9,7 +9,7 @@ from .checking import deliver_findings, print_summary, run_check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
 from .limits import Held
-from .options import CheckpointOption, JsonOption, ResumeOption, checkpoint_of, checkpoint_path
+from .options import Checkpointing, JsonOption
 from .outputs import Output
 from .tables import console, show
 
@@ -34,8 +34,8 @@ def reproduce(
         str | None,
         typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to the folder DIR."),
     ] = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = None,
+    *,
+    checkpointing: Checkpointing,
     json: JsonOption = None,
 ) -> int:
     """Compute a figure or table of a paper, check it, and draw it.
@@ -48,7 +48,7 @@ def reproduce(
         from ..validation.papers import EXPERIMENTS
 
     if name is None or listed:
-        if name is not None or full or {out, checkpoint, resume} != {None}:
+        if name is not None or full or out is not None or checkpointing != Checkpointing():
             raise CommandLineError("--list and no NAME list what can be reproduced: leave the other arguments out")
         check_files({}, json=json)
         _list(list(EXPERIMENTS.values()), json)
@@ -63,9 +63,9 @@ def reproduce(
 
             require_matplotlib()
         make_folder(out, "--out")
-    check_files({}, json=json, checkpoint=checkpoint_path(checkpoint), resume=resume)
+    check_files({}, json=json, **checkpointing.files)
     kind = EXPERIMENTS[name]
-    kept = checkpoint_of(checkpoint, resume)
+    kept = checkpointing.read()
     held = Held()
     found = _run(kind.full() if full else kind.quick(), kept, held, shown=json != STANDARD_OUTPUT)
     return deliver_findings(found, json, held, Output("results", "--out", out, found.write, answers=True))

@@ -9,16 +9,13 @@ import typer
 
 from ..seqform.limits import answering, timed
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
-from .files import STANDARD_OUTPUT, Record, check_files, html_file
+from .files import STANDARD_OUTPUT, Record, check_files
 from .options import (
-    CheckpointOption,
+    Checkpointing,
     GameArgument,
     HtmlOption,
     IterationsOption,
     JsonOption,
-    ResumeOption,
-    checkpoint_of,
-    checkpoint_path,
     choice_of,
     choose_method,
     declared,
@@ -81,8 +78,8 @@ def sample(
         str | None,
         typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
     ] = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = None,
+    *,
+    checkpointing: Checkpointing,
     html: HtmlOption = None,
     json: JsonOption = None,
     **options: Any,
@@ -95,8 +92,7 @@ def sample(
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: strategies go to a file; give a file name")
-    html = html_file(html)
-    check_files({"GAME": game}, out=out, json=json, html=html, checkpoint=checkpoint_path(checkpoint), resume=resume)
+    check_files({"GAME": game}, out=out, json=json, html=html, **checkpointing.files)
     if max_iterations is None and time_limit is None:
         raise CommandLineError("a run has no end without --max-iterations or --time-limit; give one of them")
     record = Record(json, _KEYS, game=game, method=method, seed=seed or 0, confidence=_CONFIDENCE)
@@ -110,7 +106,7 @@ def sample(
         loaded = record.load(game)
         sampler = StreamedMCCFR(loaded, chosen, seed=seed)
         with timed("solving"):
-            run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpoint_of(checkpoint, resume))
+            run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpointing.read())
     interrupted, profile = run.stopped == "interrupted", sampler.profile
     outputs = Outputs(record)
     if not interrupted and games:

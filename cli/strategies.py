@@ -1,6 +1,7 @@
 """``treeplex show``, ``evaluate`` and ``compare``: what strategies are, how good they are, and how two differ."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ import typer
 from ..seqform.errors import nearest
 from ..seqform.limits import now, timed
 from .errors import CommandLineError, ExitStatus
-from .files import STANDARD_OUTPUT, Record, check_files, html_file
+from .files import STANDARD_OUTPUT, Record, check_files
 from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance
 from .outputs import Output, Outputs, page
 from .progress import waiting
@@ -36,9 +37,11 @@ GameOption = Annotated[
 # show
 
 
-def show(
-    file: StrategyFile,
-    game: GameOption = None,
+@dataclass(frozen=True)
+class _Selection:
+    """Of which game's strategies what is shown."""
+
+    game: GameOption = None
     player: Annotated[
         int | None,
         typer.Option(
@@ -46,15 +49,37 @@ def show(
             parser=reader(int, "the number of a player, such as 0", minimum=0),
             help="Show the strategy of one player; by default of all.",
         ),
-    ] = None,
+    ] = None
     infoset: Annotated[
         str | None,
         typer.Option(metavar="PATTERN", help="Show infosets that match, such as K* or *_b; * stands for any text."),
-    ] = None,
+    ] = None
     against: Annotated[
         str | None,
         typer.Option(metavar="S", help="Show another strategy beside it: a file, or nash, uniform and so on."),
-    ] = None,
+    ] = None
+
+    def has(self, infoset: Any) -> bool:
+        """Whether an infoset is to be shown."""
+        return self.infoset is None or fnmatchcase(str(infoset), self.infoset)
+
+
+@dataclass(frozen=True)
+class _OfSpot:
+    """What is shown of a solved spot."""
+
+    at: AtOption = None
+    chart: ChartOption = None
+    hands: Annotated[
+        str | None, typer.Option(metavar="HANDS", help="Hands to show of a solved spot, such as QsQh,AdKd.")
+    ] = None
+    html: HtmlOption = None
+
+
+def show(
+    file: StrategyFile,
+    *,
+    selection: _Selection,
     long: Annotated[bool, typer.Option("--long", help="Print a line for each action.")] = False,
     out: Annotated[
         str | None,
@@ -64,30 +89,72 @@ def show(
         str | None,
         typer.Option(metavar="FILE", help="Draw the strategies (.svg, .png or .pdf): a bar an infoset."),
     ] = None,
-    at: AtOption = None,
-    chart: ChartOption = None,
-    hands: Annotated[
-        str | None, typer.Option(metavar="HANDS", help="Hands to show of a solved spot, such as QsQh,AdKd.")
-    ] = None,
-    html: HtmlOption = None,
+    of_spot: _OfSpot,
     json: JsonOption = None,
 ) -> int:
     """Print strategies: how often each action is taken at each infoset; of a solved spot what hands do and earn."""
-    html = html_file(html)
-    check_files({"FILE": file}, out=out, plot=plot, json=json, chart=chart, html=html)
-    others = {"game": game, "player": player, "infoset": infoset, "against": against, "out": out, "plot": plot}
-    of_spots = {"at": at, "chart": chart, "hands": hands, "html": html}
+    check_files({"FILE": file}, out=out, plot=plot, json=json, chart=of_spot.chart, html=of_spot.html)
     if _is_solved_spot(file):
-        refuse_options(others | {"long": long or None}, f"{file} is a solved spot")
+        others = vars(selection) | {"out": out, "plot": plot, "long": long or None}
+        refuse_options(others, f"{file} is a solved spot")
         from .spots import show_file
 
-        return show_file(file, at, chart, hands, html, json)
+        return show_file(file, **vars(of_spot), json=json)
     missing = file.lower().endswith(".npz") and not Path(file).exists()
     why = ": no such file" if missing else " is not a solved spot, as treeplex solve SPOT --out writes them"
-    refuse_options(of_spots, file + why)
+    refuse_options(vars(of_spot), file + why)
     _check_suffix(out)
+    against = selection.against
     record = Record(json, ("game", "parameters", "file", "against", "infosets"), file=file, against=against)
-    loaded = record.load(_game_of(file, game))
+    shown = _selected(file, selection, record)
+
+    def report() -> None:
+        print_facts({"strategies": f"{file}, for {shown.game.spec}"} | _left_out(shown.left_out))
+        for number in shown.strategies:
+            own = [row for row in shown.rows if row["player"] == number]
+            if own:
+                _print_strategy(number, own, long or against is not None, against)
+
+    return Outputs(record).deliver(
+        ExitStatus.SUCCESS,
+        report,
+        lambda: {"infosets": shown.rows},
+        Output("strategies", "--out", out, shown.save, answers=True),
+        Output("picture", "--plot", plot, lambda path: shown.draw(path, selection, (file, against or ""))),
+    )
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The strategies of a file, and what is shown beside them."""
+
+    game: "Game"
+    strategies: "dict[int, Strategy]"
+    beside: "Mapping[int, Strategy]"
+    left_out: dict[int, int]
+    rows: list[dict[str, Any]]
+
+    def save(self, path: str) -> None:
+        """Write the strategies in the format that the file's name says."""
+        from ..seqform.strategy_files import write_strategies
+
+        vectors = {number: strategy.behaviour for number, strategy in self.strategies.items()}
+        write_strategies(path, self.game.spec, self.game.sequence_form, vectors)
+
+    def draw(self, path: str, selection: _Selection, names: tuple[str, str]) -> None:
+        """Draw the infosets that are selected."""
+        from ..seqform.interchange.pictures import write_picture
+        from ..seqform.interchange.strategy_display import strategies_figure
+
+        drawn = tuple(self.strategies.values())
+        labels = [label for each in drawn for label in each.treeplex.infoset_labels if selection.has(label)]
+        write_picture(lambda: strategies_figure(drawn, labels, self.beside, names=names), path)
+
+
+def _selected(file: str, selection: _Selection, record: Record) -> _Shown:
+    """Read the strategies of a file, and of them what is to be shown."""
+    player, infoset, against = selection.player, selection.infoset, selection.against
+    loaded = record.load(_game_of(file, selection.game))
     found, left_out = _strategies(file, loaded, tuple(range(loaded.num_players)))
     if player is not None:
         if player not in found:
@@ -102,7 +169,7 @@ def show(
         row
         for strategy in found.values()
         for row in _infosets(strategy, beside.get(strategy.player))
-        if infoset is None or fnmatchcase(row["infoset"], infoset)
+        if selection.has(row["infoset"])
     ]
     if infoset is not None and not rows:
         known = [str(label) for each in loaded.sequence_form.treeplexes for label in each.infoset_labels]
@@ -110,36 +177,7 @@ def show(
             f"--infoset {infoset}: no infoset of {loaded.spec} matches{nearest(infoset, known)}; * stands for any "
             f"text: --infoset '{infoset.strip('*')}*' shows those that begin so"
         )
-
-    def save(path: str) -> None:
-        from ..seqform.strategy_files import write_strategies
-
-        vectors = {number: strategy.behaviour for number, strategy in found.items()}
-        write_strategies(path, loaded.spec, loaded.sequence_form, vectors)
-
-    def draw(path: str) -> None:
-        from ..seqform.interchange.pictures import write_picture
-        from ..seqform.interchange.strategy_display import strategies_figure
-
-        labels = [label for each in found.values() for label in each.treeplex.infoset_labels]
-        matching = [label for label in labels if infoset is None or fnmatchcase(str(label), infoset)]
-        names = (file, against or "")
-        write_picture(lambda: strategies_figure(tuple(found.values()), matching, beside, names=names), path)
-
-    def report() -> None:
-        print_facts({"strategies": f"{file}, for {loaded.spec}"} | _left_out(left_out))
-        for number in found:
-            own = [row for row in rows if row["player"] == number]
-            if own:
-                _print_strategy(number, own, long or against is not None, against)
-
-    return Outputs(record).deliver(
-        ExitStatus.SUCCESS,
-        report,
-        lambda: {"infosets": rows},
-        Output("strategies", "--out", out, save, answers=True),
-        Output("picture", "--plot", plot, draw),
-    )
+    return _Shown(loaded, found, beside, left_out, rows)
 
 
 def _is_solved_spot(file: str) -> bool:
@@ -227,7 +265,6 @@ def evaluate(
     zero-sum game, it is said what the strategy guarantees, and the exploitability is against the value of the game,
     which is solved for.
     """
-    html = html_file(html)
     check_files({"GAME": game} | {f"--strategy {path}": path for path in strategy}, json=json, html=html)
     keys = ("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability")
     more = (
@@ -366,7 +403,6 @@ def compare(
     json: JsonOption = None,
 ) -> int:
     """Compare two strategies or profiles: where they differ most, and what they earn against each other."""
-    html = html_file(html)
     check_files({"A": first, "B": second}, json=json, html=html)
     record = Record(json, ("game", "parameters", "a", "b", "players", "payoffs", "exploitability"), a=first, b=second)
     loaded = record.load(_game_of(first, game))

@@ -3,6 +3,7 @@
 import inspect
 import re
 import shlex
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,16 +11,13 @@ import typer
 
 from ..seqform.limits import answering, now, timed
 from .errors import CommandLineError, deferring_interrupts, exit_status, print_note
-from .files import Record, check_files, html_file
+from .files import Record, check_files
 from .options import (
     OPPONENT_HELP,
-    CheckpointOption,
+    Checkpointing,
     GameArgument,
     HtmlOption,
     JsonOption,
-    ResumeOption,
-    checkpoint_of,
-    checkpoint_path,
     choice_of,
     choose_method,
     declared,
@@ -78,9 +76,10 @@ def _options() -> list[inspect.Parameter]:
     return [choice_of("method", "highs-simplex", text)]
 
 
-@declared(_options)
-def style(
-    game: GameArgument,
+@dataclass(frozen=True)
+class _Asked:
+    """What the player should do, and what that may cost."""
+
     target: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,7 +89,7 @@ def style(
             "player's first decisions), ACTION@all (how often anywhere), ACTION@INFOSET, or what solve --constrain "
             "takes.",
         ),
-    ] = None,
+    ] = None
     max_loss: Annotated[
         Fraction,
         typer.Option(
@@ -98,11 +97,11 @@ def style(
             parser=reader(Fraction, minimum=0),
             help="How much the strategy may lose to any opponent, relative to the value of the game.",
         ),
-    ] = Fraction(0),
+    ] = Fraction(0)
     player: Annotated[
         int | None,
         typer.Option(metavar="0|1", parser=seat, help="The player of targets that name no seat; 0 by default."),
-    ] = None,
+    ] = None
     reference: Annotated[
         str,
         typer.Option(
@@ -110,8 +109,13 @@ def style(
             help="How the other player plays when frequencies of actions are counted; it does not affect the loss: "
             f"{OPPONENT_HELP}",
         ),
-    ] = "uniform",
-    method: str = "highs-simplex",
+    ] = "uniform"
+
+
+@dataclass(frozen=True)
+class _Search:
+    """How vulnerabilities are searched for."""
+
     degree: Annotated[
         Fraction | None,
         typer.Option(
@@ -119,28 +123,48 @@ def style(
             parser=reader(Fraction, above=1),
             help="Degree δ of the preferred actions (pref-cfr only), above 1; 10 by default.",
         ),
-    ] = None,
+    ] = None
     max_iterations: Annotated[
         int | None,
         typer.Option(
             metavar="N", parser=whole, help="Iteration limit of each run (pref-cfr only); 100,000 by default."
         ),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """Whether the trade-off curve of a target is found, and where it is drawn."""
+
     curve: Annotated[
         bool,
         typer.Option(
             "--curve", help="Find the whole trade-off curve of a single target: the loss at each of its values."
         ),
-    ] = False,
+    ] = False
     plot: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw the trade-off curve (.svg, .png or .pdf), with or without --curve."),
-    ] = None,
+    ] = None
+
+    @property
+    def option(self) -> str | None:
+        """Which option asks for the curve; ``None`` if none does."""
+        return "--curve" if self.curve else "--plot" if self.plot else None
+
+
+@declared(_options)
+def style(
+    game: GameArgument,
+    *,
+    asked: _Asked,
+    method: str = "highs-simplex",
+    search: _Search,
+    curve: _Curve,
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a profile with the strategy to FILE (.npz).")
     ] = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = None,
+    checkpointing: Checkpointing,
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
@@ -151,28 +175,21 @@ def style(
     bounds on the least loss that meets the targets are proven. For games too large for linear programs, --method
     pref-cfr finds out how vulnerable to be for each target, and proves how much the strategy may lose.
     """
-    if not target:
+    if not asked.target:
         raise CommandLineError('style needs --target, such as --target "raise@first >= 0.6"')
-    files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
-    check_files({"GAME": game}, out=out, plot=plot, json=json, html=html, profile=True, **files)
-    whole_curve = "curve" if curve else "plot" if plot else None
-    if whole_curve and len(target) > 1:
-        raise CommandLineError(f"--{whole_curve} takes a single target, got {len(target)}")
+    files = checkpointing.files
+    check_files({"GAME": game}, out=out, plot=curve.plot, json=json, html=html, profile=True, **files)
+    if curve.option and len(asked.target) > 1:
+        raise CommandLineError(f"{curve.option} takes a single target, got {len(asked.target)}")
     chosen = choose_method(method, {}, _methods(), "style")
-    iterative = chosen.name == _SEARCHES
-    given = {"degree": degree, "max_iterations": max_iterations, **files}
-    tuning: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if tuning and not iterative:
-        raise CommandLineError(f"{flag_of(next(iter(tuning)))} is for --method {_SEARCHES} alone; leave it out")
-    tuning = {name: value for name, value in tuning.items() if name not in files}
-    if iterative and whole_curve:
-        raise CommandLineError(f"--{whole_curve} does not go with --method {_SEARCHES}; leave --method out")
-    player = 0 if player is None else player
-    record = Record(json, KEYS, game=game, player=player, max_loss=float(max_loss), reference=reference, method=method)
+    _check_method(chosen.name, vars(search) | files, curve)
+    player, reference = asked.player or 0, asked.reference
+    record = Record(
+        json, KEYS, game=game, player=player, max_loss=float(asked.max_loss), reference=reference, method=method
+    )
     with record.interruptible():
         with deferring_interrupts():
             from ..models.saddle import check_two_players
-            from ..solvers.choice import prefers_loop
             from ..solvers.solution import sizes_of
             from ..solvers.style.calibration import calibrate_style
             from ..solvers.style.targets import reach_style
@@ -180,28 +197,26 @@ def style(
         loaded = record.load(game)
         with waiting(f"building {loaded.spec}", shown=record.shown):
             check_two_players("style", loaded)
-        if not iterative and prefers_loop(loaded) and is_large(loaded):
-            constrained = shlex.join(["treeplex", "solve", game, "--problem", "constrained", "--constrain", target[0]])
-            print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} goes without")
+        _note_time(chosen.name, loaded, game, asked.target[0])
         others = _reference(reference, loaded, player)
-        if whole_curve:  # refused before anything is solved
-            from ..solvers.style.answer import curve_functional, read_targets
-
-            curve_functional(read_targets(target, loaded, player, others))
+        if curve.option:
+            _check_curve(asked.target, loaded, player, others)
         begun = now()
-        found: TradeOff | None = None
+        how: dict[str, Any] = {"player": player, "others": others}
         answer: StyleAnswer | Calibration
         with waiting(f"targets on {loaded.spec}", shown=record.shown), timed("solving"):
-            if iterative:
-                how: dict[str, Any] = tuning | {"checkpoint": checkpoint_of(checkpoint, resume)}
+            if chosen.name == _SEARCHES:
+                how |= {name: value for name, value in vars(search).items() if value is not None}
+                how |= {"checkpoint": checkpointing.read()}
                 # Without parameters it is the default of the search, which is another one than that of the method.
                 how |= {"method": chosen} if ":" in method else {}
-                answer = calibrate_style(loaded, target, max_loss, player=player, others=others, **how)
+                answer = calibrate_style(loaded, asked.target, asked.max_loss, **how)
             else:
-                answer = reach_style(loaded, target, max_loss, player=player, others=others, method=chosen)
+                answer = reach_style(loaded, asked.target, asked.max_loss, method=chosen, **how)
         record["seconds"] = now() - begun
     outputs = Outputs(record)
-    if whole_curve:
+    found: TradeOff | None = None
+    if curve.option:
         what = f"the trade-off on {loaded.spec}"
         with waiting(what, shown=record.shown), answering("trade_off"):
             found = outputs.ask(what, answer.trade_off, None)  # type: ignore[union-attr]
@@ -217,12 +232,37 @@ def style(
 
     return outputs.deliver(
         exit_status(answer.status),
-        lambda: print_style(record, curve=curve and found is not None),
+        lambda: print_style(record, curve=curve.curve and found is not None),
         told,
         Output("profile", "--out", out, answer.profile.save, answers=True),
         page(html, make_page),
-        Output("picture", "--plot", plot, lambda path: answer.plot(path, found)),  # type: ignore[union-attr]
+        Output("picture", "--plot", curve.plot, lambda path: answer.plot(path, found)),  # type: ignore[union-attr]
     )
+
+
+def _check_method(method: str, tuning: dict[str, Any], curve: _Curve) -> None:
+    """Refuse options of the search where there is none, and a curve where there is."""
+    given = [name for name, value in tuning.items() if value is not None]
+    if given and method != _SEARCHES:
+        raise CommandLineError(f"{flag_of(given[0])} is for --method {_SEARCHES} alone; leave it out")
+    if curve.option and method == _SEARCHES:
+        raise CommandLineError(f"{curve.option} does not go with --method {_SEARCHES}; leave --method out")
+
+
+def _note_time(method: str, loaded: "Game", game: str, target: str) -> None:
+    """Say what takes less time, where linear programs may take long."""
+    from ..solvers.choice import prefers_loop
+
+    if method != _SEARCHES and prefers_loop(loaded) and is_large(loaded):
+        constrained = shlex.join(["treeplex", "solve", game, "--problem", "constrained", "--constrain", target])
+        print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} goes without")
+
+
+def _check_curve(target: list[str], game: "Game", player: int, others: "Strategy | None") -> None:
+    """Refuse a target that has no curve, before anything is solved."""
+    from ..solvers.style.answer import curve_functional, read_targets
+
+    curve_functional(read_targets(target, game, player, others))
 
 
 def _reference(name: str, game: "Game", player: int) -> "Strategy | None":

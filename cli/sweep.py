@@ -1,6 +1,7 @@
 """``treeplex sweep``: many settings of a command, over processes, a Dask cluster or Ray."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,6 @@ from .files import (
     STANDARD_OUTPUT,
     check_files,
     command_line,
-    html_file,
     make_folder,
     write_file,
     write_json,
@@ -25,6 +25,47 @@ from .tables import print_columns, print_facts
 
 if TYPE_CHECKING:
     from ..validation.sweeps import Sweep
+
+
+@dataclass(frozen=True)
+class _Where:
+    """Where settings are computed, and which."""
+
+    backend: Annotated[
+        str,
+        typer.Option(metavar="B", help="Where settings are computed: processes on this machine, dask or ray."),
+    ] = "processes"
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A", help="Address of Dask's scheduler or of a Ray cluster; by default one is started here."
+        ),
+    ] = None
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=reader(int, minimum=1), help="Settings at once; by default one for each core."
+        ),
+    ] = None
+    retry: Annotated[bool, typer.Option("--retry", help="Try settings again that failed before.")] = False
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Where a result is drawn, and against which setting."""
+
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw a result against a setting (.svg, .png or .pdf).")
+    ] = None
+    x: Annotated[
+        str | None,
+        typer.Option("--x", metavar="SETTING", help="What stands below the picture; the first number that varies."),
+    ] = None
+    y: Annotated[
+        str | None,
+        typer.Option("--y", metavar="RESULT", help="What is drawn: a key of the command's JSON; the objective."),
+    ] = None
+    html: HtmlOption = None
 
 
 def sweep(
@@ -43,35 +84,9 @@ def sweep(
     listed: Annotated[
         bool, typer.Option("--list", help="Print the settings and their number; compute nothing.")
     ] = False,
-    backend: Annotated[
-        str,
-        typer.Option(metavar="B", help="Where settings are computed: processes on this machine, dask or ray."),
-    ] = "processes",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A", help="Address of Dask's scheduler or of a Ray cluster; by default one is started here."
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", parser=reader(int, minimum=1), help="Settings at once; by default one for each core."
-        ),
-    ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try settings again that failed before.")] = False,
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw a result against a setting (.svg, .png or .pdf).")
-    ] = None,
-    x: Annotated[
-        str | None,
-        typer.Option("--x", metavar="SETTING", help="What stands below the picture; the first number that varies."),
-    ] = None,
-    y: Annotated[
-        str | None,
-        typer.Option("--y", metavar="RESULT", help="What is drawn: a key of the command's JSON; the objective."),
-    ] = None,
-    html: HtmlOption = None,
+    *,
+    where: _Where,
+    drawn: _Drawn,
     json: JsonOption = None,
 ) -> int:
     """Run a command for a grid or a list of settings, and keep every result as it comes.
@@ -79,11 +94,9 @@ def sweep(
     The same command again computes what is missing, and nothing twice: after Ctrl-C, a kill, or with more settings.
     Settings that fail are kept with their messages; the exit status is 1 then.
     """
-    html = html_file(html)
-    check_files({"FILE": file}, plot=plot, json=json, html=html)
+    check_files({"FILE": file}, plot=drawn.plot, json=json, html=drawn.html)
     with deferring_interrupts():
         from ..validation.sweep_settings import label_of, read_settings, varied_names
-        from ..validation.sweeps import BACKENDS
 
     settings = read_settings(file)
     varied = varied_names(settings)
@@ -94,44 +107,49 @@ def sweep(
         if json != STANDARD_OUTPUT:
             _list(settings, varied)
         return ExitStatus.SUCCESS
+    folder = _folder(out, where, drawn, varied)
+    held = Held()
+    found = _run(context.obj.run, settings, folder, where, held, shown=json != STANDARD_OUTPUT)
+    return deliver_findings(
+        found,
+        json,
+        held,
+        Output("results", "--out", folder, lambda path: _save(found, path), answers=True),
+        page(drawn.html, lambda: found.report(drawn.x, drawn.y, command_line())),
+        Output("picture", "--plot", drawn.plot, lambda path: found.plot(path, drawn.x, drawn.y)),
+    )
+
+
+def _folder(out: str | None, where: _Where, drawn: _Drawn, varied: list[str]) -> str:
+    """Return the folder of the results, which is made; refuse options that do not fit the settings or each other."""
+    with deferring_interrupts():
+        from ..validation.sweeps import BACKENDS
+
+    x = drawn.x
     if x is not None and x not in varied:
         raise CommandLineError(
             f"--x {x}{nearest(x, varied)}: expected one of what varies: {', '.join(varied) or 'nothing'}"
         )
     if out is None:
         raise CommandLineError("--out is missing, expected a folder for the results; --list prints the settings alone")
-    if backend not in BACKENDS:
-        raise CommandLineError(f"--backend {backend}: expected one of {', '.join(BACKENDS)}")
-    if address is not None and backend == BACKENDS[0]:
-        raise CommandLineError(f"--address {address} is for --backend dask or ray")
+    if where.backend not in BACKENDS:
+        raise CommandLineError(f"--backend {where.backend}: expected one of {', '.join(BACKENDS)}")
+    if where.address is not None and where.backend == BACKENDS[0]:
+        raise CommandLineError(f"--address {where.address} is for --backend dask or ray")
     make_folder(out, "--out")
-    if (x is not None or y is not None) and plot is None and html is None:
+    if (x is not None or drawn.y is not None) and drawn.plot is None and drawn.html is None:
         raise CommandLineError("--x and --y say what --plot and --html draw; give one of them")
-    if plot is not None:
+    if drawn.plot is not None:
         with deferring_interrupts():
             from ..seqform.interchange.pictures import require_matplotlib
 
             require_matplotlib()
-    held = Held()
-    found = _run(context.obj.run, settings, out, (backend, address, jobs, retry), held, shown=json != STANDARD_OUTPUT)
+    return out
 
-    def save(folder: str) -> None:
-        write_file(str(Path(folder) / "results.csv"), found.to_csv(), "--out")
 
-    return deliver_findings(
-        found,
-        json,
-        held,
-        Output(
-            "results",
-            "--out",
-            out,
-            save,
-            answers=True,
-        ),
-        page(html, lambda: found.report(x, y, command_line())),
-        Output("picture", "--plot", plot, lambda path: found.plot(path, x, y)),
-    )
+def _save(found: "Sweep", folder: str) -> None:
+    """Write the table of the results beside them."""
+    write_file(str(Path(folder) / "results.csv"), found.to_csv(), "--out")
 
 
 def _check(within: Any, file: str, setting: dict[str, Any], label: str) -> None:
@@ -159,13 +177,9 @@ def _list(settings: list[dict[str, Any]], varied: list[str]) -> None:
     print_columns(["", *varied], rows)
 
 
-def _run(
-    run: Any, settings: list[dict[str, Any]], out: str, where: tuple[Any, ...], held: Held, *, shown: bool
-) -> "Sweep":
+def _run(run: Any, settings: list[dict[str, Any]], out: str, where: _Where, held: Held, *, shown: bool) -> "Sweep":
     """Compute the settings, a line each, and print what became of them."""
     from ..validation.sweeps import Sweep, SweepRow, name_of, sweep
-
-    backend, address, jobs, retry = where
 
     def compute(keep: "Callable[[SweepRow], None]", advance: "Callable[[str], None] | None") -> Sweep:
         def on_row(row: SweepRow) -> None:
@@ -175,9 +189,7 @@ def _run(
 
         if advance is not None:
             advance("")
-        return sweep(
-            run, out, settings=settings, backend=backend, address=address, jobs=jobs, retry=retry, on_row=on_row
-        )
+        return sweep(run, out, settings=settings, on_row=on_row, **vars(where))
 
     def ended(rows: "tuple[SweepRow, ...]", seconds: float) -> Sweep:
         ordered = tuple(sorted(rows, key=lambda row: row.number))

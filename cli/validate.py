@@ -6,9 +6,9 @@ import typer
 
 from .checking import deliver_findings, print_summary, run_check
 from .errors import deferring_interrupts
-from .files import STANDARD_OUTPUT, check_files, command_line, html_file
+from .files import STANDARD_OUTPUT, check_files, command_line
 from .limits import Held
-from .options import CheckpointOption, HtmlOption, JsonOption, ResumeOption, checkpoint_of, checkpoint_path
+from .options import Checkpointing, HtmlOption, JsonOption
 from .outputs import page
 from .tables import console
 
@@ -26,21 +26,20 @@ def validate(
     ] = "quick",
     json: JsonOption = None,
     html: HtmlOption = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = None,
+    *,
+    checkpointing: Checkpointing,
 ) -> int:
     """Solve a suite of problems exactly and iteratively, and compare the answers.
 
     The exit status is 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
     """
-    html = html_file(html)
-    check_files({}, json=json, html=html, checkpoint=checkpoint_path(checkpoint), resume=resume)
+    check_files({}, json=json, html=html, **checkpointing.files)
     with deferring_interrupts():
         from ..validation.bank import find_suite
 
     chosen = find_suite(suite)
     held = Held()
-    report = _run(chosen, checkpoint_of(checkpoint, resume), held, shown=json != STANDARD_OUTPUT)
+    report = _run(chosen, checkpointing.read(), held, shown=json != STANDARD_OUTPUT)
 
     def make_page() -> "Page":
         from ..validation.html_page import html_page

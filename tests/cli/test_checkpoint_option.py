@@ -1,5 +1,6 @@
 """``--checkpoint`` and ``--resume``, stated once for all commands that run long."""
 
+import inspect
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from effort import PATIENCE, thorough
 
 from treeplex.cli import main
 from treeplex.cli.application import COMMANDS
-from treeplex.cli.options import checkpoint_of, checkpoint_path
+from treeplex.cli.options import Checkpointing, with_groups
 
 SOLVE = ("solve", "kuhn", "--method", "cfr", "--tol", "0")
 
@@ -104,20 +105,19 @@ def test_a_run_that_is_there_is_refused_and_a_damaged_one_noted(capsys: pytest.C
 
 
 def test_the_file_and_the_seconds_are_told_apart() -> None:
-    assert checkpoint_of(None, None) is None
-    assert checkpoint_path("C:\\runs\\a:every=5s") == "C:\\runs\\a"
-    found = checkpoint_of("a:b:every=2.5", "a:b")
+    assert Checkpointing().read() is None
+    assert Checkpointing("C:\\runs\\a:every=5s").files == {"checkpoint": "C:\\runs\\a", "resume": None}
+    found = Checkpointing("a:b:every=2.5", "a:b").read()
     assert found is not None
     assert (found.path, found.every, found.resume) == ("a:b", 2.5, True)
 
 
 def test_options_are_the_same_everywhere() -> None:
-    import inspect
-
-    takers = [one for one in COMMANDS if "checkpoint" in inspect.signature(one).parameters]
-    assert [one.__name__ for one in takers] == ["solve", "style", "sample", "fit", "validate", "reproduce"]
+    found = {one.__name__: inspect.signature(with_groups(one)).parameters for one in COMMANDS}
+    takers = {name: options for name, options in found.items() if "checkpoint" in options}
+    assert list(takers) == ["solve", "style", "sample", "fit", "validate", "reproduce"]
     for name in ("checkpoint", "resume"):
-        assert len({repr(inspect.signature(one).parameters[name].annotation) for one in takers}) == 1
+        assert len({repr(options[name].annotation) for options in takers.values()}) == 1
 
 
 @thorough

@@ -10,17 +10,22 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+import typer
 from clocks import Clock
 from effort import PATIENCE, either, thorough
 
 import treeplex
 from treeplex import Profile, exploitability, load_game
 from treeplex.cli import main
+from treeplex.cli.application import UsageError
 from treeplex.cli.errors import exit_status
+from treeplex.cli.options import with_groups
 from treeplex.models.problems import PROBLEMS
 from treeplex.seqform.interchange import write_json
 from treeplex.solvers import method_names
@@ -115,6 +120,31 @@ def test_help_names_every_problem_and_method(
     assert main(["solve", "--help"]) == 0
     words = set(re.findall(r"[\w+-]+", capsys.readouterr().out))
     assert {*PROBLEMS, *method_names()} <= words
+
+
+@dataclass(frozen=True)
+class Range:
+    """A group of options, of which one is required."""
+
+    upper: Annotated[int, typer.Option(metavar="N")]
+    lower: Annotated[int, typer.Option("--from", metavar="N")] = 3
+
+
+def test_a_group_of_options_stands_for_its_fields() -> None:
+    def count(name: Annotated[str, typer.Argument()], *, lower: Range, twice: bool = False) -> tuple[object, ...]:
+        return name, lower, twice
+
+    app = typer.Typer()
+    app.command()(with_groups(count))
+    command = typer.main.get_command(app)
+    assert [each.name for each in command.params][:4] == ["name", "upper", "lower", "twice"]
+    for arguments, found in (
+        (["a", "--upper", "5"], ("a", Range(5), False)),
+        (["--from", "4", "--twice", "--upper", "5", "b"], ("b", Range(5, 4), True)),
+    ):
+        assert command.main(arguments, standalone_mode=False) == found
+    with pytest.raises(UsageError, match="upper"):
+        command.main(["a"], standalone_mode=False)
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "7", "99999999999", "9" * 5000, "\N{SUPERSCRIPT TWO}"])

@@ -1,0 +1,365 @@
+"""The steps of ``treeplex solve``, from what is asked to the answer."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import solvers
+from ..models.games.files import names_file
+from ..models.problems import PROBLEMS
+from ..seqform.errors import UnknownMethodError
+from ..seqform.grammar import Grammar
+from ..seqform.interchange.files import regular_size
+from ..seqform.limits import answering
+from ..seqform.parameters import About, Parameter
+from ..seqform.strategy import Profile
+from ..solvers.choice import choose
+from ..solvers.methods import METHODS, RegretMethod
+from ..validation.questions import Question, question_parameters
+from . import curves, spots
+from .errors import CommandLineError, exit_status, print_note
+from .files import Record, command_line
+from .options import Checkpointing, choose_method, tolerance_of, with_preferences
+from .outputs import Output, Outputs, page
+from .progress import solving, waiting
+from .solution import message_of, print_solution
+
+if TYPE_CHECKING:
+    from ..models.games.holdem.solved import SolvedSpot
+    from ..models.games.holdem.spot import HoldemSpot
+    from ..seqform.game import Game
+    from ..seqform.interchange.page import Page
+    from ..solvers import Method, Solution
+    from ..solvers.parametric.sensitivity import ParametricValue
+    from .solve import Curve, Files, OfSpot, SolveLimits, Supplied
+
+
+#: How every zip archive begins, and so every .npz file.
+_ARCHIVE = b"PK"
+#: Methods whose steps may end at a depth limit.
+_BASES = ("cfr", "cfr+", "dcfr", "pcfr+")
+
+
+@dataclass
+class SolveSteps:
+    """A run of the command: its options, and what its steps find, one after the other.
+
+    Each option is checked by the first step that can tell whether it is right; all of them are, before the solve.
+    """
+
+    record: Record
+    game: str
+    limits: "SolveLimits"
+    checkpointing: Checkpointing
+    supplied: "Supplied"
+    curve: "Curve"
+    of_spot: "OfSpot"
+    files: "Files"
+    options: dict[str, Any] = field(init=False)  # the hyper-parameters of methods
+    question: Question = field(init=False)
+    asked: str = field(init=False)  # the question as it can be typed
+    moved: tuple[str, float, float] | None = field(init=False)  # the bound that --sensitivity moves
+    named: "Method | None" = field(init=False)  # what --method names
+    loaded: "Game" = field(init=False)
+    spot: "HoldemSpot | None" = field(init=False)
+    hands: list[str] = field(init=False, default_factory=list)
+    posed: Any = field(init=False)
+    chosen: "Method" = field(init=False)
+    tol: float | None = field(init=False)  # in units of payoffs
+
+    def read_question(self, problem: str | None, method: str | None, options: dict[str, Any]) -> None:
+        """Read what is asked, check the method that is named, and load the game."""
+        names = {name for each in PROBLEMS for name in question_parameters(each)}
+        words = {name: options.pop(name, None) for name in names}
+        self.options = with_preferences(options, _player(words["player"]))
+        if self.options["prefer"] and (problem or "nash") == "nash":
+            words["player"] = None  # it says whose actions are preferred
+        loaded: Game | None = None
+        if self.of_spot.lock or names_file(self.game, family=False):
+            # a spot says more of what is asked; other games are loaded when the question stands
+            loaded = spots.with_locks(self.record.load(self.game, constrained=True), self.of_spot.lock)
+            problem = problem or loaded.default_problem
+            if loaded.constraints and self.curve.frontier and problem == "nash":
+                problem, words["opponent"] = "rnr", words["opponent"] or "locks"
+        problem = problem or "nash"
+        if method is None and self.curve.frontier:
+            method = "dcfr" if loaded is not None and spots.is_large(loaded) else "highs"
+        self.record["method"] = method
+        if self.curve.frontier:
+            self._check_frontier(problem, method or "", words["p"], loaded)
+            words["p"] = "0"
+        self.question = question = Question(problem, **words)
+        self.asked = question.text if not self.curve.frontier else f"{question.text_without('p')} --frontier"
+        self.record.update(problem=question.problem, question=self.asked)
+        self.moved = self._moved()
+        self.named = None if method is None else self._method(method, self.options, question.problem)
+        self.loaded = loaded or self.record.load(self.game, constrained=True)
+
+    def _check_frontier(self, problem: str, method: str, p: Any, loaded: "Game | None") -> None:
+        """Refuse methods that find no frontier, and options that do not go with ``--frontier``."""
+        others = {
+            "p": p,
+            "sensitivity": self.curve.sensitivity,
+            "out": self.files.out,
+            "start": self.supplied.start,
+            "hands": self.of_spot.hands,
+            "at": self.of_spot.at,
+            "chart": self.of_spot.chart,
+            **vars(self.limits),
+            **self.options,
+            **self.checkpointing.files,
+        }
+        if loaded is not None and spots.spot_of(loaded) is not None and method in _BASES:
+            others |= {"tol": None, "precision": None}
+        else:
+            curves.check_by_simplex(method)
+        curves.check_frontier(problem, others)
+
+    def _method(self, text: str, options: dict[str, Any], problem: str) -> "Method":
+        """Return the method that a text names, if options beside its own are for it."""
+        method, seed = choose_method(text, options), self.limits.seed
+        if seed is not None and not method.draws:
+            print_note(f"--seed {seed} changes nothing: {method.name} draws no random numbers")
+        _check_value(self.supplied.value, method.name, problem)
+        _check_start(self.supplied.start, method)
+        return method
+
+    def _moved(self) -> tuple[str, float, float] | None:
+        """Return the bound that ``--sensitivity`` moves, and between which numbers."""
+        if self.curve.sensitivity is None:
+            return None
+        curves.check_sensitivity(self.question.problem)
+        return curves.read_sensitivity(self.curve.sensitivity)
+
+    def read_spot(self) -> None:
+        """Read the options of spots; refuse them for other games."""
+        self.spot, of = spots.spot_of(self.loaded), self.of_spot
+        for name, text in (("hands", of.hands), ("at", of.at), ("chart", of.chart)):
+            if text is not None and self.spot is None:
+                raise CommandLineError(
+                    f"--{name} {text}: expected a spot of hold'em (.toml), and GAME is {self.loaded.spec}"
+                )
+        if self.spot is not None:
+            self.record.update(dict.fromkeys(spots.KEYS))
+            self.hands = spots.hands_of(of.hands, self.spot) if of.hands is not None else []
+            spots.check_line(of.at, of.chart, self.spot)
+
+    def pose_problem(self) -> None:
+        """Build the problem, and choose its method if none is named."""
+        with waiting(f"building {self.loaded.spec}", shown=self.record.shown):
+            self.posed = self.question.pose(self.loaded)
+            self.posed.build()
+            chosen = self.named or self._usual_method()
+            self.record["method"] = chosen.name
+            self.tol = tolerance_of(self.limits.tol, self.loaded)
+            self.chosen = with_value(chosen, self.supplied.value, self.loaded)
+            if self.moved is not None:
+                self.posed.with_bound(*self.moved[:2])  # says now what is wrong with the name
+
+    def _usual_method(self) -> "Method":
+        """Return the default method of the problem: an iterative one, if an option for these is given."""
+        of_loops = (
+            self.limits.max_iterations,
+            self.checkpointing.checkpoint,
+            self.supplied.start,
+            *self.options.values(),
+        )
+        loops = any(each not in (None, [], ()) for each in of_loops)
+        exactly = self.moved is not None and self.spot is None
+        usual = choose(self.posed, exactly=exactly, iterates=loops, quickly=True)
+        precise = {"precision": self.options["precision"] or usual.precision} if isinstance(usual, solvers.DCFR) else {}
+        return self._method(usual.name, self.options | precise, self.posed.name)
+
+    def find_frontier(self) -> curves.Responses:
+        """Find the responses for all p."""
+        with waiting(f"responses for all p on {self.loaded.spec}", shown=self.record.shown):
+            return curves.find_frontier(self.posed, self.chosen, self.tol)
+
+    def find_solution(self) -> "Solution":
+        """Solve the problem."""
+        game, start, limits = self.loaded, self.supplied.start, vars(self.limits) | {"tol": self.tol}
+        first = None if start is None else game.own_profile(start) or Profile.load(start, game)
+        title = f"{self.chosen.name} on {game.spec}"
+        with solving(title, self.limits.time_limit, shown=self.record.shown) as progress:
+            kept = self.checkpointing.read()
+            return solvers.solve(self.posed, self.chosen, start=first, progress=progress, checkpoint=kept, **limits)
+
+    def finish_exactly(self, solution: "Solution", outputs: Outputs) -> "Solution":
+        """Solve again by linear programming, where the default loop ended at its own limit of iterations."""
+        free = self.named is None and self.limits.max_iterations is None
+        if free and solution.status is solvers.Status.ITERATION_LIMIT and spots.is_affordable(self.loaded):
+            what = f"linear programming on {self.loaded.spec}"
+            with waiting(what, shown=self.record.shown):
+                exactly = choose(self.posed, exactly=True)
+                solution = outputs.ask(what, lambda: solvers.solve(self.posed, exactly, tol=self.tol), solution)
+            self.record["method"] = solution.method.name
+        return solution
+
+    def answer(self, solution: "Solution", outputs: Outputs) -> "SolveAnswer":
+        """Return the solution with further answers: what a bound is worth, and what is earned in a spot."""
+        bounds, worth, spec, shown = None, dict[str, Any](), self.loaded.spec, self.record.shown
+        moved = self.moved
+        if moved is not None:
+            what = f"bounds of {moved[0]} on {spec}"
+            with waiting(what, shown=shown), answering("sensitivity"):
+                bounds = outputs.ask(what, lambda: curves.find_sensitivity(solution, *moved), None)
+            worth = {"sensitivity": curves.pieces_of(bounds)}
+        solved = None if self.spot is None else spots.read(solution, self.spot)
+        if solved is not None:
+            with waiting(f"what is earned on {spec}", shown=shown):
+                worth |= outputs.ask("what is earned", lambda: spots.answer(solution, solved, self.hands), {})
+                worth |= outputs.ask("--at", lambda: spots.node_of(solved, self.of_spot.at), {})
+                worth |= outputs.ask("what locks are worth", lambda: spots.locked(solution, solved.spot), {})
+            reason = worth.pop("reason", None)
+            if reason is not None:
+                solution = replace(solution, message=f"{solution.message}; {reason}")
+        return SolveAnswer(solution, self.asked, self.of_spot, moved, bounds, solved, worth)
+
+
+def _player(text: str | None) -> int | None:
+    """Return the player whose actions are preferred."""
+    return int(text) if text in ("0", "1") else None
+
+
+# What is found
+
+
+def deliver_frontier(found: curves.Responses, outputs: Outputs, record: Record, files: "Files") -> int:
+    """Write the responses for all p."""
+    return outputs.deliver(
+        exit_status(found.status),
+        lambda: curves.print_frontier(record),
+        found.to_dict,
+        page(files.html, found.page),
+        Output("picture", "--plot", files.plot, found.frontier.plot),
+    )
+
+
+@dataclass(frozen=True)
+class SolveAnswer:
+    """A solution and further answers about its game."""
+
+    solution: "Solution"
+    asked: str
+    of_spot: "OfSpot"
+    moved: tuple[str, float, float] | None
+    bounds: "ParametricValue | None"  # what the bound that is moved is worth
+    solved: "SolvedSpot | None"
+    worth: dict[str, Any]  # the further answers, by the keys of the JSON
+
+    def deliver(self, outputs: Outputs, files: "Files") -> int:
+        """Write the answer, and return the exit status."""
+        solution, solved, bounds, of = self.solution, self.solved, self.bounds, self.of_spot
+        save = solution.profile.save if solved is None else solved.save
+        plot = None if self.moved is not None and not bounds else files.plot
+        return outputs.deliver(
+            exit_status(solution.status),
+            self.print,
+            self.to_dict,
+            Output("profile" if solved is None else "solution", "--out", files.out, save, answers=True),
+            page(files.html, self.page),
+            Output("picture", "--plot", plot, solution.plot if bounds is None else bounds.plot),
+            Output("chart", "--chart", of.chart, lambda path: spots.draw_chart(solved, of.at, path)),
+        )
+
+    def print(self) -> None:
+        """Print the solution and the further answers."""
+        solution, solved = self.solution, self.solved
+        if solved is not None and solution.infeasibility is None and "ev" in self.worth:
+            spots.print_answer(solution, solved.spot, self.worth, self.asked)
+            spots.print_node(solved, self.of_spot.at, self.of_spot.hands)
+        else:
+            print_solution(solution, self.asked)
+        if self.worth.get("sensitivity"):
+            curves.print_sensitivity(self.worth["sensitivity"], solution.player or 0)
+        elif self.moved is not None and solution.infeasibility is not None:
+            curves.print_no_sensitivity(*self.moved)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as the JSON has it."""
+        return self.solution.to_dict() | {"question": self.asked, "message": message_of(self.solution)} | self.worth
+
+    def page(self) -> "Page":
+        """Return the page of ``--html``."""
+        from ..solvers.reports import solution_page
+
+        told = replace(self.solution, message=message_of(self.solution))
+        return solution_page(told, command_line(), moved=self.moved)
+
+
+# --start
+
+
+def _check_start(path: str | None, method: "Method") -> None:
+    """Refuse a start that the method has no use for, and a file that cannot be a profile."""
+    if path is None:
+        return
+    if not method.takes_start:
+        takers = [name for name, maker in METHODS.items() if maker().takes_start]
+        raise CommandLineError(f"--start is for --method {', '.join(takers)}, and --method is {method.name}")
+    try:
+        regular_size(path)
+        with Path(path).open("rb") as file:
+            begins = file.read(len(_ARCHIVE))
+    except FileNotFoundError:
+        raise CommandLineError(f"--start: {path}: no such file") from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        raise CommandLineError(f"--start: cannot read {path!r}: {reason.lower()}") from None
+    if begins != _ARCHIVE:
+        raise CommandLineError(f"--start: {path} is not a strategy file (.npz); --out writes one")
+
+
+# --value
+
+
+def _check_value(text: str | None, method: str, problem: str) -> None:
+    """Refuse a value function that is not one, or that the method or the problem has no use for."""
+    if text is None:
+        return
+    from ..solvers.depth_limited.method import DepthLimitedCFR
+
+    problems = sorted(name for name, each in PROBLEMS.items() if each.always_needs <= DepthLimitedCFR.serves)
+    if problem not in problems:
+        raise CommandLineError(f"--value is for --problem {', '.join(problems)}, and --problem is {problem}")
+    if text != "exact" and method not in _BASES:
+        raise CommandLineError(f"--value {text} is for --method {', '.join(_BASES)}, and --method is {method}")
+    if not text.endswith(".npz"):
+        _value_of(text)
+
+
+def _value_of(text: str) -> tuple[str, int]:
+    """Return the method and the iterations of ``cfr+:iterations=500``; none of ``exact``."""
+    grammar = Grammar("value function", UnknownMethodError, UnknownMethodError, prefix="--value ")
+    iterations = Parameter("iterations", int, 500, About("iterations of each query", minimum=1, large=True))
+    name, rest = grammar.split(text)
+    if name not in ("exact", *_BASES):
+        raise grammar.unknown_name(name, ("exact", *_BASES), ", or a file (.npz)")
+    values = grammar.read(name, rest, () if name == "exact" else (iterations,))
+    return name, values.get("iterations", 0 if name == "exact" else 500)
+
+
+def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
+    """Return a method with the value function that a text names, itself where that is the exact one.
+
+    Raises
+    ------
+    UnknownMethodError, GameFileError, InvalidGameError
+        If there is no such value function, or it is not of the game.
+    """
+    if text is None or text == "exact":
+        return chosen
+    from ..solvers.depth_limited.cfr_value import CFRValue
+    from ..solvers.depth_limited.learned_values import load_value
+    from ..solvers.depth_limited.method import DepthLimitedCFR
+
+    assert isinstance(chosen, RegretMethod)
+    if text.endswith(".npz"):
+        value: Any = load_value(text, game)
+    else:
+        method, iterations = _value_of(text)
+        value = CFRValue(iterations, method)
+    if chosen.iterate != "average":
+        raise CommandLineError(f"--iterate {chosen.iterate}: steps with --value {text} take their average")
+    base: Any = chosen.name
+    return DepthLimitedCFR(base, value, updates=chosen.updates, averaging=chosen.averaging, precision=chosen.precision)
