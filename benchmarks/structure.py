@@ -3,6 +3,8 @@
     python benchmarks/structure.py              counts beside their limits; exit status 1 if a limit is exceeded
     python benchmarks/structure.py --list       also where: circles, late imports, probes, upward imports
     python benchmarks/structure.py --imports    only circles and imports from a floor above, as make lint checks them
+    python benchmarks/structure.py --functions cli seqform/enumeration.py
+                                                only long functions, and those of many arguments, in folders and files
     python benchmarks/structure.py --code-lines 27000 --circles 5 …
 
 Plain Python reads the sources; nothing is imported and nothing needs to be installed.
@@ -203,6 +205,41 @@ def probes(modules: dict[str, Module]) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class Function:
+    """A function: where it is, its lines without the docstring, and its arguments, of which ``**options`` is one."""
+
+    name: str
+    lines: int
+    arguments: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.lines} lines, {self.arguments} arguments"
+
+
+def functions(module: Module) -> Iterator[Function]:
+    """Yield the functions and methods of a module; the lines of a nested function count for both."""
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        lines, first, taken = (node.end_lineno or node.lineno) - node.lineno + 1, node.body[0], node.args
+        if ast.get_docstring(node, clean=False) is not None:
+            lines -= (first.end_lineno or first.lineno) - first.lineno + 1
+        named = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs]
+        count = len(named) + (taken.vararg is not None) + (taken.kwarg is not None)
+        yield Function(f"{module.path}:{node.lineno} {node.name}", lines, count)
+
+
+def in_places(modules: dict[str, Module], places: list[str]) -> list[Function]:
+    """List the functions of the modules that are at, or in, one of the paths."""
+    inside = [
+        module
+        for path, module in modules.items()
+        if any(path == place or path.startswith(f"{place.rstrip('/')}/") for place in places)
+    ]
+    return [one for module in inside for one in functions(module)]
+
+
 def describe(circle: list[str]) -> str:
     return f"{len(circle)} files: {', '.join(circle)}"
 
@@ -216,11 +253,23 @@ def main() -> int:
     parser.add_argument("--circles", type=int, default=3, help="most circles of imports (%(default)s)")
     parser.add_argument("--circle-files", type=int, default=2, help="most files in one circle (%(default)s)")
     parser.add_argument("--upward", type=int, default=0, help="most imports from a floor above (%(default)s)")
+    parser.add_argument("--lines", type=int, default=100, help="most lines of a function (%(default)s)")
+    parser.add_argument("--arguments", type=int, default=12, help="most arguments of a function (%(default)s)")
     parser.add_argument("--list", action="store_true", help="print where, not only how many")
     parser.add_argument("--imports", action="store_true", help="check circles and imports from a floor above, no sizes")
+    parser.add_argument("--functions", nargs="+", metavar="PATH", help="check the functions there, nothing else")
     options = parser.parse_args()
 
     modules = read_modules()
+    if options.functions:
+        checked = in_places(modules, options.functions)
+        if not checked:
+            parser.error(f"no functions in {' '.join(options.functions)}")
+        large = [one for one in checked if one.lines > options.lines or one.arguments > options.arguments]
+        ends = f"{options.lines} lines and {options.arguments} arguments"
+        print(*large or [f"{len(checked):,} functions within {ends}"], sep="\n")
+        return int(bool(large))
+
     found = [one for module in modules.values() for one in imports(module, modules)]
     loading = circles_of(found, "eager")
     running = circles_of(found, "eager", "late")
@@ -262,6 +311,10 @@ def main() -> int:
     report("imports from a floor above", len(rising), options.upward)
     report("late imports of the library's own modules", len(late))
     report("calls of hasattr and getattr", len(probes(modules)))
+    every = [one for module in modules.values() for one in functions(module)]
+    report(f"functions of more than {options.lines} lines", sum(one.lines > options.lines for one in every))
+    taking = sum(one.arguments > options.arguments for one in every)
+    report(f"functions of more than {options.arguments} arguments", taking)
 
     if options.list:
         sections = {
@@ -270,6 +323,9 @@ def main() -> int:
             "imports from a floor above": list(map(str, rising)),
             "late imports": list(map(str, late)),
             "calls of hasattr and getattr": probes(modules),
+            f"functions of more than {options.lines} lines or {options.arguments} arguments": [
+                str(one) for one in every if one.lines > options.lines or one.arguments > options.arguments
+            ],
         }
         for title, lines in sections.items():
             print(f"\n{title}:", *(lines or ["none"]), sep="\n  ")
