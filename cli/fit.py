@@ -206,10 +206,10 @@ def fit(
 
         record["interval"] = interval_name(intervals.interval, intervals.bonferroni)
         loaded = record.load(played.game)
-        if method is None:
-            record["method"] = "dcfr" if prefers_loop(loaded) else "highs"
-        chosen = choose_method(record["method"], options, _methods(), "fit")
         spot = spot_of(loaded)
+        if method is None:  # to count the lines of a spot takes none, and to choose one would build its tree
+            record["method"] = "dcfr" if spot is None and prefers_loop(loaded) else "highs"
+        chosen = choose_method(record["method"], options, _methods(), "fit")
         if spot is not None:
             return _fit_lines(record, spot, played.against, skip_bad, {
                 "player": played.name, "interval": intervals.interval, "bonferroni": intervals.bonferroni or None,
