@@ -100,17 +100,18 @@ def compiled(function: Any, cache: bool = False) -> Any:
 class _PartLibrary(JITCodeLibrary):
     """The code of a function that only compiled functions call.
 
-    numba would make machine code of it, and then again where it is compiled into its caller. Here it is optimised once
-    and handed on. (Handed on as it is it compiles faster still, and loops take a tenth longer.)
+    numba would generate machine code for it, and again for each caller that it is compiled into. This library optimises
+    the code once and leaves the rest to the caller. Without that one optimisation compiling is faster still, but loops
+    run a tenth slower.
     """
 
     @property
     def codegen(self) -> Any:
-        """What is asked to note the function's environment, which code without a function of its own has not."""
+        """A stand-in: numba asks it to record the function's environment, and without machine code there is none."""
         return _NOWHERE
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return 0: there is no machine code."""
+        """Return 0, as the function has no machine code."""
         return 0
 
     def _optimize_final_module(self) -> None:
@@ -123,23 +124,23 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _Nowhere:
-    """Stands for the place where environments are noted."""
+    """Accepts the environments of functions and forgets them."""
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Note nothing."""
+        """Forget an environment."""
 
 
 _NOWHERE = _Nowhere()
 
 
 class _LeanCompiler(Compiler):
-    """numba's compiler without the passes that look for what these functions do not have.
+    """numba's compiler without the passes that compiled functions of this library do not need.
 
-    They have no closures, comprehensions, contexts or array expressions, and nothing in them is to be inlined by name.
+    Those passes handle closures, comprehensions, contexts, array expressions and explicit inlining.
     """
 
     def define_pipelines(self) -> list[Any]:
-        """Return the passes."""
+        """Return the one pipeline, with the passes that are needed."""
         [whole] = super().define_pipelines()  # type: ignore[no-untyped-call]
         lean = PassManager(whole.pipeline_name)
         lean.passes.extend(each for each in whole.passes if each[0].name() not in _NEEDLESS)
@@ -147,7 +148,7 @@ class _LeanCompiler(Compiler):
         return [lean]
 
 
-#: Passes of numba's, by name.
+#: The passes that are left out, by the names that numba gives them.
 _NEEDLESS = {
     "with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function", "inline_inlinables",
     "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads", "nopython_rewrites",
@@ -159,7 +160,7 @@ class _PartCompiler(_LeanCompiler):
     """The compiler of functions that only compiled functions call."""
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a function into a library of its own kind."""
+        """Compile a function into a :class:`_PartLibrary`."""
         self.state.library = _PartLibrary(self.state.targetctx.codegen(), func.__qualname__)  # type: ignore[no-untyped-call]
         return super().compile_extra(func)  # type: ignore[no-untyped-call]
 
@@ -212,7 +213,7 @@ def _announce(dispatcher: Any, kept: Any) -> None:
 def _sources(function: Any) -> Iterator[tuple[Any, ...]]:
     """Yield what the code of a function follows from: the files that it and what it calls are in, and constants."""
     found, waiting = {function}, [function]
-    files = {function.__code__.co_filename}
+    files = {function.__code__.co_filename, __file__, str(Path(__file__).with_name("records.py"))}
     while waiting:
         one = waiting.pop()
         variables = inspect.getclosurevars(one)

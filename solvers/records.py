@@ -1,11 +1,12 @@
 """Named tuples of arrays that compiled functions take as one pointer.
 
-numba passes a tuple by value: each array in it is seven numbers or more, at each call, in all code that is compiled for
-the call. A game and the state of a loop are a hundred arrays, and most of compiling a loop was that. A record is the
-address of the descriptions of its arrays, which lie on the stack of whoever called from Python. Compiled code reads a
-field when it asks for it; it can neither make a record nor change one, only write into its arrays.
+numba passes a tuple by value: each call copies seven numbers or more for every array in it, and the compiler has to
+handle each of them. A game and the state of a loop have a hundred arrays. A record is passed as one address: where the
+wrapper that Python calls has put the descriptions of the arrays, on its stack. Compiled code reads a field from there.
+It cannot make a record or replace a field; it can write into the arrays.
 
-A field may be an array, a number, ``None``, or another record. What is ``None`` is not compiled, as in tuples.
+A field may be an array, a number, a tuple, ``None``, or another record. Branches on a field that is ``None`` are not
+compiled, as with tuples.
 """
 
 import hashlib
