@@ -60,7 +60,7 @@ class _Selection:
     ] = None
 
     def has(self, infoset: Any) -> bool:
-        """Whether an infoset is to be shown."""
+        """Whether to show an infoset."""
         return self.infoset is None or fnmatchcase(str(infoset), self.infoset)
 
 
@@ -152,7 +152,7 @@ class _Shown:
 
 
 def _selected(file: str, selection: _Selection, record: Record) -> _Shown:
-    """Read the strategies of a file, and of them what is to be shown."""
+    """Read the strategies of a file, and pick what the options show."""
     player, infoset, against = selection.player, selection.infoset, selection.against
     loaded = record.load(_game_of(file, selection.game))
     found, left_out = _strategies(file, loaded, tuple(range(loaded.num_players)))

@@ -101,8 +101,8 @@ class _PartLibrary(JITCodeLibrary):
     """The code of a function that only compiled functions call.
 
     numba would generate machine code for it, and again for each caller that it is compiled into. This library optimises
-    the code once and leaves the rest to the caller. Without that one optimisation compiling is faster still, but loops
-    run a tenth slower.
+    the code once and leaves the rest to the caller. Without that one optimisation compiling is faster still, but some
+    loops run up to a tenth slower.
     """
 
     @property

@@ -131,7 +131,7 @@ def check_memory(needed: int, budget: Budget | None = None) -> None:
 
 
 def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str]) -> str:
-    """Return the suffix of a file that is to be written, in lower case.
+    """Return the suffix of a file to write, in lower case.
 
     Parameters
     ----------
