@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.constraints import Constraint, LinearConstraint
 from ..models.problems import Certificate, Nash, Problem, SaddleProblem, restored
 from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
@@ -19,6 +18,9 @@ from .methods import Method
 from .outcome import Options, Outcome, nearest_profile
 from .solution import RunState, Solution
 from .status import Status
+
+if TYPE_CHECKING:
+    from ..models.constraints import Constraint
 
 #: What counts as zero in a certificate of an exact method, relative to the game's stakes or to penalties paid.
 ROUND_OFF = 1e-12
@@ -63,7 +65,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     if outcome.proof is not None:
         profile, certificate = outcome.proof
         hard = hard_constraints(problem) if outcome.exact is None else ()
-        if any(certificate.violations.get(one.name, 0.0) > ROUND_OFF * _size(one) for one in hard):
+        if any(certificate.violations.get(one.name, 0.0) > ROUND_OFF * one.largest_number for one in hard):
             profile, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
     else:
         profile = nearest_profile(problem.game, outcome.plans)
@@ -229,7 +231,7 @@ def _in_payoffs(problem: Problem, certificate: Certificate) -> dict[str, float]:
     return {name: one for name, one in certificate.violations.items() if name not in own}
 
 
-def hard_constraints(problem: Problem) -> tuple[Constraint, ...]:
+def hard_constraints(problem: Problem) -> "tuple[Constraint, ...]":
     """Return the constraints of a program that must be met: strategies that miss them prove nothing."""
     if not problem.constraints or not isinstance(problem, SaddleProblem):
         return ()
@@ -245,21 +247,12 @@ def proves(problem: Problem, certificate: Certificate, tolerance: float) -> bool
 
 def missed_constraints(problem: Problem, certificate: Certificate) -> list[str]:
     """Return the hard constraints that the strategies miss by more than round-off, in the constraints' own units."""
+
+    def allowed(one: "Constraint") -> float:
+        return (MISSED if one.function.is_affine else MISSED_CURVED) * one.largest_number
+
     hard = hard_constraints(problem)
-    return [one.name for one in hard if certificate.violations.get(one.name, 0.0) > _allowed(one)]
-
-
-def _allowed(constraint: Constraint) -> float:
-    if not isinstance(constraint, LinearConstraint):
-        return MISSED_CURVED
-    return MISSED * _size(constraint)
-
-
-def _size(constraint: Constraint) -> float:
-    """Return the largest number of a linear constraint, and 1 of others."""
-    if not isinstance(constraint, LinearConstraint):
-        return 1.0
-    return max(float(np.abs(constraint.coefficients).max(initial=0.0)), abs(constraint.limit))
+    return [one.name for one in hard if certificate.violations.get(one.name, 0.0) > allowed(one)]
 
 
 def proven(
@@ -350,7 +343,7 @@ def _most(saddle: Saddle) -> float:
     return tilted + float(saddle.weight or 0.0) * saddle.view.game.payoff_scale
 
 
-def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float], lower: float, plan: Floats) -> bool:
+def excluded(constraints: "Sequence[Constraint]", multipliers: Mapping[str, float], lower: float, plan: Floats) -> bool:
     """Whether a bound that multipliers prove of a player's least violation is more than round-off.
 
     Parameters
@@ -367,7 +360,7 @@ def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float]
     return bool(lower > EXCLUDED * max(proof_weights(constraints, multipliers, plan)))
 
 
-def proof_weights(constraints: Sequence[Constraint], multipliers: Mapping[str, float], plan: Floats) -> list[float]:
+def proof_weights(constraints: "Sequence[Constraint]", multipliers: Mapping[str, float], plan: Floats) -> list[float]:
     """Return how much of the proof each constraint makes up: its multiplier times the largest slope of its function.
 
     A function without slopes, such as that of 0 x ≤ −1, counts by its constant.

@@ -1,6 +1,8 @@
 """Runs a method on a problem: its backend is loaded when first asked, for numba, HiGHS and cvxpy take their time."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -22,25 +24,33 @@ CONIC = 1e-5
 _CLOCKS = 0.01
 
 
-def run_method(method: Method, problem: Problem, options: Options) -> Outcome:
-    """Let a method's backend work on a problem that it serves."""
+def run_method(method: Method, problem: Problem, options: Options, part: str = "") -> Outcome:
+    """Let a method's backend work on a problem that it serves.
+
+    With a name as a part of a run that ``options.checkpoint`` keeps, what the part came to may be taken from there.
+    """
     built = [watch.seconds["building"] for watch in stopwatches()]
+    run = _backend(method, problem)
     with doing(f"{method.name} had no strategies yet on {problem.game.spec}"):
-        outcome = _outcome(method, problem, options)
+        if part and options.checkpoint is not None:
+            from .checkpoint import kept_outcome
+
+            outcome = kept_outcome(options.checkpoint, part, method, lambda: run(problem, options))
+        else:
+            outcome = run(problem, options)
     for watch, before in zip(stopwatches(), built, strict=True):  # what the method built, besides the game
         watch.move(max(0.0, outcome.build_seconds - (watch.seconds["building"] - before)), "building")
     return outcome
 
 
-def _outcome(method: Method, problem: Problem, options: Options) -> Outcome:
+def _backend(method: Method, problem: Problem) -> Callable[[Problem, Options], Outcome]:
+    """Return what solves the problem: the method's own function, or ``run`` of the module that it names."""
     if callable(method.backend):
-        found: Outcome = method.backend(problem, options)
-        return found
+        return method.backend
     in_steps = method.backend_of_steps if Feature.STEPS in problem.needs else None
     with loading():
         module = import_module(in_steps or method.backend)
-    outcome: Outcome = module.run(method, problem, options)
-    return outcome
+    return partial(module.run, method)
 
 
 def chosen_method(method: Any, problem: Any) -> Method:

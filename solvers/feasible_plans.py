@@ -165,7 +165,7 @@ class FeasiblePlans:
         treeplex, rows = self.treeplex, [one for one in self.constraints if isinstance(one, LinearConstraint)]
         if len(rows) < len(self.constraints) or treeplex.num_sequences > _PROGRAM:
             return None
-        sizes = np.array([_size(one) for one in rows])
+        sizes = np.array([one.largest_coefficient or 1.0 for one in rows])
         matrix = sp.lil_array((len(rows), treeplex.num_sequences))
         for row, (one, size) in enumerate(zip(rows, sizes, strict=True)):
             matrix[row, one.indices] = one.coefficients / size
@@ -231,7 +231,7 @@ class FeasiblePlans:
         values = np.array([one.value(plan) for one in self.others])
         if not len(values):
             return None
-        sizes = np.array([_size(one) for one in self.others])
+        sizes = np.array([one.largest_coefficient or 1.0 for one in self.others])
         values = values / sizes
         missed = float(values.max())
         if missed <= 0.0:
@@ -323,13 +323,6 @@ class FeasiblePlans:
         found = low.copy()
         found[order] += taken
         return found
-
-
-def _size(constraint: Constraint) -> float:
-    """Return the largest coefficient of a constraint; 1 for those that are not linear."""
-    if not isinstance(constraint, LinearConstraint):
-        return 1.0
-    return float(np.abs(constraint.coefficients).max(initial=0.0)) or 1.0
 
 
 def _noise(constraint: Constraint, plan: Floats) -> float:

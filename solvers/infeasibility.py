@@ -3,22 +3,114 @@
 import contextlib
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..models.constraints import Constraint, LinearConstraint
-from ..models.problems import FeasibilityRelaxation
+from ..models.problems import FeasibilityRelaxation, Problem, restored
 from ..seqform.errors import SolverError, TimeLimitError
 from ..seqform.game import Game
-from .certification import EXCLUDED, excluded, proof_weights
+from ..seqform.signals import Answer
+from ..seqform.strategy import Profile
+from .certification import EXCLUDED, LIMITS, excluded, hard_constraints, missed_constraints, proof_weights, proven
 from .dispatch import refuse_unfinished, solved
-from .solution import Infeasibility
+from .methods import Method
+from .outcome import Options, Outcome, nearest_profile
+from .second_questions import second_question
+from .solution import Infeasibility, Solution
+from .status import Status
 
+#: What is sought, in words.
+_SOUGHT = "whether the constraints can be met"
 #: How far apart the sizes of linear constraints may be before they are divided by them.
 _SPREAD = 1e3
 #: Seconds after which a least violation that floats do not prove is no longer sought in fractions.
 _PATIENCE = 10.0
+
+
+def judged(
+    problem: Any, method: Method, options: Options, outcome: Outcome, answer: Answer
+) -> tuple[Outcome, Solution | None, str]:
+    """Ask why a method has no answer, where that may be because constraints cannot be met.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : Method
+    options : Options
+    outcome : Outcome
+    answer : Answer
+        Of the solve: Ctrl-C ends the question.
+
+    Returns
+    -------
+    outcome : Outcome
+        With what ended the question, if that was Ctrl-C or the time limit.
+    infeasible : Solution or None
+        The answer that constraints cannot be met, with the strategy that comes nearest.
+    reason : str
+        Why this is not known; empty if it is.
+    """
+    if not _is_in_doubt(problem, options, outcome):
+        return outcome, None, ""
+    found: Infeasibility | None = None
+    reason = ""
+    try:
+        with answer.seeking_more(), second_question(_SOUGHT, "infeasibility") as asked:
+            # Constraints at a penalty can always be met: a method that says otherwise ran out of digits.
+            if problem.penalty is None:
+                found = find_infeasibility(problem, exact=method.is_exact)
+        if asked.is_late:
+            plans = outcome.plans if outcome.stopped is Status.ITERATION_LIMIT else None
+            outcome = replace(outcome, plans=plans, stopped=Status.TIME_LIMIT)
+        elif asked.reason:
+            reason = str(asked)
+            outcome = replace(outcome, detail=asked.added_to(outcome.detail))
+    except KeyboardInterrupt:
+        if outcome.plans is None:
+            raise
+        outcome = replace(outcome, stopped=Status.INTERRUPTED)
+    return outcome, None if found is None else _infeasible(problem, method, options, outcome, found), reason
+
+
+def _is_in_doubt(problem: Problem, options: Options, outcome: Outcome) -> bool:
+    """Whether constraints perhaps cannot be met: the method says so, or found no strategies that meet them.
+
+    Multipliers that learn prove that late where constraints miss each other by little.
+    """
+    if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return True
+    if outcome.plans is None:
+        return outcome.stopped not in LIMITS
+    if outcome.stopped is not Status.ITERATION_LIMIT or not hard_constraints(problem) or not options.tol:
+        return False
+    if outcome.proof is None:
+        profile = nearest_profile(problem.game, outcome.plans)
+        _, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
+    else:
+        _, certificate = outcome.proof
+    return bool(missed_constraints(problem, certificate))
+
+
+def _infeasible(problem: Problem, method: Method, options: Options, outcome: Outcome, found: Infeasibility) -> Solution:
+    """Report that constraints cannot be met, with the strategy that comes nearest."""
+    strategies = list(Profile.uniform(problem.game))
+    strategies[found.player] = found.strategy
+    profile = Profile(strategies)
+    certificate = replace(problem.certify(profile), objective=None, lower=None, upper=None)
+    return Solution(
+        problem=problem,
+        method=method,
+        profile=profile,
+        status=Status.INFEASIBLE,
+        message=f"{Status.INFEASIBLE.advice} ({found})",
+        certificate=restored(problem, certificate),
+        tolerance=options.tol,
+        iterations=outcome.iterations,
+        seconds=outcome.seconds,
+        build_seconds=outcome.build_seconds,
+        infeasibility=found,
+    )
 
 
 def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = True) -> Infeasibility | None:
@@ -119,7 +211,7 @@ def _certified_least(game: Game, player: int, constraints: Sequence[Constraint],
 def _evened(constraints: Sequence[Constraint]) -> Sequence[Constraint]:
     """Return constraints with linear ones divided by their sizes, where these are far apart; else the same."""
     linear = [one for one in constraints if isinstance(one, LinearConstraint)]
-    sizes = [size for one in linear if (size := float(np.abs(one.coefficients).max(initial=0.0)))]
+    sizes = [size for one in linear if (size := one.largest_coefficient)]
     if not sizes or max(*sizes, 1.0) <= _SPREAD * min(*sizes, 1.0):
         return constraints
     return [_divided(one) if isinstance(one, LinearConstraint) else one for one in constraints]
@@ -127,7 +219,7 @@ def _evened(constraints: Sequence[Constraint]) -> Sequence[Constraint]:
 
 def _divided(constraint: LinearConstraint) -> LinearConstraint:
     """Return a constraint divided by a power of two near its largest coefficient, which rounds nothing."""
-    size = float(np.abs(constraint.coefficients).max(initial=0.0))
+    size = constraint.largest_coefficient
     unit = 2.0 ** round(math.log2(size)) if size else 1.0
     terms = dict(zip(constraint.indices.tolist(), (constraint.coefficients / unit).tolist(), strict=True))
     return LinearConstraint(

@@ -16,7 +16,7 @@ from .solution import ExactAnswer, History, Solution
 from .status import Status
 
 if TYPE_CHECKING:
-    from .checkpoint import Keeper, Saved
+    from .checkpoint import Keeper
 
 
 @dataclass(frozen=True)
@@ -93,48 +93,6 @@ class Outcome:
     state: Any = None
     exact: ExactAnswer | None = None
     proof: tuple[Profile, Certificate] | None = None
-
-    def saved(self) -> "Saved":
-        """Return it as a checkpoint keeps it: what the plans prove is computed anew, and no run goes on from them."""
-        history = {name: value for name, value in vars(self.history).items() if value is not None}
-        plans = self.plans if self.plans or self.proof is None else self.proof[0].plans
-        from .exact.basis import Basis
-
-        basis = self.state if isinstance(self.state, Basis) else None
-        return {
-            "basis": None if basis is None else [list(basis.shape), basis.codes],
-            "stopped": str(self.stopped),
-            **{name: getattr(self, name) for name in ("detail", "iterations", "seconds", "build_seconds")},
-            "names": [list(self.multipliers), list(self.dual_certificate)],
-            "prices": np.array(list(self.multipliers.values()), dtype=np.float64),
-            **{f"plan {number}": plan for number, plan in enumerate(plans or ())},
-            **{f"dual {number}": each for number, each in enumerate(self.dual_certificate.values())},
-            **{f"history {name}": value for name, value in history.items()},
-        }
-
-    @classmethod
-    def of(cls, saved: "Saved") -> "Outcome":
-        """Return what was saved."""
-        parts: dict[str, dict[str, Any]] = {"plan": {}, "dual": {}, "history": {}}
-        for name, value in saved.items():
-            kind, _, rest = name.partition(" ")
-            if rest:
-                parts[kind][rest] = value
-        constraints, certificates = saved["names"]
-        state = None
-        if saved.get("basis") is not None:  # prices begin where the simplex method ended
-            from .exact.basis import Basis
-
-            state = Basis.from_codes(*saved["basis"])
-        return cls(
-            plans=list(parts["plan"].values()) or None,
-            stopped=Status(saved["stopped"]),
-            **{name: saved[name] for name in ("detail", "iterations", "seconds", "build_seconds")},
-            history=History(**parts["history"]),
-            multipliers=dict(zip(constraints, saved["prices"].tolist(), strict=True)),
-            dual_certificate=dict(zip(certificates, parts["dual"].values(), strict=True)),
-            state=state,
-        )
 
 
 def reported(options: Options, iterations: int, seconds: float, error: float | None) -> bool:

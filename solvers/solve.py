@@ -1,32 +1,34 @@
 """One function that solves every problem with every method that serves it."""
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from ..models.problems import Feature, Nash, Problem, restored
+from ..models.problems import Nash, Problem
 from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
 from ..seqform.hints import explained
 from ..seqform.limits import answering, counted_now, finishing, seconds_left, stopwatch, time_limited, timed, too_late
 from ..seqform.signals import Answer, settling
 from ..seqform.strategy import Profile
-from .certification import LIMITS, certified, hard_constraints, has_uniform_play, missed_constraints, proven
+from .certification import certified, has_uniform_play
 from .dispatch import check_problem, checked_limit, chosen_method, options_of, refuse_unfinished, run_method
 from .methods import Method
-from .outcome import Options, Outcome, Progress, nearest_profile
-from .second_questions import second_question
-from .solution import Infeasibility, Solution
+from .outcome import Options, Outcome, Progress
+from .solution import Solution
 from .status import Status
 
 if TYPE_CHECKING:
-    from .checkpoint import Checkpoint, Saved
+    from .checkpoint import Checkpoint
+
 
 #: The tolerance of the game's value where a loop finds it, as a share of the problem's own.
 _VALUE_SHARE = 0.1
+#: What may come of constraints that cannot be met.
+_FAILED = (Status.INFEASIBLE, Status.UNBOUNDED, Status.ITERATION_LIMIT)
 
 
 @explained
@@ -117,44 +119,45 @@ def solve(
     )
 
 
+@dataclass
+class _Found:
+    """What a solve has found, which Ctrl-C does not take away once it is known."""
+
+    answer: Answer
+    solution: Solution | None = None
+
+
 def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Solution:
     """Solve a problem, look for the prices of its constraints unless it is a part of something, and count seconds."""
     before = problem.given_game.build_seconds if isinstance(problem, Problem) else 0.0
-    known: list[Solution] = []
     with settling(part=not prices) as answer, stopwatch() as watch:
+        found = _Found(answer)
         try:
             with timed("solving"):
                 begun = counted_now()
-                _ask(known, answer, problem, method, **how)
-                if prices and known[0].multipliers:
-                    from .parametric.prices import SOUGHT, priced  # it solves for more, by modules that import this one
+                solution = _ask(found, problem, method, **how)
+                if prices and solution.multipliers:
+                    from .parametric.prices import priced_within  # it solves for more, by modules that import this one
 
                     limit = how.get("time_limit")
                     left = math.inf if limit is None else limit - (counted_now() - begun)
-                    with suppress(KeyboardInterrupt):
-                        with (
-                            answer.seeking_more(),
-                            second_question(SOUGHT, "prices") as asked,
-                            time_limited(left),
-                        ):
-                            known[0] = priced(known[0])
-                        known[0] = dataclasses.replace(known[0], message=asked.added_to(known[0].message))
+                    found.solution = priced_within(left, solution, answer)
         except KeyboardInterrupt:
-            if not known:
+            if found.solution is None:
                 raise
-            known[0] = _interrupted(known[0])
+            found.solution = _interrupted(found.solution)
         seconds = watch.seconds
-        known[0] = dataclasses.replace(known[0], time=seconds, build_seconds=before + seconds["building"])
-    return _interrupted(known[0]) if answer.interrupted else known[0]
+        assert found.solution is not None
+        solution = replace(found.solution, time=seconds, build_seconds=before + seconds["building"])
+    return _interrupted(solution) if answer.interrupted else solution
 
 
 def _interrupted(solution: Solution) -> Solution:
-    return dataclasses.replace(solution, status=Status.INTERRUPTED, message=Status.INTERRUPTED.advice)
+    return replace(solution, status=Status.INTERRUPTED, message=Status.INTERRUPTED.advice)
 
 
 def _ask(
-    known: list[Solution],
-    answer: Answer,
+    found: _Found,
     problem: Any,
     method: Any,
     *,
@@ -166,8 +169,8 @@ def _ask(
     callback: Any = None,
     seed: Any = None,
     checkpoint: Any = None,
-) -> None:
-    """Check what is asked, and solve it; `known` takes the solution, which an interrupt then does not take away."""
+) -> Solution:
+    """Check what is asked, and solve it."""
     check_problem(problem)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise UnknownMethodError(f"progress is {shown(progress)}, expected True or a function")
@@ -187,23 +190,11 @@ def _ask(
             seed=seed,
         )
         if checkpoint is None:
-            _solved(known, answer, problem, chosen, options)
-            return
-        from .checkpoint import Checkpoint, Keeper, asked_of, digest
+            return _solved(found, problem, chosen, options)
+        from .checkpoint import keeping
 
-        part = ""
-        if isinstance(checkpoint, Keeper):  # a part of something
-            begun = (start.profile, start.iterations) if isinstance(start, Solution) else start
-            limits = options.tol, options.max_iterations, options.time_limit, seed, begun
-            part = f"{problem.name} by {chosen.name} {digest((problem, chosen, limits))}"
-            _solved(known, answer, problem, chosen, dataclasses.replace(options, checkpoint=checkpoint), part)
-            return
-        asked: dict[str, Any] = {"seed": seed}
-        if Feature.STEPS in problem.needs:  # a step follows from where limits have ended those before it
-            part, asked["limits"] = "steps", digest((options.tol, options.max_iterations))
-        with Checkpoint.of(checkpoint).kept(asked_of(problem, chosen, **asked)) as keeper:
-            keeper.asks_time = False
-            _solved(known, answer, problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
+        with keeping(checkpoint, problem, chosen, options) as (kept, part):
+            return _solved(found, problem, chosen, kept, part)
 
 
 def _chosen(method: Any, problem: Problem) -> Method:
@@ -223,58 +214,35 @@ def _listening(progress: Any, title: str, time_limit: Any) -> AbstractContextMan
     return nullcontext(progress or None)
 
 
-def _solved(
-    known: list[Solution], answer: Answer, problem: Any, chosen: Method, options: Options, part: str = ""
-) -> None:
+def _solved(found: _Found, problem: Any, chosen: Method, options: Options, part: str = "") -> Solution:
     """Solve a problem by a method, and prove the answer; as a part of a run that is kept, if that is named."""
     reason = ""
     with time_limited(options.time_limit):
         try:
             if problem.needs_game_value and problem.game_value is None:
                 problem = with_game_value(problem, chosen, options.tol)
-            outcome = _outcome(problem, chosen, dataclasses.replace(options, answered=answer.known), part)
+            outcome = run_method(chosen, problem, replace(options, answered=found.answer.known), part)
         except (KeyboardInterrupt, TimeLimitError) as ending:
             outcome = _unfinished(problem, ending)
         if outcome.stopped is Status.INTERRUPTED and not seconds_left():
-            outcome = dataclasses.replace(outcome, stopped=Status.TIME_LIMIT)  # what ended it came of the deadline
-        if (
-            outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED)
-            or (outcome.plans is None and outcome.stopped not in LIMITS)
-            or (outcome.stopped is Status.ITERATION_LIMIT and _is_in_doubt(problem, options, outcome))
-        ):
-            found: Infeasibility | None = None
-            try:
-                with (
-                    answer.seeking_more(),
-                    second_question("whether the constraints can be met", "infeasibility") as asked,
-                ):
-                    from .infeasibility import find_infeasibility
+            outcome = replace(outcome, stopped=Status.TIME_LIMIT)  # what ended it came of the deadline
+        if problem.constraints and (outcome.plans is None or outcome.stopped in _FAILED):
+            from .infeasibility import judged
 
-                    # Constraints at a penalty can always be met: a method that says otherwise ran out of digits.
-                    if problem.penalty is None:
-                        found = find_infeasibility(problem, exact=chosen.is_exact)
-                if asked.is_late:
-                    plans = outcome.plans if outcome.stopped is Status.ITERATION_LIMIT else None
-                    outcome = dataclasses.replace(outcome, plans=plans, stopped=Status.TIME_LIMIT)
-                elif asked.reason:
-                    reason = str(asked)
-                    outcome = dataclasses.replace(outcome, detail=asked.added_to(outcome.detail))
-            except KeyboardInterrupt:
-                if outcome.plans is None:
-                    raise
-                outcome = dataclasses.replace(outcome, stopped=Status.INTERRUPTED)
-            if found is not None:
-                known.append(_infeasible(problem, chosen, options, outcome, found))
-                return
-    answer.known()
+            outcome, infeasible, reason = judged(problem, chosen, options, outcome, found.answer)
+            if infeasible is not None:
+                found.solution = infeasible
+                return infeasible
+    found.answer.known()
     with finishing(), timed("certifying"):
         try:
-            known.append(certified(problem, chosen, options, outcome))
+            solution = found.solution = certified(problem, chosen, options, outcome)
         except KeyboardInterrupt:  # what is known is not lost for that
-            outcome = dataclasses.replace(outcome, stopped=Status.INTERRUPTED)
-            known[:] = [certified(problem, chosen, options, outcome)]
-    if reason and reason not in known[-1].message:
-        known[-1] = dataclasses.replace(known[-1], message=f"{known[-1].message}; {reason}")
+            outcome = replace(outcome, stopped=Status.INTERRUPTED)
+            solution = found.solution = certified(problem, chosen, options, outcome)
+    if reason and reason not in solution.message:
+        solution = found.solution = replace(solution, message=f"{solution.message}; {reason}")
+    return solution
 
 
 def _unfinished(problem: Any, ending: BaseException) -> Outcome:
@@ -293,62 +261,6 @@ def _unfinished(problem: Any, ending: BaseException) -> Outcome:
         return Outcome(None, Status.TIME_LIMIT, "", iterations=0, seconds=0.0, build_seconds=0.0)
     told = ending if isinstance(ending, TimeLimitError) else too_late()
     raise TimeLimitError(f"{told}; {problem.given_game.payoff_words}") from None
-
-
-def _outcome(problem: Any, chosen: Method, options: Options, part: str) -> Outcome:
-    """Run a method, or take from a checkpoint what it came to as a part of something."""
-    keeper = options.checkpoint
-    if keeper is None or not part or chosen.is_exact:
-        return run_method(chosen, problem, options)
-    if chosen.keeps_runs and keeper.keeps_loops:
-        with keeper.within(part):
-            return run_method(chosen, problem, options)
-    return Outcome.of(keeper.part(part, lambda: _part(problem, chosen, options)))
-
-
-def _part(problem: Any, chosen: Method, options: Options) -> "Saved":
-    """Return what a checkpoint keeps of a solve that is a part of something; Ctrl-C ends both."""
-    outcome = run_method(chosen, problem, options)
-    if outcome.stopped is Status.INTERRUPTED and seconds_left():
-        raise KeyboardInterrupt
-    return outcome.saved()
-
-
-def _is_in_doubt(problem: Problem, options: Options, outcome: Outcome) -> bool:
-    """Whether a run found no strategies that meet hard constraints: perhaps they cannot be met.
-
-    Multipliers that learn prove that late where constraints miss each other by little.
-    """
-    if not hard_constraints(problem) or not options.tol or outcome.plans is None:
-        return False
-    if outcome.proof is None:
-        profile = nearest_profile(problem.game, outcome.plans)
-        _, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
-    else:
-        _, certificate = outcome.proof
-    return bool(missed_constraints(problem, certificate))
-
-
-def _infeasible(problem: Problem, method: Method, options: Options, outcome: Outcome, found: Infeasibility) -> Solution:
-    """Report that constraints cannot be met, with the strategy that comes nearest."""
-    strategies = list(Profile.uniform(problem.game))
-    strategies[found.player] = found.strategy
-    profile = Profile(strategies)
-    return Solution(
-        problem=problem,
-        method=method,
-        profile=profile,
-        status=Status.INFEASIBLE,
-        message=f"{Status.INFEASIBLE.advice} ({found})",
-        certificate=restored(
-            problem, dataclasses.replace(problem.certify(profile), objective=None, lower=None, upper=None)
-        ),
-        tolerance=options.tol,
-        iterations=outcome.iterations,
-        seconds=outcome.seconds,
-        build_seconds=outcome.build_seconds,
-        infeasibility=found,
-    )
 
 
 def solve_part(problem: Any, method: str | Method | None = None, *, needed: str = "", **limits: Any) -> Solution:

@@ -69,6 +69,16 @@ class Constraint(Displayed):
         """Whether a linear program can state it: f is affine, or piecewise linear."""
         return self.function.is_linear
 
+    @property
+    def largest_coefficient(self) -> float:
+        """The largest absolute coefficient, in which what is negligible is measured; 1 where f is not affine."""
+        return 1.0
+
+    @property
+    def largest_number(self) -> float:
+        """The largest absolute coefficient or limit; 1 where f is not affine."""
+        return 1.0
+
     @overload
     def value(self, plan: Floats) -> float: ...
     @overload
@@ -202,6 +212,16 @@ class LinearConstraint(Constraint):
     def limit(self) -> float:
         """What ``coefficients`` times the plan may be at most."""
         return -float(self.function.constant)
+
+    @property
+    def largest_coefficient(self) -> float:
+        """The largest absolute coefficient, 0 if there is none."""
+        return float(np.abs(self.coefficients).max(initial=0.0))
+
+    @property
+    def largest_number(self) -> float:
+        """The largest absolute coefficient or limit."""
+        return max(self.largest_coefficient, abs(self.limit))
 
     def facts(self) -> dict[str, str]:
         """Return its size and its bound, by what each is called."""

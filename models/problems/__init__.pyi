@@ -1,3 +1,5 @@
+from .certificate import Certificate as Certificate
+from .certificate import StepBounds as StepBounds
 from .constrained import ConstrainedNash as ConstrainedNash
 from .data_biased import DataBiasedResponse as DataBiasedResponse
 from .depth_limited import CDBR as CDBR
@@ -10,10 +12,8 @@ from .feasibility_relaxation import FeasibilityRelaxation as FeasibilityRelaxati
 from .features import Feature as Feature
 from .nash import Nash as Nash
 from .one_player import OnePlayerProblem as OnePlayerProblem
-from .problem import Certificate as Certificate
 from .problem import Problem as Problem
 from .problem import SaddleProblem as SaddleProblem
-from .problem import StepBounds as StepBounds
 from .problem import restored as restored
 from .registry import PROBLEMS as PROBLEMS
 from .registry import find_problem as find_problem

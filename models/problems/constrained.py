@@ -11,8 +11,9 @@ from ...seqform.rules import Number
 from ..constraints import Constraint, collect_constraints
 from ..declarations import Constraints, Penalty
 from ..saddle import PlayerView, Rows, Saddle, check_player_count, zero_sum_of
+from .certificate import Certificate
 from .features import Feature
-from .problem import Certificate, SaddleProblem
+from .problem import SaddleProblem
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ class BiasedReplies(Replies):
     Parameters
     ----------
     treeplex, spread
-        As :class:`~treeplex.models.saddle.view.Replies`.
+        As :class:`~treeplex.models.saddle.Replies`.
     plans : Treeplex
         The opponent's own polytope.
     least : ndarray of float64, shape (num_sequences,)

@@ -23,8 +23,8 @@ from ..depth_limited import (
     roots_after_chance,
     roots_at_level,
 )
+from .certificate import Certificate, StepBounds
 from .features import Feature
-from .problem import Certificate, StepBounds
 from .responses import most_loss
 from .stepped import DepthLimitedResponse, SteppedResponse
 

@@ -9,8 +9,9 @@ from ...seqform.evaluate import best_response_values
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
 from ..saddle import check_player_count
+from .certificate import Certificate
 from .features import Feature
-from .problem import Certificate, Problem
+from .problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

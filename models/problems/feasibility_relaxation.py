@@ -13,8 +13,9 @@ from ...seqform.rationals import exact_residual
 from ...seqform.strategy import checked_player
 from ..constraints import collect_constraints
 from ..saddle import SAFETY, PlayerView, Rows, Saddle, check_player_count, zero_sum_of
+from .certificate import Certificate
 from .features import Feature
-from .problem import Certificate, SaddleProblem
+from .problem import SaddleProblem
 
 
 @dataclass(frozen=True, eq=False)

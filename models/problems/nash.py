@@ -9,8 +9,9 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
 from ..saddle import PlayerView, Saddle, zero_sum_of
+from .certificate import Certificate
 from .features import Feature
-from .problem import Certificate, SaddleProblem
+from .problem import SaddleProblem
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,8 @@
-"""The base classes of problems, and their certificates."""
+"""The base classes of problems."""
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -13,13 +12,13 @@ from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.hints import Explained
-from ...seqform.interchange.encoding import json_ready
 from ...seqform.parameters import parameters_of
 from ...seqform.rationals import Fractions, intended_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint
 from ..saddle import REPLY, PlayerView, Saddle, check_player_count
+from .certificate import Certificate
 from .features import Feature
 
 if TYPE_CHECKING:
@@ -27,117 +26,6 @@ if TYPE_CHECKING:
 
     from ..programs.linear_program import LinearProgram
     from ..programs.rational_program import RationalProgram
-
-
-@dataclass(frozen=True)
-class StepBounds:
-    """Proven bounds on one step of a response that is decided step by step.
-
-    Attributes
-    ----------
-    level : int
-        The level in the public tree of the decisions that the step makes.
-    objective : float
-        The value of the step's plan in the step, in payoff units.
-    upper : float
-        An upper bound on that value for all plans that agree with the decisions before the step.
-    """
-
-    level: int
-    objective: float
-    upper: float
-
-    @property
-    def gap(self) -> float:
-        """Upper bound minus objective."""
-        return self.upper - self.objective
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """How good strategies are, computed from the strategies themselves, not from what the solver reports.
-
-    Attributes
-    ----------
-    value : tuple of float
-        Each player's expected payoff.
-    objective : float or None
-        The problem's objective at these strategies; ``None`` if it has none.
-    lower, upper : float or None
-        Bounds on the optimal objective that the strategies prove, as far as they meet the constraints. Of a response in
-        steps: on the optimum among the strategies that agree with its decisions before the last step.
-    exploitability : float
-        For a profile, NashConv divided by the number of players; for one player's strategy, the value of the game to
-        that player minus the worst case; for a commitment, what the follower's best reply would earn it more. In
-        payoff units.
-    residual : float
-        How far the plans are from their polytopes: the largest of ``|E x − e|`` and of −x.
-    violations : mapping of str to float
-        By constraint; positive where it is violated.
-    player : int or None
-        The player whose strategy it is about; ``None`` if it is about a profile.
-    opponent_value : float or None
-        That player's payoff against the model of the opponent.
-    game_value : float or None
-        The value of the game to that player.
-    gain : float or None
-        ``opponent_value`` minus ``game_value``.
-    steps : tuple of StepBounds
-        The steps of a depth-limited response, in the order in which it decides.
-    regrets : tuple of float or None
-        What each player's best response to the others would earn more, of a profile in a game that has no value; see
-        :attr:`epsilon`.
-    """
-
-    value: tuple[float, ...]
-    objective: float | None
-    lower: float | None
-    upper: float | None
-    exploitability: float
-    residual: float
-    violations: Mapping[str, float]
-    player: int | None = None
-    opponent_value: float | None = None
-    game_value: float | None = None
-    gain: float | None = None
-    steps: tuple[StepBounds, ...] = ()
-    regrets: tuple[float, ...] | None = None
-
-    @property
-    def epsilon(self) -> float | None:
-        """The largest regret: the profile is an ε-Nash equilibrium."""
-        return None if self.regrets is None else max(self.regrets)
-
-    @property
-    def nash_conv(self) -> float | None:
-        """The sum of the regrets."""
-        return None if self.regrets is None else sum(self.regrets)
-
-    @property
-    def gap(self) -> float | None:
-        """Upper bound minus lower bound."""
-        return None if self.lower is None or self.upper is None else self.upper - self.lower
-
-    @property
-    def violation(self) -> float:
-        """The largest violation, 0 if there is none."""
-        return max(0.0, *self.violations.values()) if self.violations else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as plain numbers and strings, ready for JSON; fractions as text."""
-        return dict(json_ready(asdict(self) | {"gap": self.gap, "violation": self.violation}))
-
-    def to_json(self) -> str:
-        """Return :meth:`to_dict` as one JSON object.
-
-        Examples
-        --------
-        >>> from treeplex import Nash, Profile, load_game
-        >>> game = load_game("matching_pennies")
-        >>> print(Nash(game).certify(Profile.uniform(game)).to_json())
-        {"value": [0.0, 0.0], "objective": 0.0, "lower": 0.0, "upper": 0.0, "exploitability": 0.0, "residual": 0.0, ...}
-        """
-        return json.dumps(self.to_dict(), allow_nan=False)
 
 
 class _GameWhenAsked:

@@ -17,10 +17,11 @@ from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint, collect_constraints
 from ..declarations import Confidence, Epsilon, Opponent
 from ..saddle import SAFETY, PlayerView, Rows, Saddle
+from .certificate import Certificate
 from .constrained import in_few_words
 from .features import Feature
 from .one_player import EpsilonSafe, OnePlayerProblem
-from .problem import Certificate, SaddleProblem
+from .problem import SaddleProblem
 from .robust import PartlyFree
 
 

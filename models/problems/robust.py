@@ -30,7 +30,7 @@ class PartlyFree(Replies):
     Parameters
     ----------
     treeplex, spread
-        As :class:`~treeplex.models.saddle.view.Replies`.
+        As :class:`~treeplex.models.saddle.Replies`.
     part, plans : Treeplex
         The polytopes of z and of y.
     share : float

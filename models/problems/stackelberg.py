@@ -22,8 +22,9 @@ from ..programs.integer_program import IntegerProgram
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
 from ..saddle import check_player_count
+from .certificate import Certificate
 from .features import Feature
-from .problem import Certificate, Problem
+from .problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

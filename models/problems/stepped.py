@@ -15,8 +15,8 @@ from ...seqform.errors import InvalidGameError, UnsupportedProblemError
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Along, Lookahead
 from ..depth_limited import GADGETS, DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
+from .certificate import Certificate, StepBounds
 from .features import Feature
-from .problem import Certificate, StepBounds
 from .responses import ResponseProblem
 
 

@@ -19,9 +19,10 @@ from ..declarations import Epsilon, Maximised, Minimised, Player
 from ..distances import check_distance
 from ..risks import Risk
 from ..saddle import SAFETY, Rows, Saddle
+from .certificate import Certificate
 from .features import Feature
 from .one_player import EpsilonSafe
-from .problem import Certificate, SaddleProblem
+from .problem import SaddleProblem
 
 #: The name of the soft row that states the distance.
 _NEAREST = "distance"

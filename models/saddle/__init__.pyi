@@ -7,10 +7,10 @@ from .program import SAFETY as SAFETY
 from .program import Answer as Answer
 from .program import Bounds as Bounds
 from .program import Saddle as Saddle
+from .replies import Replies as Replies
 from .rows import ConstraintMatrix as ConstraintMatrix
 from .rows import Rows as Rows
 from .view import PlayerView as PlayerView
-from .view import Replies as Replies
 from .view import check_player_count as check_player_count
 from .view import check_two_players as check_two_players
 from .view import check_zero_sum as check_zero_sum

@@ -122,13 +122,13 @@ def _blocks(saddle: Saddle, room: Any = 0) -> ProgramBlocks:
     tilt = 0 if saddle.tilt is None else saddle.sign * saddle.tilt
     blocks.add_columns("plan", view.own.num_sequences, objective=tilt, lower=0.0)
     blocks.add_rows("plan", {"plan": view.own.E}, lower=view.own.e, upper=view.own.e)
-    if saddle.own_rows.constraints:
-        _add_own_rows(blocks, saddle.own_rows, saddle.sign)
+    if saddle.own is not None and saddle.own.constraints:
+        _add_own_rows(blocks, saddle.own, saddle.sign)
     if saddle.weight is None and saddle.floor is None:
         return blocks
     weight = 0 if saddle.weight is None else saddle.sign * saddle.weight
-    rows = saddle.other_rows
-    more = _add_other_rows(blocks, rows, view, weight) if rows.constraints else {}
+    rows = saddle.other
+    more = {} if rows is None or not rows.constraints else _add_other_rows(blocks, rows, view, weight)
     whole, limits = view.whole, None if view.replies is None else view.replies.rows
     if limits is None:
         _add_response(blocks, view, weight, more)

@@ -4,16 +4,19 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...seqform.errors import UnsupportedProblemError
+from ...seqform.polytope import Treeplex
 from ...seqform.rationals import exact_plan
-from ..constraints.constraint import Constraint
 from ..programs.linear_program import FARTHEST
-from .rows import Rows
 from .view import PlayerView
+
+if TYPE_CHECKING:
+    from ..constraints.constraint import Constraint
+    from .rows import Rows
 
 #: Name of the floor in multipliers and violations.
 SAFETY = "safety"
@@ -85,8 +88,8 @@ class Saddle:
     view: PlayerView
     tilt: Any = None
     weight: Any = None
-    own: Rows | None = None
-    other: Rows | None = None
+    own: "Rows | None" = None
+    other: "Rows | None" = None
     floor: Any = None
     model: Any = None
     maximises: bool = True
@@ -100,19 +103,19 @@ class Saddle:
     def objective_unit(self) -> float:
         """The largest coefficient without penalties, at least 1e-19 of the largest penalty; 1 if there is none."""
         tilt = 0.0 if self.tilt is None else float(np.abs(self.tilt).max(initial=0))
-        penalty = max(float(rows.penalty or 0) for rows in (self.own_rows, self.other_rows))
+        penalty = max((float(rows.penalty or 0) for rows in (self.own, self.other) if rows is not None), default=0.0)
         largest = max(tilt, float(self.weight or 0) * float(self.view.unit))
         return max(largest, penalty / FARTHEST) if largest else 1.0
 
     @property
-    def own_rows(self) -> Rows:
+    def own_rows(self) -> "Rows":
         """The constraints on x (possibly none)."""
-        return self.own or Rows((), self.view.own.num_sequences)
+        return self.own or _none(self.view.own)
 
     @property
-    def other_rows(self) -> Rows:
+    def other_rows(self) -> "Rows":
         """The constraints on y (possibly none)."""
-        return self.other or Rows((), self.view.other.num_sequences)
+        return self.other or _none(self.view.other)
 
     @property
     def has_rows(self) -> bool:
@@ -120,7 +123,7 @@ class Saddle:
         return self.own is not None or self.other is not None
 
     @property
-    def constraints(self) -> tuple[Constraint, ...]:
+    def constraints(self) -> "tuple[Constraint, ...]":
         """The constraints of both players, player 0's first."""
         own, other = self.own_rows.constraints, self.other_rows.constraints
         return own + other if self.view.player == 0 else other + own
@@ -184,8 +187,11 @@ class Saddle:
         """
         view, given, picked = self.view, multipliers or {}, subgradients or {}
         zero = view.number(0)
-        violations = self.own_rows.values(own)
-        own_paid = self.own_rows.paid(violations)
+        violations: dict[str, Any] = {}
+        own_paid = zero
+        if self.own is not None:
+            violations |= self.own.values(own)
+            own_paid = self.own.paid(violations)
         floor_reply = None
         if self.floor is not None and SAFETY in picked:
             floor_reply = view.whole.made_plan(picked[SAFETY])
@@ -194,20 +200,21 @@ class Saddle:
         free = self.weight is not None or (self.floor is not None and floor_reply is None)
         against = view.own_gradient(other) if free else None
         gradient, constant = self._gradient(against, floor_reply, given)
-        upper = constant + min(
-            view.most(gradient - slope) - offset for slope, offset in self._minorants(own, gradient, given, picked)
-        )
+        upper = constant + self._most(own, gradient, given, picked)
         lower = value = -own_paid if self.tilt is None else view.number(self.tilt @ own) - own_paid
         if self.weight is None:
             upper = min(upper, zero) if self.tilt is None else upper  # nobody is paid for violations
         else:
-            other_values = self.other_rows.values(other)
-            other_paid = self.other_rows.paid(other_values)
+            other_paid, priced, offset = zero, view.other_gradient(own), zero
+            if self.other is not None:
+                other_values = self.other.values(other)
+                violations |= other_values
+                other_paid = self.other.paid(other_values)
+                slope, offset = self.other.minorant(given, other, picked)
+                priced = priced - slope
             upper += self.weight * other_paid
             value += self.weight * (view.number(own @ against) + other_paid)
-            slope, offset = self.other_rows.minorant(given, other, picked)
-            lower += self.weight * (offset - view.most_of_other(view.other_gradient(own) - slope))
-            violations |= other_values
+            lower += self.weight * (offset - view.most_of_other(priced))
         if self.floor is not None:
             violations |= {SAFETY: self.floor - view.whole.worst_case(own)}
         return Bounds(value + zero, lower + zero, upper, violations)
@@ -248,16 +255,25 @@ class Saddle:
             gradient = gradient + priced * against
         return gradient, -floor_price * self.floor if floor_price else zero
 
-    def _minorants(
-        self, own: Any, gradient: Any, multipliers: Mapping[str, Any], subgradients: Mapping[str, Any]
-    ) -> list[tuple[Any, Any]]:
-        """Return affine minorants of Σ λ_i f_i: the subgradients', and further ones that may tighten the bound."""
-        rows = self.own_rows
-        found = [rows.minorant(multipliers, own, subgradients)]
+    def _most(self, own: Any, gradient: Any, multipliers: Mapping[str, Any], subgradients: Mapping[str, Any]) -> Any:
+        """Return an upper bound on max over x' in X of gradient · x' − Σ λ_i f_i(x').
+
+        Each f_i is replaced by an affine minorant: the subgradients', or a further one that tightens the bound.
+        """
+        view, rows = self.view, self.own
+        if rows is None:
+            return view.most(gradient)
+        minorants = [rows.minorant(multipliers, own, subgradients)]
         best = rows.best_subgradients(multipliers, gradient)
         if best:
-            found += [rows.minorant(multipliers, own, {}), rows.minorant(multipliers, own, best)]
-        return found
+            minorants += [rows.minorant(multipliers, own, {}), rows.minorant(multipliers, own, best)]
+        return min(view.most(gradient - slope) - offset for slope, offset in minorants)
+
+
+def _none(treeplex: Treeplex) -> "Rows":
+    from .rows import Rows
+
+    return Rows((), treeplex.num_sequences)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,10 @@
 """A two-player zero-sum game from one player's seat, in floats or in exact fractions."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,51 +19,8 @@ from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Strategy
 from ..programs.triplets import Triplets
 
-
-@dataclass(frozen=True, eq=False)
-class Replies(ABC):
-    """Plans of the other player that are images y = T z of the plans z of a polytope of their own.
-
-    Parameters
-    ----------
-    treeplex : Treeplex
-        The polytope of z; it may be a flow polytope.
-    spread : csr_array, shape (num_sequences of the other player, treeplex.num_sequences)
-        T.
-    exact_spread : Triplets, optional
-        T in fractions, if it is rational; z's polytope then holds fractions too.
-    """
-
-    treeplex: Treeplex
-    spread: sp.csr_array
-    exact_spread: Triplets | None = field(default=None, kw_only=True)
-
-    @property
-    def constrained(self) -> Treeplex | None:
-        """The polytope of the part of z that constraints on the other player are about, if they are about one."""
-        return None
-
-    @property
-    def rows(self) -> sp.csr_array | None:
-        """H, where the images are the other player's plans with H y ≤ 0: sparser in linear programs than M T."""
-        return None
-
-    @abstractmethod
-    def preimage(self, plan: Any) -> Any:
-        """Return a z whose image is the given plan, or is near it if there is no such z."""
-
-    def image(self, reply: Any) -> Any:
-        """Return T z, in floats or in fractions."""
-        if reply.dtype != object:
-            return self.spread @ reply
-        assert self.exact_spread is not None
-        return self.exact_spread @ reply
-
-    def chosen(self, plan: Any, given: Any = None) -> Any:
-        """Return the z that a certificate is computed from: the given one, made a plan, or a preimage."""
-        if given is None:
-            return self.preimage(plan)
-        return given if given.dtype == object else self.treeplex.plan(self.treeplex.behaviour(np.maximum(given, 0.0)))
+if TYPE_CHECKING:
+    from .replies import Replies
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +44,7 @@ class PlayerView:
     game: Game
     player: int
     exact: bool = False
-    replies: Replies | None = None
+    replies: "Replies | None" = None
 
     @property
     def own(self) -> Treeplex:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
-from ...models.problems.problem import Certificate, restored
+from ...models.problems.certificate import Certificate
+from ...models.problems.problem import restored
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget

@@ -10,8 +10,7 @@ from ...models.problems.stepped import SteppedResponse
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Integers
 from ...seqform.game import Game
-from ..exact.highs_models import choose_algorithm, load, objective_factor
-from ..exact.interruptible import run_solver
+from ..exact.highs_models import choose_algorithm, load, objective_factor, run_solver
 from ..methods import DepthLimitedLP, HiGHS
 from ..outcome import Options, Outcome
 from ..status import Status

@@ -14,8 +14,7 @@ from ...seqform.limits import counted_now, seconds_left
 from ..outcome import Options, Outcome, nearest_profile
 from ..solution import RunState
 from ..status import Status
-from .highs_models import load
-from .interruptible import run_solver
+from .highs_models import load, run_solver
 
 if TYPE_CHECKING:
     from ..methods import BranchAndBound

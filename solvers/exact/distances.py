@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats, Integers
-from .highs_models import objective_factor, silent_solver
-from .interruptible import run_solver
+from .highs_models import objective_factor, run_solver, silent_solver
 
 Mask = npt.NDArray[np.bool_]
 

@@ -30,7 +30,7 @@ from ..iteration import Checks, Stepper, iterate
 from ..outcome import Options, Outcome, checked_seed, nearest_profile, starting_profile
 from ..solution import RunState, Solution
 from ..status import Status
-from .interruptible import run_solver
+from .highs_models import run_solver
 
 if TYPE_CHECKING:
     from ..methods import DoubleOracle

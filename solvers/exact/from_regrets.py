@@ -24,8 +24,8 @@ from ..regret import driver
 from ..solution import RunState
 from ..status import Status
 from . import highs
+from .attempt import Attempt
 from .distances import Mask, NearProgram, StandardProgram
-from .highs import Attempt
 from .highs_models import TOLERANCE
 from .interior import interior_point
 
@@ -161,7 +161,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
                 left = options.time_limit - (counted_now() - built)
                 best = best.or_better(polish.run(goal, _STEPS * 2.0**course.attempts, left))
                 course = course.after(polish)
-                if best.error == 0.0:
+                if best.excess == 0.0:
                     course = replace(course, way="polish")
                     break
             if is_last or polish.is_whole:
@@ -171,15 +171,15 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
         stopped = Status.INTERRUPTED
     if stopped is not Status.OPTIMAL and options.answered is not None:
         options.answered()
-    if best.error > 0.0:
+    if best.excess > 0.0:
         profile = nearest_profile(problem.game, loop.answer())
         last = Answer(tuple(profile.plans), loop.multipliers, loop.dual_certificate)
         best = best.or_better(Attempt.of(problem, options, last, profile))
-        if best.error == 0.0:
+        if best.excess == 0.0:
             course, stopped = replace(course, way="regrets"), Status.OPTIMAL
     seconds = counted_now() - built
     left = min(options.time_limit - seconds, seconds_left())
-    if best.error > 0.0 and stopped is Status.OPTIMAL:
+    if best.excess > 0.0 and stopped is Status.OPTIMAL:
         if left <= 0.0:
             stopped = Status.TIME_LIMIT
         elif loop.iterations >= options.max_iterations:
@@ -361,7 +361,7 @@ class _Polish:
                 break
             found = self._judged(*solved)
             best = best.or_better(found)
-            if best.error == 0.0 or (found.error > _AWAY * error and not self._is_last):
+            if best.excess == 0.0 or (found.excess > _AWAY * error and not self._is_last):
                 break
             assert found.answer is not None
             if self.is_whole:

@@ -7,8 +7,7 @@ import scipy.sparse as sp
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from .distances import StandardProgram
-from .highs_models import STALLED, TOLERANCE, choose_algorithm, objective_factor, silent_solver
-from .interruptible import run_solver
+from .highs_models import STALLED, TOLERANCE, choose_algorithm, objective_factor, run_solver, silent_solver
 
 #: The unit of distances from the answer that is begun with, and of what columns cost there. HiGHS's tolerances are
 #: absolute: it solves for distances to so much more than for columns themselves.

@@ -75,24 +75,6 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
     return ending is not None
 
 
-def run_solver(solver: Any, interruptible: bool) -> bool:
-    """Run HiGHS; whether Ctrl-C or the deadline ended it. What it raises leaves HiGHS at work.
-
-    To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time. So
-    a small one runs in the main thread, and HiGHS's own time limit ends it. Ctrl-C comes to the main thread alone.
-    """
-    if not interruptible:
-        try:
-            solver.run()
-        except KeyboardInterrupt:
-            return True
-        return False
-    # highspy has a loop of its own for this, which prints to standard output when Ctrl-C comes and shares its locks
-    # between all solvers of the process.
-    solver.HandleUserInterrupt = True
-    return run_interruptibly(solver.run, solver.cancelSolve)
-
-
 def run_apart(work: Callable[[], Any]) -> Any:
     """Do some work in a process of its own, which is ended when Ctrl-C or the deadline comes, and return its result.
 

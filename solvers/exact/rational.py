@@ -21,7 +21,7 @@ from ...seqform.limits import counted_now, seconds_left
 from ..outcome import Options, Outcome
 from ..solution import ExactAnswer
 from ..status import Status
-from .interruptible import run_solver
+from .highs_models import run_solver
 from .rational_linear_algebra import SingularMatrixError
 from .rational_simplex import Ending, ExactSimplex, slack_basis
 from .rational_vertex import Basis, ExactProgram, Point, to_flint, to_float, to_fractions

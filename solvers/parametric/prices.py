@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ...models.constraints import Constraint, LinearConstraint
 from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.programs.rational_program import RationalProgram
@@ -20,19 +20,18 @@ from ...models.saddle import SAFETY, Saddle, linear_program, rational_program
 from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError, TimeLimitError
 from ...seqform.hints import Named
-from ...seqform.limits import seconds_left, too_late
-from ..exact.basis import Basis
-from ..exact.highs import Attempt
-from ..exact.highs_models import choose_algorithm, load, objective_factor
-from ..exact.interruptible import run_solver
+from ...seqform.limits import seconds_left, time_limited, too_late
+from ...seqform.signals import Answer
+from ..exact.attempt import Attempt
+from ..exact.highs_models import Basis, choose_algorithm, load, objective_factor, run_solver
 from ..methods import Exact, HiGHS, Rational
 from ..outcome import Options
-from ..second_questions import SecondQuestion
+from ..second_questions import SecondQuestion, second_question
 from ..solution import Price, Solution
 from ..status import Status
 
 #: What is sought here, in words.
-SOUGHT = "what moving constraints is worth"
+_SOUGHT = "what moving constraints is worth"
 #: Rows and columns of a linear program, together, up to which prices are looked for, and constraints that bind.
 LARGEST, MOST = 40_000, 24
 #: The same in fractions.
@@ -100,7 +99,8 @@ def one_sided_prices(solution: Solution) -> Iterator[tuple[str, Price]]:
     binding: list[str] = []
     constraints = {one.name: one for one in problem.constraints}
     for name in solution.multipliers:
-        if name in constraints and solution.certificate.violations[name] < -_ROOM * _size(constraints[name]):
+        known = constraints.get(name)
+        if known is not None and solution.certificate.violations[name] < -_ROOM * known.largest_coefficient:
             yield name, Price(0.0, 0.0)
         else:
             binding.append(name)
@@ -119,12 +119,6 @@ def one_sided_prices(solution: Solution) -> Iterator[tuple[str, Price]]:
             yield name, Price(min(least, most), None if math.isinf(most) else most)
         elif seconds_left() <= 0.0:
             raise too_late(f"the price of {name} was sought")
-
-
-def _size(constraint: Constraint) -> float:
-    if not isinstance(constraint, LinearConstraint):
-        return 1.0
-    return max(1e-300, float(abs(constraint.coefficients).max(initial=0.0)))
 
 
 class _Place(NamedTuple):
@@ -236,7 +230,7 @@ class _Optimum:
     def _proves(self, primal: Floats, dual: Floats) -> bool:
         """Whether an answer proves the tolerance of the solution, as others do whose multipliers are optimal."""
         numbers = primal, dual * objective_factor(self.program)
-        return Attempt.read(self._problem, self._options, self.program, numbers).error == 0.0
+        return Attempt.read(self._problem, self._options, self.program, numbers).excess == 0.0
 
     def _run(self, solver: Any) -> Any:
         """Go on from the optimal basis by the simplex method."""
@@ -419,7 +413,7 @@ def priced(solution: Solution) -> Solution:
     proves = isinstance(solution.method, HiGHS | Rational | Exact)
     if not (proves and solution.multipliers and solution.status is Status.OPTIMAL):
         return solution
-    found, asked = dict[str, Price](), SecondQuestion(SOUGHT)
+    found, asked = dict[str, Price](), SecondQuestion(_SOUGHT)
     try:
         for name, price in one_sided_prices(solution):
             found[name] = price
@@ -432,3 +426,22 @@ def priced(solution: Solution) -> Solution:
     loosening = {name: price.loosening for name, price in prices.items()}
     multipliers = Named({**solution.multipliers, **loosening}, f"{solution.problem.name} has no constraint")
     return replace(solution, multipliers=multipliers, prices=Named(prices, "no price was found of"))
+
+
+def priced_within(seconds: float, solution: Solution, answer: Answer) -> Solution:
+    """Return :func:`priced` of an answer, or the answer with the reason why not: Ctrl-C ends the search alone.
+
+    Parameters
+    ----------
+    seconds : float
+        The time that is left.
+    solution : Solution
+    answer : Answer
+        Of the solve.
+    """
+    found = solution
+    with suppress(KeyboardInterrupt):
+        with answer.seeking_more(), second_question(_SOUGHT, "prices") as asked, time_limited(seconds):
+            found = priced(solution)
+        found = replace(found, message=asked.added_to(found.message))
+    return found

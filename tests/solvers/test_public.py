@@ -32,7 +32,8 @@ from treeplex.seqform.errors import GameTooLargeError, InvalidStrategyError, Unk
 from treeplex.seqform.factored import FactoredPayoff
 from treeplex.seqform.public_form import Leaves, PublicForm
 from treeplex.seqform.public_profile import PublicProfile
-from treeplex.solvers.outcome import Options, Outcome
+from treeplex.solvers.checkpoint import outcome_of, saved_outcome
+from treeplex.solvers.outcome import Options
 from treeplex.solvers.public import driver
 from treeplex.solvers.public.kernel import PublicKernel
 from treeplex.solvers.public.layout import PublicLayout
@@ -284,7 +285,7 @@ def test_a_state_beyond_the_memory_budget_is_refused(turn, monkeypatch):
 
 def test_parts_of_something_are_kept_with_their_strategies():
     outcome = driver.run(DCFR(), Nash(spot("Ts9d6hQc2s").game), Options(0.01, 0.0, 500, np.inf))
-    again = Outcome.of(outcome.saved())
+    again = outcome_of(saved_outcome(outcome))
     for plan, known in zip(again.plans, outcome.proof[0].plans, strict=True):
         assert np.array_equal(plan, known)
 

@@ -13,8 +13,9 @@ from ....seqform.errors import UnsupportedProblemError
 from ....seqform.game import Game
 from ....seqform.parameters import About
 from ....seqform.strategy import Profile, check_same_game
+from ...problems.certificate import Certificate
 from ...problems.features import Feature
-from ...problems.problem import Certificate, Problem
+from ...problems.problem import Problem
 from .encounters import Encounters, routes_matrix
 from .game import PatrolGame
 from .route_responses import best_joint_route, best_route

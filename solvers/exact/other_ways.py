@@ -1,0 +1,162 @@
+"""Other ways to solve a linear program, where HiGHS's answer does not prove what is asked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...models.problems import SaddleProblem
+from ...models.programs.linear_program import LinearProgram
+from ...models.saddle import Saddle, linear_program
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.limits import counted_now, seconds_left, time_limited
+from ..certification import LIMITS
+from ..outcome import Options, Outcome
+from ..second_questions import second_question
+from ..status import Status
+from .attempt import Attempt
+from .highs_models import load, solution_of
+from .interior import refined as refined_interior
+
+#: Rows and columns, together, up to which a program is solved in fractions where floats do not prove the tolerance.
+REFINED = 500
+
+
+@dataclass
+class Reached:
+    """What a solve has come to: the best answer so far, what stopped it, and how it was found, in words.
+
+    Attributes
+    ----------
+    attempt : Attempt
+    stopped : Status
+    detail : str
+    exact : Outcome or None
+        The answer of the method ``rational``, if that was needed and proves it.
+    """
+
+    attempt: Attempt
+    stopped: Status
+    detail: str
+    exact: Outcome | None = None
+
+
+def improve(
+    reached: Reached,
+    problem: SaddleProblem,
+    options: Options,
+    program: LinearProgram,
+    algorithm: str,
+    numbers: tuple[Floats, Floats] | None,
+    begun: float,
+) -> None:
+    """Solve a program in other ways until an answer proves what is asked.
+
+    Parameters
+    ----------
+    reached : Reached
+        What HiGHS came to; better answers take its place.
+    problem : SaddleProblem
+    options : Options
+    program : LinearProgram
+    algorithm : str
+        HiGHS's.
+    numbers : tuple of ndarray, or None
+        HiGHS's columns and the multipliers of rows.
+    begun : float
+        When HiGHS began, from which the time limit counts.
+    """
+    told = reached.detail
+    if algorithm == "ipm" and numbers is not None and reached.stopped is Status.OPTIMAL:
+        _refine(reached, problem, options, program, numbers, begun)
+    # Where constraints are hard, infeasible may be the truth: others look for a proof.
+    refuted = reached.stopped is Status.INFEASIBLE and problem.constraints and problem.penalty is None
+    floats_fail = algorithm == "simplex" or problem.game.stakes < problem.game.payoff_scale
+    if not reached.attempt.excess or not floats_fail or refuted or reached.stopped in LIMITS:
+        return
+    try:
+        # What fails here leaves the answer in floats.
+        left = options.time_limit - (counted_now() - begun)
+        with second_question("what other ways find") as asked, time_limited(left):
+            for how, again, found in _further(problem.canonical, program):
+                if isinstance(found, Status):  # the last way asks least
+                    reached.attempt, reached.stopped = Attempt(), found
+                    reached.detail = f"{told}, and fractions prove it {found}"
+                    continue
+                better = Attempt.read(problem, options, again, found)
+                if better.betters(reached.attempt):
+                    reached.attempt, reached.stopped = better, Status.OPTIMAL
+                    reached.detail = f"{reached.detail}, then solved {how}"
+                if not reached.attempt.excess:
+                    break
+            # Floats may be too short for the answer itself: penalties are multiplied by its last digits.
+            reached.exact = _in_fractions(problem, options, program) if reached.attempt.excess else None
+            if reached.exact is not None:
+                reached.detail = f"{reached.detail}, then solved and proven in fractions"
+    except KeyboardInterrupt:
+        reached.stopped = Status.INTERRUPTED
+    reached.detail = asked.added_to(reached.detail)
+    if asked.is_late:
+        reached.stopped = Status.TIME_LIMIT
+
+
+def _refine(
+    reached: Reached,
+    problem: SaddleProblem,
+    options: Options,
+    program: LinearProgram,
+    numbers: tuple[Floats, Floats],
+    begun: float,
+) -> None:
+    """Refine an answer of the interior point method."""
+    better = Attempt()
+    try:
+        with second_question("what refining finds") as asked:
+            left = options.time_limit - (counted_now() - begun)
+            better = Attempt.read(problem, options, program, refined_interior(program, numbers, left))
+        reached.detail = asked.added_to(reached.detail)
+    except KeyboardInterrupt:
+        reached.stopped, better = Status.INTERRUPTED, Attempt()
+    if better.excess < reached.attempt.excess:
+        reached.attempt, reached.detail = better, f"{reached.detail}, then refined"
+
+
+def _further(
+    saddle: Saddle, program: LinearProgram
+) -> Iterator[tuple[str, LinearProgram, tuple[Floats, Floats] | Status | None]]:
+    """Solve a program in other ways, one after the other; a status if it is proven that there is no solution.
+
+    A floor at the value of the game leaves no room. Where chance has a rare outcome under which both still decide, the
+    last digit of the floor is a large part of what is at stake there, and HiGHS may say "infeasible": so the floor is
+    lowered by it. Small programs are solved in fractions.
+    """
+    programs = [("", program)]
+    if saddle.floor is not None:
+        room = np.finfo(np.float64).eps * saddle.view.game.sequence_form.payoff_scale
+        programs.append(("with the floor lowered by round-off", linear_program(saddle, room)))
+        solver = load(programs[1][1])
+        solver.setOptionValue("time_limit", seconds_left())
+        solver.run()
+        yield *programs[1], solution_of(solver, programs[1][1])
+    if sum(program.shape) <= REFINED:
+        from .rational import refined  # FLINT takes its time to load
+
+        for how, one in programs:
+            yield f"in fractions {how}".strip(), one, refined(one, seconds_left())
+
+
+def _in_fractions(problem: SaddleProblem, options: Options, program: LinearProgram) -> Outcome | None:
+    """Return the answer of the method ``rational``, if it serves the problem and proves one; the program is small."""
+    from ..methods import Rational, check_served
+    from .rational import run as run_rational
+
+    method = Rational()
+    try:
+        check_served(method, problem)
+        if sum(program.shape) > REFINED:
+            return None
+        found = run_rational(method, problem, replace(options, start=None, time_limit=seconds_left()))
+    except UnsupportedProblemError:
+        return None
+    return found if found.exact is not None else None
