@@ -69,10 +69,13 @@ def chosen_method(method: Any, problem: Any) -> Method:
         from .choice import choose
 
         method = choose(problem)
-    chosen = find_method(method) if isinstance(method, str) else method
-    if not isinstance(chosen, Method):
+    if isinstance(method, str):
+        chosen = find_method(method)
+    elif isinstance(method, Method):
+        check_method(type(method))  # a class that was registered was looked at then
+        chosen = method
+    else:
         raise UnknownMethodError(f"expected a method's name or hyper-parameters, such as CFR(), got {shown(method)}")
-    check_method(type(chosen))
     check_served(chosen, problem)
     return chosen
 

@@ -12,8 +12,9 @@ from ..seqform.errors import SolverError, TimeLimitError
 from ..seqform.game import Game
 from ..seqform.signals import Answer
 from ..seqform.strategy import Profile
-from .certification import EXCLUDED, LIMITS, excluded, hard_constraints, missed_constraints, proof_weights, proven
+from .certification import LIMITS, proven
 from .dispatch import refuse_unfinished, solved
+from .exclusion import EXCLUDED, excluded, proof_weights
 from .methods import Method
 from .outcome import Options, Outcome, nearest_profile
 from .second_questions import second_question
@@ -82,14 +83,14 @@ def _is_in_doubt(problem: Problem, options: Options, outcome: Outcome) -> bool:
         return True
     if outcome.plans is None:
         return outcome.stopped not in LIMITS
-    if outcome.stopped is not Status.ITERATION_LIMIT or not hard_constraints(problem) or not options.tol:
+    if outcome.stopped is not Status.ITERATION_LIMIT or not problem.hard_constraints or not options.tol:
         return False
     if outcome.proof is None:
         profile = nearest_profile(problem.game, outcome.plans)
         _, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
     else:
         _, certificate = outcome.proof
-    return bool(missed_constraints(problem, certificate))
+    return bool(problem.missed(certificate))
 
 
 def _infeasible(problem: Problem, method: Method, options: Options, outcome: Outcome, found: Infeasibility) -> Solution:

@@ -14,7 +14,7 @@ from ..seqform.hints import explained
 from ..seqform.limits import answering, counted_now, finishing, seconds_left, stopwatch, time_limited, timed, too_late
 from ..seqform.signals import Answer, settling
 from ..seqform.strategy import Profile
-from .certification import certified, has_uniform_play
+from .certification import certified
 from .dispatch import check_problem, checked_limit, chosen_method, options_of, refuse_unfinished, run_method
 from .methods import Method
 from .outcome import Options, Outcome, Progress
@@ -257,6 +257,8 @@ def _unfinished(problem: Any, ending: BaseException) -> Outcome:
     """
     if isinstance(ending, KeyboardInterrupt) and seconds_left():
         raise ending
+    from .uniform_play import has_uniform_play
+
     if has_uniform_play(problem) and not (problem.needs_game_value and problem.game_value is None):
         return Outcome(None, Status.TIME_LIMIT, "", iterations=0, seconds=0.0, build_seconds=0.0)
     told = ending if isinstance(ending, TimeLimitError) else too_late()

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ..risks import Risk
 
 Sense = Literal["<=", ">="]
+#: The largest violation, relative to the constraint's largest number, at which strategies still prove a bound.
+_MISSED = 1e-9
+#: The same of functions that are not affine, which conic solvers meet to fewer digits.
+_MISSED_CURVED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +82,11 @@ class Constraint(Displayed):
     def largest_number(self) -> float:
         """The largest absolute coefficient or limit; 1 where f is not affine."""
         return 1.0
+
+    @property
+    def allowance(self) -> float:
+        """By how much a plan may miss it and still prove a bound, in the unit of f: round-off, in effect."""
+        return (_MISSED if self.function.is_affine else _MISSED_CURVED) * self.largest_number
 
     @overload
     def value(self, plan: Floats) -> float: ...

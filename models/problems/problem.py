@@ -168,6 +168,16 @@ class Problem(Explained, ABC):
         return all(constraint.is_linear for constraint in self.constraints)
 
     @property
+    def hard_constraints(self) -> tuple[Constraint, ...]:
+        """The constraints of a program that must be met: strategies that miss them prove nothing."""
+        return ()
+
+    def missed(self, certificate: Certificate) -> list[str]:
+        """Return the hard constraints that strategies miss by more than round-off, by what their certificate says."""
+        violations = certificate.violations
+        return [one.name for one in self.hard_constraints if violations.get(one.name, 0.0) > one.allowance]
+
+    @property
     def needs(self) -> frozenset[str]:
         """The features of a method that this problem needs."""
         return self.always_needs if self.is_linear else self.always_needs | {Feature.CONVEX}
@@ -375,6 +385,15 @@ class SaddleProblem(Problem):
     def exact_canonical(self) -> Saddle:
         """The saddle program in fractions."""
         return self.saddle(exact=True)
+
+    @property
+    def hard_constraints(self) -> tuple[Constraint, ...]:
+        """The constraints of a program that must be met: strategies that miss them prove nothing."""
+        if not self.constraints:
+            return ()
+        saddle = self.canonical
+        hard = [rows.constraints for rows in (saddle.own, saddle.other) if rows is not None and rows.penalty is None]
+        return sum(hard, ())
 
     def linear_program(self) -> "LinearProgram":
         """Return the exact formulation as a sparse linear program.

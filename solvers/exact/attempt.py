@@ -10,7 +10,7 @@ from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.strategy import Profile
-from ..certification import enough, missed_constraints, proven, proven_error
+from ..certification import enough, proven, proven_error
 from ..outcome import Options, nearest_profile
 
 
@@ -64,5 +64,5 @@ class Attempt:
     def of(cls, problem: SaddleProblem, options: Options, answer: Answer, profile: Profile) -> "Attempt":
         """Prove what an answer's strategies are worth."""
         profile, certificate = proven(problem, profile, answer.multipliers, answer.dual_certificate)
-        error = math.inf if missed_constraints(problem, certificate) else proven_error(problem, profile, certificate)
+        error = math.inf if problem.missed(certificate) else proven_error(problem, profile, certificate)
         return cls(answer, (profile, certificate), error if error > enough(problem, certificate, options) else 0.0)

@@ -12,7 +12,7 @@ from ...models.saddle import Answer, ConicProgram
 from ...seqform.errors import SolverError, TimeLimitError, UnknownMethodError, one_line
 from ...seqform.limits import counted_now, seconds_left
 from ...seqform.strategy import Profile
-from ..certification import missed_constraints, proven, proven_error
+from ..certification import proven, proven_error
 from ..outcome import Options, Outcome, nearest_profile
 from ..status import Status
 from .interruptible import run_interruptibly
@@ -137,7 +137,7 @@ def _solve(
     if all(np.isfinite(plan).all() for plan in answer.plans):
         profile = nearest_profile(problem.game, answer.plans)
         proof = proven(problem, profile, answer.multipliers, answer.dual_certificate)
-        if not missed_constraints(problem, proof[1]):
+        if not problem.missed(proof[1]):
             error = proven_error(problem, *proof)
     return _Attempt(scaled.status, answer, error, iterations, proof=proof)
 

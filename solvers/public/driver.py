@@ -18,13 +18,14 @@ from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ...seqform.rules import TERMINAL
 from ...seqform.strategy import Profile, check_same_game
-from ..certification import by_best_responses, loop_error, proven, proves
+from ..certification import loop_error, proven, proves
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
 from ..outcome import Options, Outcome
 from ..solution import RunState, Solution
 from ..status import Status
+from ..uniform_play import by_best_responses
 from .arrays import PlayArrays
 from .kernel import PublicKernel
 from .storage import converted, named

@@ -21,7 +21,7 @@ from ...seqform.joint_payoff import JointPayoff
 from ...seqform.limits import compiling, counted_now
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
-from ..certification import hard_constraints, proven, proves
+from ..certification import proven, proves
 from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod, methods_for
@@ -241,7 +241,7 @@ class RegretStepper(Stepper):
         That is computed from plans that may miss their constraints, has its own tangents of convex ones, and in single
         precision it is a little off.
         """
-        constrained = bool(hard_constraints(self.problem.original))
+        constrained = bool(self.problem.original.hard_constraints)
         if not constrained and (self.next_check is not None or self.kernel.layout.number is not np.float32):
             return True
         proof = self._prove()

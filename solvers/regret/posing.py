@@ -22,7 +22,8 @@ from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
-from ..certification import excluded, loop_error
+from ..certification import loop_error
+from ..exclusion import excluded
 from ..methods import RegretMethod
 from ..outcome import Options, nearest_profile
 from .arrays import PreferenceArrays

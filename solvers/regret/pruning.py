@@ -16,7 +16,7 @@ from ...seqform.face import ROUNDING, Face, cheapest, game_on_faces
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..certification import EXCLUDED, excluded
+from ..exclusion import EXCLUDED, excluded
 from ..outcome import Options, Outcome, nearest_profile
 from ..solution import RunState, Solution
 from ..status import Status

@@ -29,7 +29,7 @@ from treeplex import (
 )
 from treeplex.models.constraints import LinearConstraint, behaviour_bound
 from treeplex.models.saddle import Rows
-from treeplex.solvers.certification import missed_constraints, proven
+from treeplex.solvers.certification import proven
 from treeplex.solvers.feasible_plans import FeasiblePlans
 from treeplex.solvers.methods.rules import CFR, DualRule
 from treeplex.solvers.regret.constraints import KernelConstraints
@@ -319,7 +319,7 @@ def test_constraints_that_no_plan_is_found_for_withdraw_the_bound():
     problem = ConstrainedNash(KUHN, jack)
     _, certificate = proven(problem, Profile.uniform(KUHN), {}, {})
     assert certificate.lower == -KUHN.payoff_scale
-    assert missed_constraints(problem, certificate)
+    assert problem.missed(certificate)
     _, met = proven(ConstrainedNash(KUHN, jack[:1]), Profile.uniform(KUHN), {}, {})
     assert met.violation <= 1e-15
     assert met.lower <= -1 / 9 <= met.upper

@@ -1,0 +1,56 @@
+"""Uniform play: the answer where a limit comes before a method has strategies."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..models.problems import Certificate, Nash, Problem
+from ..seqform.strategy import Profile
+
+#: Up to so many nodes best responses in public form take a second at most without compiled loops.
+_FEW_NODES = 3_000
+
+
+def uniform_play(problem: Problem) -> dict[str, Any]:
+    """Return uniform play as an outcome has it: of a game in public form without its sequence form."""
+    game = problem.game
+    if "sequence_form" in vars(game) or game.public_form is None:
+        return {"plans": Profile.uniform(game).plans}
+    from ..seqform.public_profile import PublicProfile, StrategiesOnDemand
+
+    profile = PublicProfile.uniform(game.public_form)
+    certificate = by_best_responses(profile.best_response_values, profile.value(0))
+    return {"plans": (), "proof": (StrategiesOnDemand(game, profile), certificate)}
+
+
+def by_best_responses(best_responses: Sequence[float], value: float) -> Certificate:
+    """Return what both players' best responses prove of a zero-sum game.
+
+    Parameters
+    ----------
+    best_responses : sequence of two floats
+        What each player gets at most against the other's strategy.
+    value : float
+        What player 0 is paid; round-off is taken from it.
+    """
+    first, second = best_responses
+    value = min(max(value, -second), first)
+    return Certificate(
+        value=(value, -value),
+        objective=value,
+        lower=-second,
+        upper=first,
+        exploitability=max(0.0, (first + second) / 2.0),
+        residual=0.0,
+        violations={},
+    )
+
+
+def has_uniform_play(problem: Problem) -> bool:
+    """Whether uniform play can be certified in little time: the game is built, or small and in public form."""
+    built = vars(problem.game)
+    if "sequence_form" in built:
+        return True
+    form = built.get("public_form")
+    return (
+        form is not None and isinstance(problem, Nash) and not problem.constraints and len(form.players) <= _FEW_NODES
+    )
