@@ -38,10 +38,9 @@ FIRST_LOOK = 32
 
 
 def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
-    """Whether the loop on the public form takes a problem: one program for all of it, found by turns and averaged."""
+    """Whether the loop takes a problem on a game in public form: one program for all of it, found by turns and averaged."""
     return (
-        problem.game.public_form is not None
-        and method.bias is None
+        method.bias is None
         and method.updates == "alternating"
         and method.iterate == "average"
         and not method.initial_regrets

@@ -381,7 +381,7 @@ def _on_plans(method: RegretMethod, problem: Problem, options: Options) -> Outco
             f"elsewhere, use {', '.join(methods_for(problem.needs))}"
         )
     begun = counted_now()
-    pruned = prune(problem)
+    pruned = prune(problem) if problem.constraints else None
     if pruned is None:
         return run_steps(method, problem, options)
     if isinstance(pruned, Outcome):
@@ -391,10 +391,14 @@ def _on_plans(method: RegretMethod, problem: Problem, options: Options) -> Outco
     return replace(outcome, build_seconds=outcome.build_seconds + took)
 
 
+def _takes_public_form(method: RegretMethod, problem: Problem, options: Options) -> bool:
+    return problem.game.public_form is not None and public.serves(method, problem, options.start)
+
+
 #: The loops, in the order in which they are asked whether they take a problem: on vectors of hands in public form, on
 #: plans of several players whose payoffs are an operator, and on plans of two or more players, which takes all.
 LOOPS = (
-    Loop(lambda method, problem, options: public.serves(method, problem, options.start), public.run),
+    Loop(_takes_public_form, public.run),
     Loop(lambda method, problem, options: _is_joint(problem), joint.run),
     Loop(lambda method, problem, options: True, _on_plans),
 )
