@@ -38,7 +38,7 @@ FIRST_LOOK = 32
 
 
 def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
-    """Whether the loop takes a problem on a game in public form: one program for all of it, found by turns and averaged."""
+    """Whether the loop takes a problem on a public form: one program for all of it, found by turns and averaged."""
     return (
         method.bias is None
         and method.updates == "alternating"
