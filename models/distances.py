@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.special import kl_div
 
 from ..seqform.arrays import Floats, Integers
 from ..seqform.best_responses import best_response_value
@@ -428,6 +427,8 @@ class DilatedEntropy(RelativeEntropy):
         reach = self.treeplex.reach(plan)[self.treeplex.sequence_infosets[1:]]
         expected, counted = reach * self.behaviour[1:], self._counted
         # Each term is at least 0, and what it adds to x log(x / y) sums to 0 at every infoset: nothing cancels.
+        from scipy.special import kl_div
+
         terms = kl_div(np.maximum(plan[1:], 0.0)[counted], np.maximum(expected, 0.0)[counted])
         return self.weights[counted] @ terms
 

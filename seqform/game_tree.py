@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import networkx as nx
+import lazy_loader
 
 from .budget import TREE_NODE, Budget, Watch
 from .checks import is_number, is_whole
@@ -17,9 +17,13 @@ from .labels import A_LABEL, is_label, is_listing
 from .rules import CHANCE, MAX_PLAYERS, TERMINAL, Number, Rules, check_rules, public_labels
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     DiGraph = nx.DiGraph[Any]
 else:
-    DiGraph = nx.DiGraph
+    # Loading it takes a third as long as loading this library, and most games need none.
+    nx = lazy_loader.load("networkx")
+    DiGraph = Any
 
 
 class GameTree(Drawable):

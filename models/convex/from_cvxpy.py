@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from ...seqform.arrays import Floats
 from .function import ConvexFunction
@@ -470,6 +469,8 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
     edges = sp.coo_array(connections)
     nodes = len(rest) + len(auxiliary)
     ends = (edges.coords[0], edges.coords[1] + len(rest))
+    from scipy.sparse.csgraph import connected_components
+
     labels = connected_components(sp.csr_array((np.ones(edges.nnz), ends), shape=(nodes, nodes)), directed=False)[1]
     row_labels, column_labels = labels[: len(rest)], labels[len(rest) :]
     lifted = []

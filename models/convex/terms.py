@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse.linalg import lsqr
 
 from ...seqform.arrays import Floats
 from ...seqform.rationals import Fractions, to_fractions
@@ -466,6 +465,8 @@ class Polyhedral(PiecewiseLinear):
 
     def _repaired(self, given: Floats) -> Floats | None:
         """Return multipliers that cancel at auxiliary variables, from ones that nearly do."""
+        from scipy.sparse.linalg import lsqr  # it loads the whole of scipy.linalg
+
         for _ in range(3):
             left = self.auxiliary.T @ given
             if (np.abs(left) <= _ROUND_OFF * self._unit).all():

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,10 +16,10 @@ from ....seqform.strategy import Profile, check_same_game
 from ...problems.certificate import Certificate
 from ...problems.features import Feature
 from ...problems.problem import Problem
-from .encounters import Encounters, routes_matrix
-from .game import PatrolGame
-from .route_responses import best_joint_route, best_route
-from .walker import Mask, Whole
+
+if TYPE_CHECKING:  # the command line lists problems without loading maps
+    from .encounters import Encounters
+    from .walker import Mask, Whole
 
 #: What mixtures of routes are called in a dual certificate, by player.
 ROUTES = ("attackers' routes", "units' routes")
@@ -41,14 +41,16 @@ class Mixture:
         Of the player.
     """
 
-    routes: tuple[Whole, ...]
-    bodies: Whole
+    routes: "tuple[Whole, ...]"
+    bodies: "Whole"
     probabilities: Floats
     num_sequences: int
 
     @cached_property
     def matrix(self) -> sp.csr_array:
         """The routes as rows of zeros and ones."""
+        from .encounters import routes_matrix
+
         return routes_matrix(self.routes, self.num_sequences)
 
     @property
@@ -67,7 +69,7 @@ class Mixture:
         """Those that have a probability."""
         return self._part(self.probabilities > 0.0)
 
-    def _part(self, mask: Mask) -> "Mixture":
+    def _part(self, mask: "Mask") -> "Mixture":
         chosen = np.flatnonzero(mask)
         routes = tuple(self.routes[number] for number in chosen.tolist())
         return replace(self, routes=routes, bodies=self.bodies[chosen], probabilities=self.probabilities[chosen])
@@ -164,6 +166,8 @@ class CaughtOnce(Problem):
     usual_method: ClassVar[str] = "double-oracle"
 
     def __post_init__(self) -> None:
+        from .game import PatrolGame
+
         super().__post_init__()
         if not isinstance(self.given_game, PatrolGame):
             raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, and {self.given_game.spec} is none")
@@ -173,8 +177,11 @@ class CaughtOnce(Problem):
         _ = self.encounters
 
     @cached_property
-    def encounters(self) -> Encounters:
+    def encounters(self) -> "Encounters":
         """What pairs of routes pay."""
+        from .encounters import Encounters
+        from .game import PatrolGame
+
         assert isinstance(self.game, PatrolGame)
         return Encounters.of(self.game.patrol, self.forfeits)
 
@@ -217,6 +224,8 @@ class CaughtOnce(Problem):
         self, attackers: Mixture, units: Mixture, lower: float | None = None, upper: float | None = None
     ) -> Certificate:
         """Return the certificate of mixtures, with bounds that are known of them or are found."""
+        from .route_responses import best_joint_route, best_route
+
         value = self.value_of(attackers, units)
         if lower is None:
             lower = best_joint_route(self.encounters, attackers).bound
@@ -286,7 +295,7 @@ def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> Mixture:
     return Mixture(joint, np.zeros(len(joint), dtype=np.int64), np.diff(ends, prepend=0.0) / ends[-1], len(plan))
 
 
-def _chosen(parts: Sequence[Sequence[tuple[float, Any]]], levels: Sequence[Floats], quantile: float) -> list[Whole]:
+def _chosen(parts: Sequence[Sequence[tuple[float, Any]]], levels: Sequence[Floats], quantile: float) -> "list[Whole]":
     """Return the route of each body at a quantile of its own mixture."""
     return [
         found[min(int(np.searchsorted(level / level[-1], quantile)), len(found) - 1)][1]
