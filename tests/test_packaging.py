@@ -268,6 +268,21 @@ def test_help_loads_little() -> None:
     assert sum(name.startswith("treeplex") for name in modules) <= 50
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from treeplex import Nash, load_game, solve",
+        "from treeplex.cli import main; assert main(['solve', 'kuhn']) == 0",
+    ],
+)
+def test_a_small_answer_loads_little(code: str) -> None:
+    """What takes a tenth of a second and more to load is loaded where something asks for it."""
+    late = {"networkx.classes", "scipy.linalg", "scipy.special", "numba", "cvxpy", "pandas", "matplotlib"}
+    report = f"; import sys; print(*sorted({late!r} & set(sys.modules)), file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-P", "-c", code + report], capture_output=True, text=True, check=True)
+    assert ran.stderr.split() == []
+
+
 def test_version_is_everywhere_the_same() -> None:
     version = treeplex.__version__
     citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
