@@ -16,19 +16,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..models.problems import Feature, Problem
 from ..seqform.checks import check_number
 from ..seqform.errors import CheckpointError, UnsupportedProblemError, one_line, shown
 from ..seqform.game import Game
 from ..seqform.interchange.encoding import to_json
 from ..seqform.interchange.files import check_writable, read_archive, refusing_damaged, write_archive
-from ..seqform.limits import seconds_left
 from ..seqform.signals import holding_signals
 from ..seqform.standard_error import warn
 from ..seqform.strategy import Strategy
-from .methods import Method
-from .outcome import Options, Outcome
-from .solution import History, Solution
 from .status import Status
 
 #: What a run keeps of itself, by name: arrays of numbers, and what JSON takes.
@@ -37,8 +32,6 @@ Saved = Mapping[str, Any]
 _FORMAT, _VERSION = "treeplex checkpoint", 1
 #: What follows the name of the file that was written before.
 PREVIOUS = ".previous"
-#: What is kept of an outcome as it is.
-_KEPT = ("detail", "iterations", "seconds", "build_seconds")
 
 
 def _warn(message: str) -> None:
@@ -450,101 +443,6 @@ def digest(value: Any) -> str:
     True
     """
     return hashlib.sha256("".join(_words(value)).encode()).hexdigest()[:16]
-
-
-def saved_outcome(outcome: Outcome) -> Saved:
-    """Return an outcome as it is kept: what the plans prove is computed anew, and no run goes on from them."""
-    history = {name: value for name, value in vars(outcome.history).items() if value is not None}
-    plans = outcome.plans if outcome.plans or outcome.proof is None else outcome.proof[0].plans
-    from .exact.highs_models import Basis
-
-    basis = outcome.state if isinstance(outcome.state, Basis) else None
-    return {
-        "basis": None if basis is None else [list(basis.shape), basis.codes],
-        "stopped": str(outcome.stopped),
-        **{name: getattr(outcome, name) for name in _KEPT},
-        "names": [list(outcome.multipliers), list(outcome.dual_certificate)],
-        "prices": np.array(list(outcome.multipliers.values()), dtype=np.float64),
-        **{f"plan {number}": plan for number, plan in enumerate(plans or ())},
-        **{f"dual {number}": each for number, each in enumerate(outcome.dual_certificate.values())},
-        **{f"history {name}": value for name, value in history.items()},
-    }
-
-
-def outcome_of(saved: Saved) -> Outcome:
-    """Return the outcome that :func:`saved_outcome` made this of."""
-    parts: dict[str, dict[str, Any]] = {"plan": {}, "dual": {}, "history": {}}
-    for name, value in saved.items():
-        kind, _, rest = name.partition(" ")
-        if rest:
-            parts[kind][rest] = value
-    constraints, certificates = saved["names"]
-    state = None
-    if saved.get("basis") is not None:  # prices begin where the simplex method ended
-        from .exact.highs_models import Basis
-
-        state = Basis.from_codes(*saved["basis"])
-    return Outcome(
-        plans=list(parts["plan"].values()) or None,
-        stopped=Status(saved["stopped"]),
-        **{name: saved[name] for name in _KEPT},
-        history=History(**parts["history"]),
-        multipliers=dict(zip(constraints, saved["prices"].tolist(), strict=True)),
-        dual_certificate=dict(zip(certificates, parts["dual"].values(), strict=True)),
-        state=state,
-    )
-
-
-def kept_outcome(keeper: Keeper, part: str, method: Method, run: Callable[[], Outcome]) -> Outcome:
-    """Run a method as a part of something, or take from a checkpoint what it came to; Ctrl-C ends both."""
-    if method.is_exact:
-        return run()
-    if method.keeps_runs and keeper.keeps_loops:
-        with keeper.within(part):
-            return run()
-
-    def saved() -> Saved:
-        outcome = run()
-        if outcome.stopped is Status.INTERRUPTED and seconds_left():
-            raise KeyboardInterrupt
-        return saved_outcome(outcome)
-
-    return outcome_of(keeper.part(part, saved))
-
-
-@contextmanager
-def keeping(given: Any, problem: Problem, method: Method, options: Options) -> "Iterator[tuple[Options, str]]":
-    """Keep a solve in a checkpoint, which is written when the block ends.
-
-    Parameters
-    ----------
-    given : Checkpoint, path-like or Keeper
-        What the user gave; an open one if the solve is a part of something.
-    problem : Problem
-    method : Method
-    options : Options
-
-    Yields
-    ------
-    options : Options
-        With the open checkpoint.
-    part : str
-        The name of the solve as a part of what is kept there; empty if it is all of it.
-    """
-    limits = options.tol, options.max_iterations
-    if isinstance(given, Keeper):
-        start = options.start
-        begun = start if not isinstance(start, Solution) else (start.profile, start.iterations)
-        asked = (problem, method, (*limits, options.time_limit, options.seed, begun))
-        yield dataclasses.replace(options, checkpoint=given), f"{problem.name} by {method.name} {digest(asked)}"
-        return
-    others: dict[str, Any] = {"seed": options.seed}
-    part = ""
-    if Feature.STEPS in problem.needs:  # a step follows from where limits have ended those before it
-        part, others["limits"] = "steps", digest(limits)
-    with Checkpoint.of(given).kept(asked_of(problem, method, **others)) as keeper:
-        keeper.asks_time = False
-        yield dataclasses.replace(options, checkpoint=keeper), part
 
 
 def _words(value: Any) -> Iterator[str]:

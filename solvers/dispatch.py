@@ -33,7 +33,7 @@ def run_method(method: Method, problem: Problem, options: Options, part: str = "
     run = _backend(method, problem)
     with doing(f"{method.name} had no strategies yet on {problem.game.spec}"):
         if part and options.checkpoint is not None:
-            from .checkpoint import kept_outcome
+            from .kept_solves import kept_outcome
 
             outcome = kept_outcome(options.checkpoint, part, method, lambda: run(problem, options))
         else:

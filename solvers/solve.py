@@ -191,7 +191,7 @@ def _ask(
         )
         if checkpoint is None:
             return _solved(found, problem, chosen, options)
-        from .checkpoint import keeping
+        from .kept_solves import keeping
 
         with keeping(checkpoint, problem, chosen, options) as (kept, part):
             return _solved(found, problem, chosen, kept, part)

@@ -32,7 +32,7 @@ from treeplex.seqform.errors import GameTooLargeError, InvalidStrategyError, Unk
 from treeplex.seqform.factored import FactoredPayoff
 from treeplex.seqform.public_form import Leaves, PublicForm
 from treeplex.seqform.public_profile import PublicProfile
-from treeplex.solvers.checkpoint import outcome_of, saved_outcome
+from treeplex.solvers.kept_solves import outcome_of, saved_outcome
 from treeplex.solvers.outcome import Options
 from treeplex.solvers.public import driver
 from treeplex.solvers.public.kernel import PublicKernel
