@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.games.patrol.caught_once import ROUTES, CaughtOnce, Mixture, taken_apart
+from ...models.games.patrol.caught_once import ROUTES, CaughtOnce, taken_apart
 from ...models.games.patrol.encounters import routes_matrix
+from ...models.games.patrol.route_mixtures import Mixture
 from ...models.games.patrol.route_responses import (
     best_joint_route,
     best_route,

@@ -1,7 +1,7 @@
 """Patrols in which an attacker is caught by its first detection."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -19,77 +19,11 @@ from ...problems.problem import Problem
 
 if TYPE_CHECKING:  # the command line lists problems without loading maps
     from .encounters import Encounters
-    from .walker import Mask, Whole
+    from .route_mixtures import Mixture
+    from .walker import Whole
 
 #: What mixtures of routes are called in a dual certificate, by player.
 ROUTES = ("attackers' routes", "units' routes")
-
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Routes of one player, each with its probability.
-
-    Attributes
-    ----------
-    routes : tuple of ndarray of int64
-        The sequences of each: of one type of attackers, or a joint route of all units.
-    bodies : ndarray of int64, shape (len(routes),)
-        The type that each is of; 0 for units.
-    probabilities : ndarray of float64, shape (len(routes),)
-        Those of each type sum to 1.
-    num_sequences : int
-        Of the player.
-    """
-
-    routes: "tuple[Whole, ...]"
-    bodies: "Whole"
-    probabilities: Floats
-    num_sequences: int
-
-    @cached_property
-    def matrix(self) -> sp.csr_array:
-        """The routes as rows of zeros and ones."""
-        from .encounters import routes_matrix
-
-        return routes_matrix(self.routes, self.num_sequences)
-
-    @property
-    def plan(self) -> Floats:
-        """How likely each sequence is made: the realization plan, which does not tell which of them go together."""
-        plan: Floats = self.probabilities @ self.matrix
-        plan[0] = 1.0
-        return plan
-
-    def of(self, body: int) -> "Mixture":
-        """Return the routes of one type."""
-        return self._part(self.bodies == body)
-
-    @property
-    def played(self) -> "Mixture":
-        """Those that have a probability."""
-        return self._part(self.probabilities > 0.0)
-
-    def _part(self, mask: "Mask") -> "Mixture":
-        chosen = np.flatnonzero(mask)
-        routes = tuple(self.routes[number] for number in chosen.tolist())
-        return replace(self, routes=routes, bodies=self.bodies[chosen], probabilities=self.probabilities[chosen])
-
-    def saved(self) -> Floats:
-        """Return it as one array, shape (3, k): the type, the probability and a sequence, sequence by sequence."""
-        lengths = [len(route) for route in self.routes]
-        ends = np.repeat(np.arange(len(lengths)), lengths)
-        given = self.bodies[ends], self.probabilities[ends], np.concatenate(self.routes), ends
-        return np.array(given, dtype=np.float64)
-
-    @classmethod
-    def restored(cls, saved: Floats, num_sequences: int) -> "Mixture":
-        """Return what :meth:`saved` wrote, with probabilities that sum to 1."""
-        ends = saved[3].astype(np.int64)
-        firsts = np.flatnonzero(np.diff(ends, prepend=-1))
-        routes = tuple(part.astype(np.int64) for part in np.split(saved[2], firsts[1:]))
-        bodies, chances = saved[0, firsts].astype(np.int64), np.maximum(saved[1, firsts], 0.0)
-        totals = np.bincount(bodies, chances)
-        return cls(routes, bodies, chances / np.where(totals > 0.0, totals, 1.0)[bodies], num_sequences)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +119,7 @@ class CaughtOnce(Problem):
         assert isinstance(self.game, PatrolGame)
         return Encounters.of(self.game.patrol, self.forfeits)
 
-    def value_of(self, attackers: Mixture, units: Mixture) -> float:
+    def value_of(self, attackers: "Mixture", units: "Mixture") -> float:
         """Return what mixtures pay the attackers."""
         meetings = self.encounters
         found = [
@@ -212,6 +146,8 @@ class CaughtOnce(Problem):
         dual_certificate : mapping of str to ndarray, optional
             The mixtures under the names of :data:`ROUTES`, as :meth:`Mixture.saved` writes them.
         """
+        from .route_mixtures import Mixture
+
         check_same_game(profile[0], self.game)
         given, form = dual_certificate or {}, self.game.sequence_form
         mixtures = [
@@ -221,7 +157,7 @@ class CaughtOnce(Problem):
         return self.proven(mixtures[0], mixtures[1])
 
     def proven(
-        self, attackers: Mixture, units: Mixture, lower: float | None = None, upper: float | None = None
+        self, attackers: "Mixture", units: "Mixture", lower: float | None = None, upper: float | None = None
     ) -> Certificate:
         """Return the certificate of mixtures, with bounds that are known of them or are found."""
         from .route_responses import best_joint_route, best_route
@@ -251,12 +187,14 @@ class CaughtOnce(Problem):
         return certificate.exploitability
 
 
-def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> Mixture:
+def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> "Mixture":
     """Return routes whose mixture has a player's plan for its marginals: those of each body on its own.
 
     A flow is taken apart along the path of its largest parts; joint routes are drawn from all bodies with one and the
     same quantile, so that there are few of them.
     """
+    from .route_mixtures import Mixture
+
     treeplex, bodies = problem.game.sequence_form.treeplexes[player], problem.encounters.bodies[player]
     followers = sp.csc_array(treeplex.inflow)
     parts: list[list[tuple[float, Whole]]] = []

@@ -1,7 +1,6 @@
 """Best replies to mixtures of routes where the first detection catches: an attacker's, and that of all units."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,11 +11,9 @@ from ....seqform.polytope import Treeplex
 from ...programs.integer_program import TOLERANCE, IntegerProgram, Runner, run_plainly
 from ...programs.program_blocks import ProgramBlocks
 from .encounters import Encounters, routes_matrix
+from .route_mixtures import Mixture
 from .route_search import Search
 from .walker import Whole
-
-if TYPE_CHECKING:
-    from .caught_once import Mixture
 
 #: How many detections of one route by units that are all alike are told apart from the beginning.
 _COUNTED = 12
@@ -41,7 +38,7 @@ class Reply:
     bound: float
 
 
-def best_route(meetings: Encounters, body: int, units: "Mixture", run: Runner = run_plainly, gap: float = 0.0) -> Reply:
+def best_route(meetings: Encounters, body: int, units: Mixture, run: Runner = run_plainly, gap: float = 0.0) -> Reply:
     """Return the best route of a type of attackers against a mixture of joint routes.
 
     Parameters
@@ -76,7 +73,7 @@ def best_route(meetings: Encounters, body: int, units: "Mixture", run: Runner = 
     return _programmed(meetings, body, units, run, gap)
 
 
-def _search(meetings: Encounters, body: int, units: "Mixture") -> Search:
+def _search(meetings: Encounters, body: int, units: Mixture) -> Search:
     part, joint = meetings.bodies[0][body], units.matrix
     attending = meetings.attending[part]
     logs, certain = ((attending @ (one @ joint.T)).toarray() for one in (meetings.hazards, meetings.sure))
@@ -91,7 +88,7 @@ def _search(meetings: Encounters, body: int, units: "Mixture") -> Search:
     )
 
 
-def _programmed(meetings: Encounters, body: int, units: "Mixture", run: Runner, gap: float) -> Reply:
+def _programmed(meetings: Encounters, body: int, units: Mixture, run: Runner, gap: float) -> Reply:
     part = meetings.bodies[0][body]
     treeplex, rewards, caught = meetings.treeplexes[0], meetings.rewards[part], meetings.caught[body]
     attending = sp.csr_array(meetings.attending[part].T)
@@ -156,7 +153,7 @@ def _programmed(meetings: Encounters, body: int, units: "Mixture", run: Runner, 
     return Reply(route, value, max(value, found.bound + caught))
 
 
-def better_route(meetings: Encounters, body: int, units: "Mixture", emphasis: Floats | float = 1.0) -> Reply:
+def better_route(meetings: Encounters, body: int, units: Mixture, emphasis: Floats | float = 1.0) -> Reply:
     """Return a good route of a type against a mixture: the best one if every detection counted, by one pass over time.
 
     Joint routes count times an emphasis each. The bound says nothing.
@@ -171,14 +168,14 @@ def better_route(meetings: Encounters, body: int, units: "Mixture", emphasis: Fl
     return Reply(route, _against(meetings, body, route, units), np.inf)
 
 
-def _detecting(meetings: Encounters, units: "Mixture") -> Floats:
+def _detecting(meetings: Encounters, units: Mixture) -> Floats:
     """Return how likely each joint route detects whoever is at a contact, shape (contacts, joint routes)."""
     logs, certain = ((one @ units.matrix.T).toarray() for one in (meetings.hazards, meetings.sure))
     chances: Floats = np.where(certain > 0.0, 1.0, -np.expm1(-logs))
     return chances
 
 
-def _against(meetings: Encounters, body: int, route: Whole, units: "Mixture") -> float:
+def _against(meetings: Encounters, body: int, route: Whole, units: Mixture) -> float:
     own = routes_matrix([route], len(meetings.rewards))
     return float((meetings.payoffs(body, own, units.matrix) @ units.probabilities)[0])
 
@@ -203,7 +200,7 @@ class _Coverage:
     sure: sp.csr_array
 
     @classmethod
-    def of(cls, meetings: Encounters, attackers: "Mixture") -> "_Coverage":
+    def of(cls, meetings: Encounters, attackers: Mixture) -> "_Coverage":
         attackers = attackers.played
         came = attackers.matrix @ meetings.attending
         hazards, sure = (sp.lil_array(came @ one) for one in (meetings.hazards, meetings.sure))
@@ -227,7 +224,7 @@ class _Coverage:
         return self.constant - float(self.weights @ (1.0 - self.escaping(made)))
 
 
-def best_joint_route(meetings: Encounters, attackers: "Mixture", run: Runner = run_plainly, gap: float = 0.0) -> Reply:
+def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run_plainly, gap: float = 0.0) -> Reply:
     """Return the joint route of all units that pays a mixture of attackers' routes least.
 
     Parameters
@@ -273,7 +270,7 @@ def best_joint_route(meetings: Encounters, attackers: "Mixture", run: Runner = r
             return Reply(best.route, best.value, min(best.value, bound))
 
 
-def better_joint_route(meetings: Encounters, attackers: "Mixture", emphasis: Floats | float = 1.0) -> Reply:
+def better_joint_route(meetings: Encounters, attackers: Mixture, emphasis: Floats | float = 1.0) -> Reply:
     """Return a good joint route: each unit in turn catches most of what the others leave, twice over.
 
     Routes of attackers that are played count times an emphasis each. The bound says nothing.
