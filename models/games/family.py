@@ -115,7 +115,7 @@ class Family:
         return Game(
             name=self.name,
             parameters=self.values(rules),
-            spec=self.spec(rules),
+            spec=self.spec(rules) if values else self.name,
             **self.parts(rules),
             reference_value=None if known is None else known.value,
             reference_source="" if known is None else known.source,
