@@ -47,7 +47,7 @@ def doctor(json: JsonOption = None) -> int:
     with record.interruptible():
         with deferring_interrupts():
             from ..seqform.budget import available_cores, memory_budget
-            from ..seqform.registry import extensions
+            from ..seqform.extensions import extensions
 
         record.update(
             python=platform.python_version(),

@@ -34,7 +34,7 @@ from treeplex.models.declarations import Confidence
 from treeplex.models.games import GAMES, Family
 from treeplex.models.problems import PROBLEMS, Feature, SaddleProblem
 from treeplex.models.saddle import Saddle
-from treeplex.seqform import registry
+from treeplex.seqform import extensions
 from treeplex.seqform.parameters import About
 from treeplex.seqform.registry import ExtensionWarning
 from treeplex.solvers import Method, Outcome, OutcomeSamplingMCCFR, Status
@@ -101,10 +101,10 @@ def entry_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def add(name: str, groups: dict[str, dict[str, str]], code: str = "") -> None:
         install(tmp_path, name, groups)
         (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
-        registry._entry_points.cache_clear()
+        extensions.entry_points.cache_clear()
 
     yield add
-    registry._entry_points.cache_clear()
+    extensions.entry_points.cache_clear()
 
 
 GUESS = """

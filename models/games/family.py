@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidGameError
+from ...seqform.extensions import summary_of
 from ...seqform.parameters import Parameter, parameters_of
-from ...seqform.registry import summary_of
 
 if TYPE_CHECKING:
     from ...seqform.game import Game

@@ -3,9 +3,10 @@
 import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...seqform.checks import check_attribute
 from ...seqform.errors import InvalidGameError, UnknownGameError, shown
 from ...seqform.grammar import Grammar
-from ...seqform.registry import Registry, check_attribute
+from ...seqform.registry import Registry
 from ...seqform.rules import check_members
 from .family import Family
 
