@@ -16,8 +16,8 @@ from .budget import Budget, Watch, sequence_form_bytes
 from .checks import check_whole, is_whole
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
 from .histories import name_history, name_leaf
-from .labels import A_LABEL, WITHOUT_ORDER, has_order, is_label, is_listing
-from .polytope import Treeplex, check_one_label, is_same_label
+from .labels import A_LABEL, WITHOUT_ORDER, check_one_label, has_order, is_label, is_listing, is_same_label
+from .polytope import Treeplex
 from .rationals import to_fraction
 from .rules import CHANCE, MAX_PLAYERS, TERMINAL, GameSize, Rules, check_rules, outcomes_of
 

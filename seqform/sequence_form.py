@@ -15,10 +15,11 @@ from .enumeration import LeafTable, enumerate_game, without_round_off
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
+from .flow_polytope import INFLOW_TOLERANCE
 from .game_tree import GameTree
 from .labels import has_order
 from .payoffs import LeafPayoff, MatrixPayoff, Payoff
-from .polytope import INFLOW_TOLERANCE, Treeplex
+from .polytope import Treeplex
 from .rules import Rules
 
 
