@@ -18,6 +18,9 @@ TERMINAL = -2
 #: The most players that a game may have: a fingerprint takes time and memory by their square.
 MAX_PLAYERS = 100
 
+#: How far the probabilities of a chance node may sum from one.
+PROBABILITY_TOLERANCE = 1e-9
+
 #: What a payoff or a probability may be written as.
 Number = int | float | Fraction | Decimal
 

@@ -11,14 +11,14 @@ import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, canonical, floats, frozen
 from .checks import check_player
-from .enumeration import LeafTable, enumerate_game, without_round_off
+from .enumeration import enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
 from .flow_polytope import INFLOW_TOLERANCE
 from .game_tree import GameTree
 from .labels import has_order
-from .payoffs import LeafPayoff, MatrixPayoff, Payoff
+from .payoffs import LeafPayoff, LeafTable, MatrixPayoff, Payoff, without_round_off
 from .polytope import Treeplex
 from .rules import Rules
 
