@@ -11,15 +11,14 @@ import numpy as np
 from .arrays import frozen
 from .budget import Budget, Watch, sequence_form_bytes
 from .checks import check_whole
-from .errors import ImperfectRecallError, InvalidGameError, shown
+from .errors import InvalidGameError
 from .histories import name_history, name_leaf
-from .labels import check_one_label, is_same_label
 from .payoffs import LeafTable
 from .polytope import Treeplex
 from .rationals import to_fraction
 from .rule_checks import (
     WrongAnswer,
-    check_agreement,
+    check_known,
     check_label,
     checked_actions,
     checked_mover,
@@ -92,7 +91,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     return Enumeration(tuple(map(found.treeplex, range(num_players))), leaves, num_nodes)
 
 
-class _Infoset(NamedTuple):
+class KnownInfoset(NamedTuple):
     """What the walk keeps of an infoset."""
 
     sequence: int  # its first one
@@ -108,7 +107,7 @@ class _Found:
 
     def __init__(self, num_players: int, exact: bool) -> None:
         self.exact = exact
-        self.infosets: list[dict[Hashable, _Infoset]] = [{} for _ in range(num_players)]
+        self.infosets: list[dict[Hashable, KnownInfoset]] = [{} for _ in range(num_players)]
         self.next_sequence = [1] * num_players
         self.sequences, self.chance, self.payoffs = array("i"), array("d"), array("d")
         self.exact_chance: list[Fraction] = []
@@ -119,11 +118,13 @@ class _Found:
         size = GameSize(0, len(self.chance), tuple(self.next_sequence), tuple(map(len, self.infosets)))
         return sequence_form_bytes(size, self.exact)
 
-    def enter(self, player: int, label: Hashable, parent: int, actions: tuple[Hashable, ...], history: int) -> _Infoset:
+    def enter(
+        self, player: int, label: Hashable, parent: int, actions: tuple[Hashable, ...], history: int
+    ) -> KnownInfoset:
         """Give a new infoset and its sequences their numbers."""
         sequence = self.next_sequence[player]
         plain = all(action.__class__ is str for action in actions)
-        entered = self.infosets[player][label] = _Infoset(sequence, parent, actions, plain, history, label)
+        entered = self.infosets[player][label] = KnownInfoset(sequence, parent, actions, plain, history, label)
         self.next_sequence[player] = sequence + len(actions)
         return entered
 
@@ -220,7 +221,7 @@ def _walk(rules: Rules, found: _Found, watch: Watch) -> int:
                         or (entry.plain and actions.__class__ is tuple and actions == entry.actions)
                     )
                 ):
-                    _check_known(rules, who, label, sequences[who], actions, entry, number)
+                    check_known(rules, who, label, sequences[who], actions, entry, number)
                 visited += 1
                 actions = entry.actions
                 left, right = sequences[:who], sequences[who + 1 :]
@@ -277,30 +278,3 @@ def _plain_outcomes(given: Any) -> list[tuple[Hashable, Any]] | None:
     if min(chances, default=-1.0) < 0.0 or not abs(sum(chances) - 1.0) <= PROBABILITY_TOLERANCE:
         return None
     return outcomes if len({action for action, _ in outcomes}) == len(outcomes) else None
-
-
-def _check_known(
-    rules: Rules, player: int, label: Hashable, parent: int, actions: Any, entry: _Infoset, number: int
-) -> None:
-    """Refuse a history that does not belong to its infoset.
-
-    Raises
-    ------
-    ImperfectRecallError
-        If the player's own past is another one.
-    """
-    if label.__class__ is not str:
-        check_one_label(label, entry.label, f"two infosets of player {player}")
-    if parent != entry.parent:
-        first, second = name_history(rules, entry.history), name_history(rules, number)
-        raise ImperfectRecallError(
-            f"infoset {shown(label)} of player {player} has imperfect recall: {first} and {second} are "
-            "in it, but the player's own past differs; give them different infosets, or state plans as "
-            "a flow (Treeplex.from_inflow)"
-        )
-    if actions is not entry.actions and (
-        actions.__class__ is not tuple
-        or actions != entry.actions
-        or not (entry.plain or is_same_label(actions, entry.actions))
-    ):
-        check_agreement(player, label, actions, entry.actions)

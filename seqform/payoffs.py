@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from .factored import FactoredPayoff
 
 
+#: By how much a loss exceeds what careful play may lose before it counts as a penalty.
+PENALTY = 100.0
+#: Payoffs below this part of the largest are zero beside it: floats keep no digits of their sum.
+LEAST = 1e-13
+
+
 @dataclass(frozen=True, eq=False)
 class LeafTable(ReadOnly):
     """Every leaf's sequences, chance probability and payoffs; all arrays are read-only.
@@ -98,9 +104,14 @@ class LeafTable(ReadOnly):
 
         Sums may differ by 1e-9 of the leaf's largest payoff, or of the median payoff where that is more.
         """
-        reached = self.chance > 0.0
-        payoffs = self.payoffs if reached.all() else self.payoffs[reached]
+        payoffs = self.reached_payoffs
         return constant_of_sums(payoffs.sum(axis=1), np.abs(payoffs).max(axis=1, initial=0.0))
+
+    @property
+    def reached_payoffs(self) -> Floats:
+        """The payoffs of the leaves that chance can come to."""
+        reached = self.chance > 0.0
+        return self.payoffs if reached.all() else self.payoffs[reached]
 
     @property
     def payoff_scale(self) -> float:
@@ -171,6 +182,12 @@ def without_round_off(number: float, size: float) -> float:
     """
     rounded = float(f"{number:.12g}")
     return rounded if abs(rounded - number) <= 1e-15 * max(abs(number), size) else number
+
+
+def none_is_penalty(sizes: Floats) -> bool:
+    """Return whether absolute payoffs other than zero are within a factor of 100, so that none can be a penalty."""
+    largest = float(sizes.max(initial=0.0))
+    return largest <= PENALTY * float(sizes[sizes > LEAST * largest].min(initial=np.inf))
 
 
 def _middle(numbers: Floats) -> float:

@@ -5,14 +5,18 @@
 
 from collections.abc import Hashable, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .budget import Watch
 from .checks import is_whole
-from .errors import shown
-from .labels import A_LABEL, WITHOUT_ORDER, has_order, is_label, is_listing, is_same_label
+from .errors import ImperfectRecallError, shown
+from .histories import name_history
+from .labels import A_LABEL, WITHOUT_ORDER, check_one_label, has_order, is_label, is_listing, is_same_label
 from .rationals import to_fraction
-from .rules import CHANCE, PROBABILITY_TOLERANCE
+from .rules import CHANCE, PROBABILITY_TOLERANCE, Rules
+
+if TYPE_CHECKING:
+    from .enumeration import KnownInfoset
 
 
 class WrongAnswer(Exception):
@@ -60,7 +64,7 @@ def check_label(label: Hashable, what: str) -> None:
         raise WrongAnswer(f"has {what} {shown(label)}, expected {A_LABEL}")
 
 
-def check_agreement(player: int, label: Hashable, actions: Sequence[Hashable], known: tuple[Hashable, ...]) -> None:
+def _check_agreement(player: int, label: Hashable, actions: Sequence[Hashable], known: tuple[Hashable, ...]) -> None:
     """Refuse actions other than those that the infoset has elsewhere."""
     given = actions
     _check_order("actions", actions)
@@ -130,3 +134,30 @@ def checked_payoffs(payoffs: Any, num_players: int) -> tuple[Any, ...]:
 def not_finite(payoffs: Any) -> WrongAnswer:
     """Return what is wrong with payoffs that are not finite numbers."""
     return WrongAnswer(f"has payoffs {shown(payoffs)}, expected finite numbers")
+
+
+def check_known(
+    rules: Rules, player: int, label: Hashable, parent: int, actions: Any, entry: "KnownInfoset", number: int
+) -> None:
+    """Refuse a history that does not belong to its infoset.
+
+    Raises
+    ------
+    ImperfectRecallError
+        If the player's own past is another one.
+    """
+    if label.__class__ is not str:
+        check_one_label(label, entry.label, f"two infosets of player {player}")
+    if parent != entry.parent:
+        first, second = name_history(rules, entry.history), name_history(rules, number)
+        raise ImperfectRecallError(
+            f"infoset {shown(label)} of player {player} has imperfect recall: {first} and {second} are "
+            "in it, but the player's own past differs; give them different infosets, or state plans as "
+            "a flow (Treeplex.from_inflow)"
+        )
+    if actions is not entry.actions and (
+        actions.__class__ is not tuple
+        or actions != entry.actions
+        or not (entry.plain or is_same_label(actions, entry.actions))
+    ):
+        _check_agreement(player, label, actions, entry.actions)

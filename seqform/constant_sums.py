@@ -1,0 +1,63 @@
+"""Games whose payoffs sum to a constant, and games of one player: the zero-sum games that are solved for them."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .payoffs import LeafTable, without_round_off
+
+if TYPE_CHECKING:
+    from .polytope import Treeplex
+    from .sequence_form import SequenceForm
+
+
+def constant_sum_of_matrices(form: "SequenceForm") -> float | None:
+    """Return what the payoffs of two players without a leaf table sum to, ``None`` if that differs."""
+    sums = form.payoff_matrix(0) + form.payoff_matrix(1)
+    typical = min(form.payoff_scale, form.stakes)
+    constant = constant_of(sums, form.treeplexes[0], form.treeplexes[1], 1e-9 * typical)
+    return None if constant is None else without_round_off(constant, form.payoff_scale)
+
+
+def opposed_payoffs(form: "SequenceForm") -> dict[str, Any]:
+    """Return payoffs, as a sequence form takes them, of which player 1's are the opposite of player 0's."""
+    if form.leaves is None:
+        first = form.payoff_matrix(0)
+        return {"payoff_matrices": (first, -first)}
+    found, paid = form.leaves, form.leaves.payoffs[:, 0]
+    exact = found.exact_payoffs and tuple((paid[0], -paid[0]) for paid in found.exact_payoffs)
+    opposed = np.stack([paid, -paid], axis=1)
+    return {"leaves": LeafTable(found.sequences, found.chance, opposed, found.exact_chance, exact)}
+
+
+def constant_of(matrix: Any, first: "Treeplex", second: "Treeplex", tolerance: float) -> float | None:
+    """Return c if xᵀ M y = c for all realization plans x and y of two players, ``None`` if it differs.
+
+    Parameters
+    ----------
+    matrix : sparse, shape (num_sequences of the first player, num_sequences of the second)
+    first, second : Treeplex
+    tolerance : float
+        How far an entry of the reduced matrix (see Notes) may be from zero.
+
+    Notes
+    -----
+    Multiples of the constraints E x = e and F y = f are subtracted until no entry is left for the first action of any
+    infoset. Entries at the others then say how payoffs differ between actions, and all but that of the two empty
+    sequences must vanish.
+    """
+    reduced = _reduced(_reduced(sp.csr_array(matrix), second).T, first)
+    constant = float(reduced[0, 0])
+    reduced = reduced.tocoo()
+    others = (reduced.coords[0] > 0) | (reduced.coords[1] > 0)
+    return constant if np.abs(reduced.data[others]).max(initial=0.0) <= tolerance else None
+
+
+def _reduced(matrix: Any, treeplex: "Treeplex") -> Any:
+    for level in reversed(treeplex.levels):
+        matrix = (
+            sp.csr_array(matrix)
+            - sp.csr_array(matrix)[:, level.sequences[level.starts]] @ (treeplex.E[level.infosets + 1])
+        )
+    return matrix
