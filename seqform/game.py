@@ -32,23 +32,7 @@ if TYPE_CHECKING:
 # Strategy modules import this one, so nothing here imports them.
 
 
-@hinting(
-    players="num_players, or range(game.num_players)",
-    infosets="sequence_form.treeplexes[player].infoset_labels",
-    information_sets="sequence_form.treeplexes[player].infoset_labels",
-    actions="sequence_form.treeplexes[player].action_labels",
-    payoffs="tree for those of its leaves, or expected_payoffs(game, profile)",
-    payoff_matrix="sequence_form.payoff",
-    root="tree, which is a networkx.DiGraph",
-    new_initial_state="tree, which is a networkx.DiGraph, or rules",
-    title="name",
-    solve="solve(Nash(game))",
-    value="solve(Nash(game)).value, or reference_value",
-    nash="solve(Nash(game))",
-    load="load_game(…)",
-    from_rules="Game(name, rules=rules)",
-    from_file="load_game(path)",
-)
+@hinting("treeplex.seqform.other_names:OF_GAMES")
 class Game(Drawable):
     """An extensive-form game, by name and parameters, by tree or by sequence form.
 
