@@ -47,7 +47,7 @@ def doctor(json: JsonOption = None) -> int:
     with record.interruptible():
         with deferring_interrupts():
             from ..seqform.budget import available_cores, memory_budget
-            from ..seqform.registry import extensions
+            from ..seqform.extensions import extensions
 
         record.update(
             python=platform.python_version(),
@@ -145,7 +145,7 @@ def _tested(name: str, run: Callable[[], float]) -> dict[str, Any]:
 
 
 def _print(record: Record) -> None:
-    from ..seqform.budget import in_words
+    from ..seqform.memory import in_words
 
     missing = [
         f"{name} (pip install 'treeplex[{_EXTRAS[name]}]')" for name, found in record["extras"].items() if not found

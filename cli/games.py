@@ -31,7 +31,7 @@ def problems(json: JsonOption = None) -> int:
     """List the problems and what they take beside the game."""
     check_files({}, json=json)
     from ..models.problems import PROBLEMS
-    from ..seqform.registry import summary_of
+    from ..seqform.extensions import summary_of
     from ..validation.questions import question_parameters
 
     parameters = [tuple(question_parameters(name).values()) for name in PROBLEMS]
@@ -46,7 +46,7 @@ def methods(json: JsonOption = None) -> int:
     """List the methods, the features of problems that they have, and their hyper-parameters."""
     check_files({}, json=json)
     from ..models.problems import PROBLEMS
-    from ..seqform.registry import summary_of
+    from ..seqform.extensions import summary_of
     from ..solvers.methods import METHODS, class_of, method_parameters
 
     preset = {name: maker.keywords if isinstance(maker, partial) else {} for name, maker in METHODS.items()}

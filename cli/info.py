@@ -113,8 +113,9 @@ def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
 
 def size_record(game: "Game", size: "GameSize") -> dict[str, Any]:
     """Return what a formula says about a game that is not built: :func:`game_record` without what takes a walk."""
-    from ..seqform.budget import in_words, sequence_form_bytes
+    from ..seqform.budget import sequence_form_bytes
     from ..seqform.interchange.encoding import json_ready
+    from ..seqform.memory import in_words
 
     unknown = (
         "levels",

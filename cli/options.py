@@ -112,8 +112,8 @@ def amount(text: str) -> int:
     >>> amount("2GiB")
     2147483648
     """
-    from ..seqform.budget import read_memory
     from ..seqform.errors import InvalidMemoryError
+    from ..seqform.memory import read_memory
 
     try:
         return read_memory(int(text) if text.strip().isdecimal() else text, "")

@@ -266,7 +266,7 @@ def styled(
 
 def sampled(game: "Game", record: Mapping[str, Any]) -> Page:
     """Return the page of a sampling run, about which nothing is proven."""
-    from ..seqform.budget import in_words
+    from ..seqform.memory import in_words
 
     said: list[Content] = [f"{record['iterations']:,} iterations met {sum(record['infosets']):,} infosets."]
     rows: dict[str, Content] = {

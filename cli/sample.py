@@ -200,7 +200,7 @@ def _interval(result: "MeanResult") -> dict[str, float]:
 
 
 def _print(record: dict[str, Any]) -> None:
-    from ..seqform.budget import in_words
+    from ..seqform.memory import in_words
 
     rows = {
         "game": record["game"],

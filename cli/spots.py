@@ -83,7 +83,7 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
     """Print how large a spot is and its betting, or write them as JSON; nothing is built."""
     from .. import __version__
     from ..models.games.holdem.size import betting_tree, tree_lines
-    from ..seqform.budget import in_words
+    from ..seqform.memory import in_words
 
     begun = now()
     size, tree = spot.size, betting_tree(spot)

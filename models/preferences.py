@@ -11,9 +11,9 @@ from ..seqform.checks import check_number, is_whole
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
 from ..seqform.game import Game
 from ..seqform.joint_payoff import JointPayoff
-from ..seqform.labels import is_label, listed
+from ..seqform.labels import check_one_text, is_label, listed
 from ..seqform.names import quoted_label
-from ..seqform.polytope import Treeplex, check_one_text
+from ..seqform.polytope import Treeplex
 from ..seqform.strategy import Strategy, check_same_game
 from .constraints.tokens import Tokens, parse_number
 

@@ -1,4 +1,3 @@
-from .budget import available_memory as available_memory
 from .budget import memory_budget as memory_budget
 from .budget import sequence_form_bytes as sequence_form_bytes
 from .budget import tree_bytes as tree_bytes
@@ -33,6 +32,7 @@ from .functional import frequency as frequency
 from .functional import reach_of_others as reach_of_others
 from .game import Game as Game
 from .game_tree import GameTree as GameTree
+from .memory import available_memory as available_memory
 from .observer import ObserverTree as ObserverTree
 from .observer import observer_tree as observer_tree
 from .parameters import About as About

@@ -8,15 +8,11 @@ available, unless ``TREEPLEX_MEMORY`` or the argument ``memory`` sets another.
 import contextlib
 import itertools
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from decimal import Decimal
-from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
-from .checks import is_whole
-from .errors import GameTooLargeError, InvalidMemoryError, one_line, shown
+from .errors import GameTooLargeError
 from .limits import check_time, now
 from .rules import GameSize, size_of
 
@@ -24,9 +20,6 @@ from .rules import GameSize, size_of
 ENVIRONMENT_VARIABLE = "TREEPLEX_MEMORY"
 #: The part of the available memory that building a game may take by default; a solver needs memory too.
 SHARE = 0.5
-
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_AMOUNT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s*(?:([kmgt])(i?)b|b)?", re.IGNORECASE | re.ASCII)
 
 
 def memory_budget(memory: int | str | None = None) -> int:
@@ -56,72 +49,9 @@ def memory_budget(memory: int | str | None = None) -> int:
     return Budget(memory).limit
 
 
-def read_memory(amount: Any, name: str) -> int:
-    """Read an amount of memory.
-
-    Parameters
-    ----------
-    amount : int or str
-        Bytes, or a number with kB, MB, GB or TB (powers of 1000) or KiB, MiB, GiB or TiB (powers of 1024).
-    name : str
-        What to call it in messages.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InvalidMemoryError
-        If it is something else, or less than a byte.
-
-    Examples
-    --------
-    >>> read_memory("2GiB", "memory"), read_memory("1.5 GB", "memory")
-    (2147483648, 1500000000)
-    """
-    number = 0
-    if isinstance(amount, str):
-        if match := _AMOUNT.fullmatch(amount.strip()):
-            digits, prefix, binary = match.groups(default="")
-            number = int(Decimal(digits) * (1024 if binary else 1000) ** _POWERS[prefix.lower()])
-    elif is_whole(amount):
-        number = int(amount)
-    if number < 1:
-        received = one_line(repr(amount), 60) if isinstance(amount, str) else shown(amount, 60)
-        raise InvalidMemoryError(f"{name} = {received}; expected bytes, or an amount such as 500MB, 8GB or 2GiB")
-    return number
-
-
 def available_cores() -> int:
     """Return how many cores the process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def available_memory() -> int:
-    """Return how many bytes the process can still take.
-
-    That is the least of what the machine has available, what the control groups of the process leave (Linux), and what
-    its limit on address space leaves (``ulimit -v``).
-
-    Examples
-    --------
-    >>> from treeplex.seqform import available_memory
-    >>> available_memory() > 10**6
-    True
-    """
-    import psutil
-
-    rooms = [int(psutil.virtual_memory().available), *_cgroup_rooms()]
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit != resource.RLIM_INFINITY:
-            rooms.append(limit - int(psutil.Process().memory_info().vms))
-    except (ImportError, AttributeError, OSError):  # not on this system
-        pass
-    return max(0, min(rooms))
 
 
 def resident_memory() -> Callable[[], int]:
@@ -130,74 +60,6 @@ def resident_memory() -> Callable[[], int]:
 
     process = psutil.Process()
     return lambda: int(process.memory_info().rss)
-
-
-def _cgroup_rooms(proc: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
-    """Yield what each control group of the process (Linux) that has a limit leaves, from its own up to the root.
-
-    A container sees its own group at the root, and may be told a path that it does not see.
-    """
-    try:
-        lines = proc.read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if number == "0" and not controllers:  # version 2
-            top, files = root, ("memory.max", "memory.current", "inactive_file ")
-        elif "memory" in controllers.split(","):  # version 1
-            top, files = root / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ")
-        else:
-            continue
-        group = PurePosixPath("/", path)
-        for each in (group, *group.parents):
-            room = _room(top / each.relative_to("/"), *files)
-            if room is not None:
-                yield room
-
-
-def _room(group: Path, limit: str, usage: str, reclaimable: str) -> int | None:
-    try:
-        most = (group / limit).read_text().strip()
-        if most == "max" or int(most) >= 1 << 60:  # no limit
-            return None
-        free = int(most) - int((group / usage).read_text())
-        # What files are cached in counts as usage, and is given up when memory gets short.
-        for line in (group / "memory.stat").read_text().splitlines():
-            if line.startswith(reclaimable):
-                free += int(line.removeprefix(reclaimable))
-    except (OSError, ValueError):
-        return None
-    return free
-
-
-def in_words(amount: int) -> str:
-    """Return a number of bytes as people say it.
-
-    Examples
-    --------
-    >>> in_words(512), in_words(8_250_000_000), in_words(10**40)
-    ('512 bytes', '8.25 GB', '1.00e+28 TB')
-    """
-    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
-        scaled = Decimal(amount) / 1000**power
-        if scaled >= 1:
-            if scaled >= 1000:
-                return f"{scaled:,.0f} {unit}" if scaled < 10**6 else f"{scaled:.2e} {unit}"
-            return f"{scaled:.3g} {unit}" if scaled < 100 else f"{scaled:.0f} {unit}"
-    return f"{amount} bytes"
-
-
-def counted(number: int) -> str:
-    """Return a count as people say it: exactly up to 15 digits.
-
-    Examples
-    --------
-    >>> counted(58), counted(2**100)
-    ('58', '1.27e+30')
-    """
-    return f"{number:,}" if number < 10**15 else f"{Decimal(number):.2e}"
 
 
 # Bytes at the peak of building, by the allocations that tracemalloc counts (CPython 3.11, numpy 2.4, scipy 1.17), on
@@ -308,15 +170,18 @@ class Budget:
     def __init__(self, memory: int | str | None = None) -> None:
         setting = os.environ.get(ENVIRONMENT_VARIABLE, "").strip()
         self._limit: int | None = None
-        if memory is not None:
-            self._limit = read_memory(memory, "memory")
-        elif setting:
-            self._limit = read_memory(setting, ENVIRONMENT_VARIABLE)
+        if memory is not None or setting:
+            from .memory import read_memory
+
+            given = (setting, ENVIRONMENT_VARIABLE) if memory is None else (memory, "memory")
+            self._limit = read_memory(*given)
 
     @property
     def limit(self) -> int:
         """Bytes; what is available is looked up when it is first asked for."""
         if self._limit is None:
+            from .memory import available_memory
+
             self._limit = int(available_memory() * SHARE)
         return self._limit
 
@@ -343,6 +208,8 @@ class Budget:
         GameTooLargeError
         """
         if self.left(needed) < 0:
+            from .memory import in_words
+
             raise GameTooLargeError(
                 f"{what} would take about {in_words(needed)}, but the budget is {in_words(self.limit)}; "
                 f"{instead}{_ADVICE}"
@@ -367,13 +234,17 @@ class Budget:
         if size is None:
             return
         needed = tree_bytes(size) if tree else sequence_form_bytes(size, exact)
+        most = max(size.leaves, *size.sequences)
+        if self.left(needed) >= 0 and most <= _LARGEST:
+            return
+        from .memory import counted
+
         what = "networkx tree" if tree else "sequence form"
         self.require(needed, f"the game has {counted(size.nodes)} histories: its {what}")
-        if size.leaves > _LARGEST or max(size.sequences, default=0) > _LARGEST:
-            raise GameTooLargeError(
-                f"the game has {counted(size.nodes)} histories, with more leaves or sequences than indices of 32 bits "
-                f"number, {_LARGEST:,}; choose smaller parameters"
-            )
+        raise GameTooLargeError(
+            f"the game has {counted(size.nodes)} histories, with more leaves or sequences than indices of 32 bits "
+            f"number, {_LARGEST:,}; choose smaller parameters"
+        )
 
 
 _reports: ContextVar[Callable[[int], None] | None] = ContextVar("reports", default=None)
@@ -504,6 +375,8 @@ class Watch:
         used = max(taken, self._resident() - self._before)
         left = self._budget.left(used)
         if left < 0:
+            from .memory import in_words
+
             self._stop(
                 histories, f"has taken {in_words(used)} of a budget of {in_words(self._budget.limit)}; {_ADVICE}"
             )
@@ -515,6 +388,8 @@ class Watch:
         self._due = now() + _SECONDS
 
     def _refuse_width(self, number: int, histories: int) -> NoReturn:
+        from .memory import in_words
+
         self._stop(
             histories,
             f"has a history with {number:,} actions or more, too many for a budget of {in_words(self._budget.limit)}; "

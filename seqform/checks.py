@@ -260,6 +260,20 @@ def check_player(player: Any, num_players: int, error: type[TreeplexError]) -> i
     return int(player)
 
 
+def check_attribute(kind: Any, name: str, types: Any, expected: str, error: Any) -> None:
+    """Refuse a class without an attribute that it has to have, or with one of another type, or an empty one.
+
+    Raises
+    ------
+    TreeplexError
+    """
+    value = getattr(kind, name, None)
+    if value is None:
+        raise error(f"{kind.__name__} has no attribute {name}; expected {expected}")
+    if not isinstance(value, types) or not value:
+        raise error(f"{kind.__name__}: {name} is {shown(value)}, expected {expected}")
+
+
 @dataclass(frozen=True)
 class _Interval:
     """Numbers between two ends, each of which belongs to them or does not."""

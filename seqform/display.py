@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from .game_tree import GameTree
     from .interchange.page import Content
+    from .rules import Rules
 
 #: Trees of more nodes are refused: nobody could read them.
 MAX_NODES = 300
@@ -109,3 +111,19 @@ def refuse_to_draw(name: str, count: str) -> NoReturn:
         f"{name} has {count} nodes, too many for a readable picture: expected at most {MAX_NODES}; write it as DOT "
         "(treeplex export --format dot), for Graphviz to lay out"
     )
+
+
+def check_drawable(rules: "Rules", name: str, most: float) -> None:
+    """Refuse to draw a game of more than so many nodes, before its tree is written out.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
+    from .histories import walk
+    from .rules import size_of
+
+    size = size_of(rules)
+    nodes = sum(1 for _ in islice(walk(rules), int(most) + 1)) if size is None else size.nodes
+    if nodes > most:
+        refuse_to_draw(name, f"more than {most:g}" if size is None else f"{nodes:,}")

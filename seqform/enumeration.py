@@ -1,203 +1,32 @@
 """The walk from rules to arrays: treeplexes and a table of leaves, of every game, streamed or a tree."""
 
 from array import array
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .arrays import Floats, Integers, ReadOnly, frozen
+from .arrays import frozen
 from .budget import Budget, Watch, sequence_form_bytes
-from .checks import check_whole, is_whole
-from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
+from .checks import check_whole
+from .errors import InvalidGameError
 from .histories import name_history, name_leaf
-from .labels import A_LABEL, WITHOUT_ORDER, has_order, is_label, is_listing
-from .polytope import Treeplex, check_one_label, is_same_label
+from .payoffs import LeafTable
+from .polytope import Treeplex
 from .rationals import to_fraction
-from .rules import CHANCE, MAX_PLAYERS, TERMINAL, GameSize, Rules, check_rules, outcomes_of
-
-
-@dataclass(frozen=True, eq=False)
-class LeafTable(ReadOnly):
-    """Every leaf's sequences, chance probability and payoffs; all arrays are read-only.
-
-    Arrays that can still be written to are copied.
-
-    Attributes
-    ----------
-    sequences : ndarray of int32, shape (num_leaves, num_players)
-        The last sequence of each player on the way to the leaf.
-    chance : ndarray of float64, shape (num_leaves,)
-        Probability that chance plays to the leaf.
-    payoffs : ndarray of float64, shape (num_leaves, num_players)
-        Payoff units, chance not multiplied in.
-    exact_chance : tuple of Fraction, optional
-    exact_payoffs : tuple of tuple of Fraction, optional
-        The same as fractions, where the walk was asked to keep them.
-
-    Raises
-    ------
-    InvalidGameError
-        If shapes do not match, there is no leaf, or a number is of the wrong kind, not finite or, for chance, negative.
-    """
-
-    sequences: Integers
-    chance: Floats
-    payoffs: Floats
-    exact_chance: tuple[Fraction, ...] | None = None
-    exact_payoffs: tuple[tuple[Fraction, ...], ...] | None = None
-
-    def __post_init__(self) -> None:
-        self.__dict__["sequences"] = _read_only(self.sequences, np.int32, "sequences")
-        self.__dict__["chance"] = _read_only(self.chance, np.float64, "chance")
-        self.__dict__["payoffs"] = _read_only(self.payoffs, np.float64, "payoffs")
-        if (
-            self.payoffs.ndim != 2
-            or not self.payoffs.size
-            or self.sequences.shape != self.payoffs.shape
-            or self.chance.shape != self.payoffs.shape[:1]
-        ):
-            raise InvalidGameError(
-                f"a leaf table has sequences of shape {self.sequences.shape}, chance of shape {self.chance.shape} and "
-                f"payoffs of shape {self.payoffs.shape}, expected (leaves, players), (leaves,) and (leaves, players), "
-                "one leaf and one player at least"
-            )
-        for name, exact in (("exact_chance", self.exact_chance), ("exact_payoffs", self.exact_payoffs)):
-            if exact is not None and (not isinstance(exact, tuple) or len(exact) != len(self)):
-                raise InvalidGameError(
-                    f"{name} is {shown(exact)}, expected a tuple with one entry per leaf, {len(self)}"
-                )
-        for name, sound in (
-            ("payoffs", np.isfinite(self.payoffs).all(axis=1)),
-            ("chance", np.isfinite(self.chance) & (self.chance >= 0.0)),
-        ):
-            if not sound.all():
-                wrong = int(np.argmin(sound))
-                raise InvalidGameError(
-                    f"leaf {wrong} has {name} {getattr(self, name)[wrong].tolist()}, expected finite "
-                    f"{'numbers' if name == 'payoffs' else 'non-negative numbers'}"
-                )
-
-    def __len__(self) -> int:
-        return len(self.chance)
-
-    @property
-    def num_players(self) -> int:
-        """Number of players."""
-        return int(self.payoffs.shape[1])
-
-    @property
-    def is_zero_sum(self) -> bool:
-        """Whether :attr:`constant_sum` is zero."""
-        return self.constant_sum == 0.0
-
-    @cached_property
-    def constant_sum(self) -> float | None:
-        """What payoffs sum to at every leaf that chance can come to; ``None`` if that differs.
-
-        Sums may differ by 1e-9 of the leaf's largest payoff, or of the median payoff where that is more.
-        """
-        reached = self.chance > 0.0
-        payoffs = self.payoffs if reached.all() else self.payoffs[reached]
-        return constant_of_sums(payoffs.sum(axis=1), np.abs(payoffs).max(axis=1, initial=0.0))
-
-    @property
-    def payoff_scale(self) -> float:
-        """The largest absolute payoff, or 1 if all are zero."""
-        return float(np.abs(self.payoffs).max(initial=0.0)) or 1.0
-
-    def gradient(self, player: int, plans: Sequence[Floats], num_sequences: int) -> Floats:
-        """Return a player's payoff per unit of each own sequence, the other players' plans given.
-
-        Parameters
-        ----------
-        player : int
-        plans : sequence of ndarray of float64
-            One realization plan a player; the player's own is not read.
-        num_sequences : int
-            Length of the result.
-
-        Returns
-        -------
-        ndarray of float64, shape (num_sequences,)
-        """
-        weights = self.chance * self.payoffs[:, player]
-        for other, plan in enumerate(plans):
-            if other != player:
-                weights *= plan[self.sequences[:, other]]
-        counts = np.bincount(self.sequences[:, player], weights=weights, minlength=num_sequences)
-        return counts.astype(np.float64, copy=False)
-
-    def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
-        """Return each player's expected payoff, shape (num_players,), when all play the given plans."""
-        reach = self.chance.copy()
-        for player, plan in enumerate(plans):
-            reach *= plan[self.sequences[:, player]]
-        return reach @ self.payoffs
-
-
-def constant_of_sums(sums: Floats, sizes: Floats) -> float | None:
-    """Return the number that sums of payoffs are equal to but for round-off, ``None`` if they differ.
-
-    Parameters
-    ----------
-    sums : ndarray of float64, shape (k,)
-    sizes : ndarray of float64, shape (k,)
-        The largest absolute payoff of each sum. A sum may be away from the number by 1e-9 of that, or of the median.
-
-    Returns
-    -------
-    float or None
-        Without round-off, so that 0.1 + 0.2 sums to 0.3; 0 if ``sums`` is empty.
-    """
-    if not len(sums):
-        return 0.0
-    room = 1e-9 * np.maximum(sizes, _middle(sizes[sizes > 0.0]) if sizes.any() else 0.0)
-    if (np.abs(sums) <= room).all():
-        return 0.0
-    constant = without_round_off(_middle(sums), float(sizes.max(initial=0.0)))
-    return constant if (np.abs(sums - constant) <= room).all() else None
-
-
-def without_round_off(number: float, size: float) -> float:
-    """Return a number to twelve digits, if that differs from it by no more than sums of numbers of a size do.
-
-    Examples
-    --------
-    >>> from treeplex.seqform.enumeration import without_round_off
-    >>> without_round_off(0.1 + 0.2, 0.2), without_round_off(1 / 3, 1.0)
-    (0.3, 0.3333333333333333)
-    """
-    rounded = float(f"{number:.12g}")
-    return rounded if abs(rounded - number) <= 1e-15 * max(abs(number), size) else number
-
-
-def _middle(numbers: Floats) -> float:
-    """Return the median without a sum, which may overflow."""
-    return float(np.partition(numbers, len(numbers) // 2)[len(numbers) // 2])
-
-
-def _read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.NDArray[Any]:
-    """Return values as a read-only array; one that is already is taken as it is, any other copied."""
-    if isinstance(values, np.ndarray) and values.dtype == kind and not values.flags.writeable:
-        return values
-    try:
-        given = np.array(values)
-        array = given.astype(kind)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidGameError(f"{name} of a leaf table are not an array of numbers: {one_line(str(error))}") from None
-    if kind is np.int32 and (given.dtype.kind not in "iu" or not np.array_equal(array, given)):
-        raise InvalidGameError(f"{name} of a leaf table are {shown(values)}, expected integers of at most 32 bits")
-    return frozen(array)
-
-
-#: How far the probabilities of a chance node may sum from one.
-PROBABILITY_TOLERANCE = 1e-9
+from .rule_checks import (
+    WrongAnswer,
+    check_known,
+    check_label,
+    checked_actions,
+    checked_mover,
+    checked_outcomes,
+    checked_payoffs,
+    not_finite,
+)
+from .rules import CHANCE, MAX_PLAYERS, PROBABILITY_TOLERANCE, TERMINAL, GameSize, Rules, check_rules, outcomes_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,105 +85,147 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     num_players = check_whole(rules.num_players, "num_players", InvalidGameError, f"[1, {MAX_PLAYERS}]")
     budget = Budget(memory)
     budget.admit(rules, exact)
-    player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
-    payoffs_at, outcomes_at = rules.payoffs, outcomes_of(rules)
+    found = _Found(num_players, exact)
+    num_nodes = _walk(rules, found, Watch(budget, found.bytes_taken))
+    leaves = found.leaf_table(rules)
+    return Enumeration(tuple(map(found.treeplex, range(num_players))), leaves, num_nodes)
 
-    # Of each infoset: first sequence, parent, actions, whether they are texts alone, its first history, and its label.
-    infosets: list[dict[Hashable, tuple[int, int, tuple[Hashable, ...], bool, int, Hashable]]] = [
-        {} for _ in range(num_players)
-    ]
-    next_sequence = [1] * num_players
-    leaf_sequences, leaf_chance, leaf_payoffs = array("i"), array("d"), array("d")
-    exact_chance: list[Fraction] = []
-    exact_payoffs: list[tuple[Fraction, ...]] = []
-    visited = 0  # inner nodes taken from the stack
 
-    def taken() -> int:
-        size = GameSize(0, len(leaf_chance), tuple(next_sequence), tuple(map(len, infosets)))
-        return sequence_form_bytes(size, exact)
+class KnownInfoset(NamedTuple):
+    """What the walk keeps of an infoset."""
 
-    watch = Watch(budget, taken)
+    sequence: int  # its first one
+    parent: int
+    actions: tuple[Hashable, ...]
+    plain: bool  # whether its actions are texts alone
+    history: int  # the first one in it, by number
+    label: Hashable
 
-    def record_leaf(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
-        payoffs = payoffs_at(state)
-        if payoffs.__class__ is not tuple:
-            if not is_listing(payoffs):
-                raise _WrongAnswer(f"has payoffs {shown(payoffs)}, expected one number per player, as a tuple")
-            payoffs = tuple(payoffs)
-        if len(payoffs) != num_players:
-            raise _WrongAnswer(f"has {len(payoffs)} payoffs, expected {num_players}: one per player")
-        leaf_sequences.extend(sequences)
-        if exact:
+
+class _Found:
+    """The infosets, sequences and leaves that a walk has found so far."""
+
+    def __init__(self, num_players: int, exact: bool) -> None:
+        self.exact = exact
+        self.infosets: list[dict[Hashable, KnownInfoset]] = [{} for _ in range(num_players)]
+        self.next_sequence = [1] * num_players
+        self.sequences, self.chance, self.payoffs = array("i"), array("d"), array("d")
+        self.exact_chance: list[Fraction] = []
+        self.exact_payoffs: list[tuple[Fraction, ...]] = []
+
+    def bytes_taken(self) -> int:
+        """Estimate what the sequence form of what has been found takes."""
+        size = GameSize(0, len(self.chance), tuple(self.next_sequence), tuple(map(len, self.infosets)))
+        return sequence_form_bytes(size, self.exact)
+
+    def enter(
+        self, player: int, label: Hashable, parent: int, actions: tuple[Hashable, ...], history: int
+    ) -> KnownInfoset:
+        """Give a new infoset and its sequences their numbers."""
+        sequence = self.next_sequence[player]
+        plain = all(action.__class__ is str for action in actions)
+        entered = self.infosets[player][label] = KnownInfoset(sequence, parent, actions, plain, history, label)
+        self.next_sequence[player] = sequence + len(actions)
+        return entered
+
+    def leaf_recorder(self, payoffs_at: Callable[[Any], Any]) -> Callable[[Any, tuple[int, ...], Any], None]:
+        """Return a function that records a leaf: its state, the players' sequences and chance's probability."""
+        num_players, exact = len(self.infosets), self.exact
+        leaf_sequences, leaf_chance, leaf_payoffs = self.sequences, self.chance, self.payoffs
+
+        def record(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
+            payoffs = payoffs_at(state)
+            if payoffs.__class__ is not tuple or len(payoffs) != num_players:
+                payoffs = checked_payoffs(payoffs, num_players)
+            leaf_sequences.extend(sequences)
             try:
-                fractions = tuple(map(to_fraction, payoffs))
+                if exact:
+                    self.exact_payoffs.append(tuple(map(to_fraction, payoffs)))
+                    self.exact_chance.append(reach)
+                leaf_payoffs.extend(payoffs)
+                leaf_chance.append(reach)
             except (TypeError, ValueError, OverflowError):
-                raise _WrongAnswer(f"has payoffs {shown(payoffs)}, expected finite numbers") from None
-            exact_payoffs.append(fractions)
-            exact_chance.append(reach)
-        try:
-            leaf_payoffs.extend(payoffs)  # type: ignore[arg-type]
-            leaf_chance.append(reach)
-        except (TypeError, OverflowError):
-            raise _WrongAnswer(f"has payoffs {shown(payoffs)}, expected finite numbers") from None
+                raise not_finite(payoffs) from None
 
+        return record
+
+    def leaf_table(self, rules: Rules) -> LeafTable:
+        """Return all leaves."""
+        num_players = len(self.infosets)
+        payoffs = np.frombuffer(self.payoffs, dtype=np.float64).reshape(-1, num_players)
+        if not np.isfinite(payoffs).all():
+            wrong = int(np.argmin(np.isfinite(payoffs).all(axis=1)))
+            raise InvalidGameError(
+                f"{name_leaf(rules, wrong)} has payoffs {tuple(payoffs[wrong].tolist())}, expected finite numbers"
+            )
+        sequences = np.frombuffer(self.sequences, dtype=np.intc).astype(np.int32, copy=False)
+        return LeafTable(  # which copies none that is read-only
+            frozen(sequences.reshape(-1, num_players)),
+            frozen(np.frombuffer(self.chance, dtype=np.float64)),
+            frozen(payoffs),
+            tuple(self.exact_chance) if self.exact else None,
+            tuple(self.exact_payoffs) if self.exact else None,
+        )
+
+    def treeplex(self, player: int) -> Treeplex:
+        """Return the treeplex of a player."""
+        table = self.infosets[player]
+        entries = table.values()
+        actions = tuple([entry.actions for entry in entries])
+        if not all(entry.plain for entry in entries):  # actions of two infosets may be equal and not the same
+            return Treeplex([entry.parent for entry in entries], list(map(len, actions)), list(table), actions)
+        parents = np.array([entry.parent for entry in entries], dtype=np.int32)
+        offsets = np.array([*(entry.sequence for entry in entries), self.next_sequence[player]], dtype=np.int32)
+        return Treeplex.of_parts(frozen(parents), frozen(np.diff(offsets)), frozen(offsets), tuple(table), actions)
+
+
+def _walk(rules: Rules, found: _Found, watch: Watch) -> int:
+    """Visit every history once, the leaves right after the history that they follow; return how many there are."""
+    player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
+    outcomes_at, record_leaf = outcomes_of(rules), found.leaf_recorder(rules.payoffs)
+    exact, leaf_chance, next_sequence = found.exact, found.chance, found.next_sequence
+    num_players, entry_of = len(found.infosets), [table.get for table in found.infosets]
+    stack: list[tuple[Any, int, tuple[int, ...], Any]] = []
+    push, pop = stack.append, stack.pop
+    visited = 0  # inner nodes taken from the stack
     try:
         root = rules.initial_state()
         who = player(root)
-        start_sequences = (0,) * num_players
-        stack: list[tuple[Any, int, tuple[int, ...], Any]] = []
+        sequences, reach = (0,) * num_players, Fraction(1) if exact else 1.0
         if who == TERMINAL:
-            record_leaf(root, start_sequences, Fraction(1) if exact else 1.0)
+            record_leaf(root, sequences, reach)
         else:
-            stack.append((root, who, start_sequences, Fraction(1) if exact else 1.0))
-        push, pop = stack.append, stack.pop
-        entry_of = [table.get for table in infosets]
-
+            push((root, who, sequences, reach))
         while stack:
             number = visited + len(leaf_chance)
             if number + len(stack) >= watch.next:
                 watch.look(number, len(stack), len(leaf_chance), next_sequence)
             state, who, sequences, reach = pop()
             if who.__class__ is not int:
-                who = int(_checked_mover(who, num_players))
+                who = checked_mover(who, num_players)
             if 0 <= who < num_players:
-                label = infoset_of(state)
-                actions = actions_at(state)
+                label, actions = infoset_of(state), actions_at(state)
                 try:
-                    known = entry_of[who](label)
+                    entry = entry_of[who](label)
                 except TypeError:
-                    if not is_label(label):
-                        raise _WrongAnswer(f"has infoset {shown(label)}, expected {A_LABEL}") from None
+                    check_label(label, "infoset")
                     raise
-                parent = sequences[who]
-                if known is None:
-                    if label.__class__ is not str and not is_label(label):
-                        raise _WrongAnswer(f"has infoset {shown(label)}, expected {A_LABEL}")
-                    actions = _checked_actions(label, actions, watch, number)
-                    sequence = next_sequence[who]
-                    texts = all(action.__class__ is str for action in actions)
-                    infosets[who][label] = (sequence, parent, actions, texts, number, label)
-                    next_sequence[who] = sequence + len(actions)
-                else:
-                    sequence = known[0]
-                    if label.__class__ is not str:
-                        check_one_label(label, known[5], f"two infosets of player {who}")
-                    if parent != known[1]:
-                        first, second = name_history(rules, known[4]), name_history(rules, number)
-                        raise ImperfectRecallError(
-                            f"infoset {shown(label)} of player {who} has imperfect recall: {first} and {second} are "
-                            "in it, but the player's own past differs; give them different infosets, or state plans as "
-                            "a flow (Treeplex.from_inflow)"
-                        )
-                    if actions is not known[2] and (
-                        actions.__class__ is not tuple
-                        or actions != known[2]
-                        or not (known[3] or is_same_label(actions, known[2]))
-                    ):
-                        _check_agreement(who, label, actions, known[2])
-                        actions = known[2]
+                if entry is None:
+                    taken = _actions_of(label, actions, watch, number)
+                    entry = found.enter(who, label, sequences[who], taken, number)
+                elif (
+                    sequences[who] != entry.parent
+                    or label.__class__ is not str
+                    or not (
+                        actions is entry.actions
+                        or (entry.plain and actions.__class__ is tuple and actions == entry.actions)
+                    )
+                ):
+                    check_known(rules, who, label, sequences[who], actions, entry, number)
                 visited += 1
+                actions = entry.actions
                 left, right = sequences[:who], sequences[who + 1 :]
-                sequence += len(actions)
+                sequence = entry.sequence + len(actions)
                 for action in reversed(actions):
                     sequence -= 1
                     follower = child(state, action)
@@ -364,7 +235,10 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
                     else:
                         push((follower, next_player, (*left, sequence, *right), reach))
             elif who == CHANCE:
-                outcomes = _checked_outcomes(outcomes_at(state), exact, watch, number)
+                given = outcomes_at(state)
+                outcomes = None if exact else _plain_outcomes(given)
+                if outcomes is None:
+                    outcomes = checked_outcomes(given, exact, watch, number)
                 visited += 1
                 for action, probability in reversed(outcomes):
                     follower = child(state, action)
@@ -374,130 +248,33 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
                     else:
                         push((follower, next_player, sequences, reach * probability))
             else:
-                _checked_mover(who, num_players)
-    except _WrongAnswer as refused:
+                checked_mover(who, num_players)
+    except WrongAnswer as refused:
         raise InvalidGameError(f"{name_history(rules, visited + len(leaf_chance))} {refused}") from None
-
-    payoff_table = np.frombuffer(leaf_payoffs, dtype=np.float64).reshape(-1, num_players)
-    if not np.isfinite(payoff_table).all():
-        wrong = int(np.argmin(np.isfinite(payoff_table).all(axis=1)))
-        raise InvalidGameError(
-            f"{name_leaf(rules, wrong)} has payoffs {tuple(payoff_table[wrong].tolist())}, expected finite numbers"
-        )
-    sequence_table = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
-    chance = np.frombuffer(leaf_chance, dtype=np.float64)
-    leaves = LeafTable(  # which copies none that is read-only
-        frozen(sequence_table),
-        frozen(chance),
-        frozen(payoff_table),
-        tuple(exact_chance) if exact else None,
-        tuple(exact_payoffs) if exact else None,
-    )
-    treeplexes = tuple(
-        Treeplex(
-            [entry[1] for entry in table.values()],
-            [len(entry[2]) for entry in table.values()],
-            list(table),
-            [entry[2] for entry in table.values()],
-        )
-        for table in infosets
-    )
-    return Enumeration(treeplexes, leaves, visited + len(leaf_chance))
+    return visited + len(leaf_chance)
 
 
-class _WrongAnswer(Exception):
-    """What is wrong with what the rules say of the history that the walk is at."""
+def _actions_of(label: Hashable, actions: Any, watch: Watch, number: int) -> tuple[Hashable, ...]:
+    """Return the actions of a new infoset: a tuple of distinct labels, at least one."""
+    if label.__class__ is str and actions.__class__ is tuple and actions:
+        taken: tuple[Hashable, ...] = actions
+        if all(action.__class__ is str for action in taken) and len(set(taken)) == len(taken):
+            return taken
+    check_label(label, "infoset")
+    return checked_actions(label, actions, watch, number)
 
 
-def _checked_mover(who: Any, num_players: int) -> Any:
-    if not is_whole(who) or not CHANCE <= who < num_players:
-        raise _WrongAnswer(f"has player {shown(who)}, expected 0 to {num_players - 1}, or chance (-1)")
-    return who
-
-
-def _checked_actions(label: Hashable, actions: Sequence[Hashable], watch: Watch, number: int) -> tuple[Hashable, ...]:
-    given = actions
-    _check_order("actions", actions)
-    try:
-        actions = actions if actions.__class__ is tuple else tuple(watch.held(actions, number))
-        hash(actions)
-    except TypeError:
-        raise _WrongAnswer(
-            f"has actions {shown(given)} in infoset {shown(label)}, expected a sequence of hashable labels"
-        ) from None
-    for action in actions:
-        _check_action(action, "action")
-    if not actions:
-        raise _WrongAnswer(f"has no action in infoset {shown(label)}: a decision needs at least one")
-    if len(set(actions)) != len(actions):
-        twice = next(action for action in actions if actions.count(action) > 1)
-        raise _WrongAnswer(
-            f"has action {shown(twice)} more than once in infoset {shown(label)}: actions must be distinct"
-        )
-    return actions
-
-
-def _check_order(what: str, given: Any) -> None:
-    if not has_order(given):
-        raise _WrongAnswer(f"has {what} {shown(given)}, {WITHOUT_ORDER.format(type(given).__name__, 'return')}")
-
-
-def _check_action(label: Hashable, what: str) -> None:
-    if label.__class__ is not str and not is_label(label):
-        raise _WrongAnswer(f"has {what} {shown(label)}, expected {A_LABEL}")
-
-
-def _check_agreement(player: int, label: Hashable, actions: Sequence[Hashable], known: tuple[Hashable, ...]) -> None:
-    given = actions
-    _check_order("actions", actions)
-    try:
-        actions = tuple(islice(actions, len(known) + 1))
-        agree = actions == known and is_same_label(actions, known)
-    except (TypeError, ValueError):  # not iterable, or labels that cannot be compared
-        actions, agree = given, False
-    if not agree:
-        raise _WrongAnswer(
-            f"has actions {shown(actions)} in infoset {shown(label)} of player {player}, which has {shown(known)} "
-            "elsewhere: the actions of an infoset must agree, in the same order"
-        )
-
-
-def _checked_outcomes(
-    outcomes: Sequence[tuple[Hashable, Any]], exact: bool, watch: Watch, number: int
-) -> list[tuple[Hashable, Any]]:
-    given = outcomes
-    _check_order("chance outcomes", outcomes)
-    try:
-        if outcomes.__class__ is not list:
-            outcomes = watch.held(outcomes, number)
-        outcomes = [(action, probability) for action, probability in outcomes]
-        distinct = len({action for action, _ in outcomes})
-    except (TypeError, ValueError):
-        raise _WrongAnswer(
-            f"has chance outcomes {shown(given)}, expected pairs of a hashable label and its probability"
-        ) from None
-    for action, _ in outcomes:
-        _check_action(action, "chance outcome")
-    if not outcomes:
-        raise _WrongAnswer("is a chance node without outcomes: expected at least one")
-    if distinct != len(outcomes):
-        raise _WrongAnswer("is a chance node that has an outcome twice: outcomes must be distinct")
-    try:
-        checked = [(action, float(probability)) for action, probability in outcomes]
-    except (TypeError, ValueError, OverflowError):
-        raise _WrongAnswer(f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers") from None
-    total = 0.0
-    for action, probability in checked:
-        if not 0.0 <= probability <= 1.0 + PROBABILITY_TOLERANCE:
-            raise _WrongAnswer(f"gives outcome {shown(action)} probability {probability}, expected one from 0 to 1")
-        total += probability
-    if not abs(total - 1.0) <= PROBABILITY_TOLERANCE:
-        raise _WrongAnswer(f"has chance probabilities that sum to {total:.12g}, expected 1")
-    if not exact:
-        return checked
-    try:
-        fractions = [(action, to_fraction(probability)) for action, probability in outcomes]
-    except (TypeError, ValueError):  # text, for one, which float() reads
-        raise _WrongAnswer(f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers") from None
-    scale = sum(probability for _, probability in fractions)
-    return [(action, probability / scale) for action, probability in fractions]
+def _plain_outcomes(given: Any) -> list[tuple[Hashable, Any]] | None:
+    """Return outcomes of chance with floats, if they are distinct texts with probabilities that sum to one."""
+    if given.__class__ is not list and given.__class__ is not tuple:
+        return None
+    for pair in given:
+        if pair.__class__ is not tuple or len(pair) != 2 or pair[0].__class__ is not str:
+            return None
+        if pair[1].__class__ is not Fraction and pair[1].__class__ is not float:
+            return None
+    outcomes: list[tuple[Hashable, Any]] = [(action, float(probability)) for action, probability in given]
+    chances = [probability for _, probability in outcomes]
+    if min(chances, default=-1.0) < 0.0 or not abs(sum(chances) - 1.0) <= PROBABILITY_TOLERANCE:
+        return None
+    return outcomes if len({action for action, _ in outcomes}) == len(outcomes) else None

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats
-from .enumeration import LeafTable
 from .factored import FactoredPayoff
+from .payoffs import LeafTable
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
 

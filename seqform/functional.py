@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, floats, frozen
-from .enumeration import LeafTable
 from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, one_of, shown
 from .game import Game
 from .hints import explained
 from .labels import is_label
+from .payoffs import LeafTable
 from .polytope import Treeplex
 from .strategy import Profile, Strategy, check_same_game, checked_player
 

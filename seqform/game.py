@@ -6,19 +6,16 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .checks import check_player, check_type
-from .display import Drawable, refuse_to_draw
-from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, shown
+from .display import Drawable, check_drawable
+from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, nearest, shown
 from .game_tree import GameTree
 from .hints import Named, hinting
-from .histories import walk
 from .limits import counted_now, doing, timed
-from .rationals import intended_fraction
-from .rules import Rules, check_rules, payoff_range_of, public_labels, size_of
+from .rules import Rules, check_rules, payoff_range_of, public_labels
 from .sequence_form import SequenceForm
 
 if TYPE_CHECKING:
@@ -32,23 +29,38 @@ if TYPE_CHECKING:
 # Strategy modules import this one, so nothing here imports them.
 
 
-@hinting(
-    players="num_players, or range(game.num_players)",
-    infosets="sequence_form.treeplexes[player].infoset_labels",
-    information_sets="sequence_form.treeplexes[player].infoset_labels",
-    actions="sequence_form.treeplexes[player].action_labels",
-    payoffs="tree for those of its leaves, or expected_payoffs(game, profile)",
-    payoff_matrix="sequence_form.payoff",
-    root="tree, which is a networkx.DiGraph",
-    new_initial_state="tree, which is a networkx.DiGraph, or rules",
-    title="name",
-    solve="solve(Nash(game))",
-    value="solve(Nash(game)).value, or reference_value",
-    nash="solve(Nash(game))",
-    load="load_game(…)",
-    from_rules="Game(name, rules=rules)",
-    from_file="load_game(path)",
-)
+_WITHOUT_HISTORIES = "it was given as a sequence form, not as rules or a tree"
+
+
+class Facts(TypedDict, total=False):
+    """What a game may be given with beside what it is made of.
+
+    Attributes
+    ----------
+    reference_value : Fraction or float
+        Player 0's value in a zero-sum game, where it is known.
+    reference_source : str
+        Where the reference value is from.
+    citation : str
+        Where the game is from.
+    learned_to : float
+        The exploitability at which loops stop by default, in payoff units.
+    exact_up_to : int
+        The sequences of both players above which a loop solves it by default:
+        :func:`~treeplex.solvers.choice.choose`.
+    without_histories : str
+        Why there are none to walk, where only a sequence form is given; for messages.
+    """
+
+    reference_value: Fraction | float | None
+    reference_source: str
+    citation: str
+    learned_to: float | None
+    exact_up_to: int | None
+    without_histories: str
+
+
+@hinting("treeplex.seqform.other_names:OF_GAMES")
 class Game(Drawable):
     """An extensive-form game, by name and parameters, by tree or by sequence form.
 
@@ -70,19 +82,8 @@ class Game(Drawable):
         The game in public form, where there is one: regret minimisation then finds equilibria on that.
     functionals : callable, optional
         From this game to its named linear functionals of a player's plan; called when they are needed.
-    without_histories : str
-        Why there are none to walk, where only a sequence form is given; for messages.
-    reference_value : Fraction or float, optional
-        Player 0's value in a zero-sum game, where it is known.
-    reference_source : str
-        Where the reference value is from.
-    citation : str
-        Where the game is from.
-    learned_to : float, optional
-        The exploitability at which loops stop by default, in payoff units.
-    exact_up_to : int, optional
-        The sequences of both players above which a loop solves it by default:
-        :func:`~treeplex.solvers.choice.choose`.
+    **facts
+        What else is known of it: :class:`~treeplex.seqform.game.Facts`.
 
     Raises
     ------
@@ -112,13 +113,11 @@ class Game(Drawable):
         sequence_form: SequenceForm | Callable[[], SequenceForm] | None = None,
         public_form: "PublicForm | Callable[[], PublicForm] | None" = None,
         functionals: "Callable[[Game], Mapping[str, Functional]] | None" = None,
-        without_histories: str = "it was given as a sequence form, not as rules or a tree",
-        reference_value: Fraction | float | None = None,
-        reference_source: str = "",
-        citation: str = "",
-        learned_to: float | None = None,
-        exact_up_to: int | None = None,
+        **facts: Unpack[Facts],
     ) -> None:
+        for unknown in facts.keys() - Facts.__annotations__.keys():
+            hint = nearest(unknown, Facts.__annotations__)
+            raise TypeError(f"Game: got an unexpected keyword argument {unknown!r}{hint}")
         if sequence_form is None and public_form is not None:
             sequence_form = self._form_of_public_form
         if rules is None and tree is None and sequence_form is None:
@@ -144,20 +143,20 @@ class Game(Drawable):
         self.parameters = dict(parameters or {})
         self.spec = spec or name
         self.rules: Rules | None = rules if rules is not None else tree
-        self.reference_value = reference_value
-        self.reference_source = reference_source
-        self.citation = citation
+        self.reference_value = facts.get("reference_value")
+        self.reference_source = facts.get("reference_source", "")
+        self.citation = facts.get("citation", "")
         #: What building its forms has taken so far, in seconds.
         self.build_seconds = 0.0
         #: Up to so many sequences of both players linear programs solve it by default, and above them a loop; ``None``:
         #: linear programs always.
-        self.exact_up_to = exact_up_to
-        self._learned_to = learned_to
+        self.exact_up_to = facts.get("exact_up_to")
+        self._learned_to = facts.get("learned_to")
         self._plans: dict[int, Any] = {}
         self._make_form = sequence_form if callable(sequence_form) else None
         self._make_public_form = public_form
         self._make_functionals = functionals
-        self._without_histories = without_histories
+        self._without_histories = facts.get("without_histories", _WITHOUT_HISTORIES)
         if tree is not None:
             self.tree = tree
         if isinstance(sequence_form, SequenceForm):
@@ -175,10 +174,7 @@ class Game(Drawable):
         if isinstance(self.rules, GameTree):
             return self.rules.tree_to_draw(most)
         if math.isfinite(most) and self.rules is not None:
-            size = size_of(self.rules)
-            nodes = sum(1 for _ in islice(walk(self.rules), int(most) + 1)) if size is None else size.nodes
-            if nodes > most:
-                refuse_to_draw(self.spec, f"more than {most:g}" if size is None else f"{nodes:,}")
+            check_drawable(self.rules, self.spec, most)
         return self.tree
 
     @classmethod
@@ -295,14 +291,16 @@ class Game(Drawable):
             If the payoffs do not have a constant sum, or there are more than two players.
         """
         if self.num_players == 1 and self.rules is not None:
-            form = SequenceForm.from_rules(_Accompanied(self.rules))
+            from .constant_sums import Accompanied
+
+            form = SequenceForm.from_rules(Accompanied(self.rules))
             game = Game(
                 self.name,
                 self.parameters,
                 spec=self.spec,
-                rules=_Accompanied(self.rules),
+                rules=Accompanied(self.rules),
                 sequence_form=SequenceForm(
-                    form.treeplexes, form.leaves, None, form.num_nodes, known_as=self.fingerprint
+                    form.treeplexes, form.leaves, num_nodes=form.num_nodes, known_as=self.fingerprint
                 ),
                 functionals=self._make_functionals,
                 citation=self.citation,
@@ -326,14 +324,9 @@ class Game(Drawable):
     @cached_property
     def exact_constant(self) -> Fraction:
         """:attr:`constant` as a fraction: that of the payoffs in fractions, where the game has rules."""
-        if self.constant and self.rules is not None:
-            leaves = self.exact_sequence_form.leaves
-            if leaves is not None and leaves.exact_payoffs is not None:
-                paid = zip(leaves.exact_payoffs, leaves.chance.tolist(), strict=True)
-                sums = {sum(payoffs) for payoffs, chance in paid if chance > 0.0}
-                if len(sums) == 1:
-                    return Fraction(sums.pop())
-        return intended_fraction(self.constant)
+        from .constant_sums import exact_constant_of
+
+        return exact_constant_of(self)
 
     def as_paid(self, payoff: Any, player: int) -> Any:
         """Return a payoff of this game in the payoffs of the game whose :attr:`zero_sum` it is.
@@ -518,24 +511,6 @@ class Game(Drawable):
         if self.rules is None:
             raise UnsupportedProblemError(f"{self.spec} has no histories to walk: {self._without_histories}")
         return self.rules
-
-
-class _Accompanied:
-    """The rules of a game of one player, with a player 1 who never decides anything and is paid the opposite."""
-
-    num_players = 2
-
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("_rules", "size"):
-            raise AttributeError(name)
-        return getattr(self._rules, name)
-
-    def payoffs(self, state: Any) -> tuple[Any, Any]:
-        (paid,) = self._rules.payoffs(state)
-        return paid, -paid
 
 
 def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:

@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
@@ -44,11 +45,14 @@ class Named(dict[K, V]):
         raise KeyError(f"{self.what} {shown(key, 60)}{nearest(str(key), names)}; {there}")
 
 
-def hinting(**meant: str) -> Callable[[type[T]], type[T]]:
+def hinting(table: str = "", /, **meant: str) -> Callable[[type[T]], type[T]]:
     """Let a class say, of attributes that it does not have, what is meant by the names that other libraries use.
 
     Parameters
     ----------
+    table : str
+        Where a mapping of such names stands, which is imported when somebody tries one: its module, a colon and its
+        name.
     **meant : str
         What to write, by the name that somebody may try; names that are nearly right need no entry.
 
@@ -68,8 +72,10 @@ def hinting(**meant: str) -> Callable[[type[T]], type[T]]:
             if hasattr(type(self), name):  # a property that failed itself
                 return object.__getattribute__(self, name)
             hint = ""
-            if name in meant:
-                hint = f": use {meant[name]}"
+            module, _, attribute = table.partition(":")
+            known = getattr(import_module(module), attribute) | meant if table else meant
+            if name in known:
+                hint = f": use {known[name]}"
             elif not name.startswith("_"):
                 hint = nearest(name, [each for each in dir(self) if not each.startswith("_")])
             # Python would add a hint of its own if it knew the object.

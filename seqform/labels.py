@@ -1,9 +1,12 @@
-"""What can be the label of an infoset, an action, an outcome, a public state or a node; lists that have an order."""
+"""What can be the label of an infoset, an action, an outcome, a public state or a node, and which labels are one."""
 
 import dataclasses
-from collections.abc import ItemsView, KeysView, Mapping
+from collections.abc import Hashable, ItemsView, Iterable, KeysView, Mapping
 from collections.abc import Set as AbstractSet
+from decimal import Decimal
 from typing import Any
+
+import numpy as np
 
 from .errors import InvalidGameError, TreeplexError, shown
 
@@ -101,3 +104,69 @@ def is_listing(values: Any) -> bool:
     (True, False, False)
     """
     return hasattr(values, "__len__") and not isinstance(values, str | bytes | Mapping) and has_order(values)
+
+
+def is_same_label(first: Any, second: Any) -> bool:
+    """Return whether two labels that Python holds equal are one: ``1``, ``1.0`` and ``True`` are three.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.labels import is_same_label
+    >>> is_same_label(("bet", 1), ("bet", 1)), is_same_label(("bet", 1), ("bet", True))
+    (True, False)
+    """
+    if first.__class__ is not second.__class__:  # numpy's numbers and texts, and enumerations, count as Python's
+        first, second = (each.item() if isinstance(each, np.generic) else each for each in (first, second))
+        kinds = {first.__class__, second.__class__}
+        if len(kinds) > 1 and (
+            bool in kinds or not (isinstance(first, type(second)) or isinstance(second, type(first)))
+        ):
+            return False
+    if isinstance(first, tuple):
+        return all(map(is_same_label, first, second))
+    if isinstance(first, frozenset):
+        known = {part: part for part in second}
+        return all(is_same_label(part, known[part]) for part in first)
+    return not isinstance(first, float | Decimal) or str(first) == str(second)  # 0.0 and -0.0, 0.1 and 0.10
+
+
+def check_one_label(label: Any, known: Any, what: str) -> None:
+    """Refuse a label that Python holds equal to a known one though it is another.
+
+    Parameters
+    ----------
+    label, known : hashable
+        Equal to each other.
+    what : str
+        What they are labels of, to begin the message with.
+
+    Raises
+    ------
+    InvalidGameError
+    """
+    if not is_same_label(label, known):
+        raise InvalidGameError(
+            f"{what} have the labels {shown(known, 60)} and {shown(label, 60)}, which are equal in Python: expected "
+            "labels that differ, such as texts"
+        )
+
+
+def check_one_text(text: object, labels: Iterable[Hashable], where: str, error: type[TreeplexError]) -> None:
+    """Refuse a text that stands for several labels, such as ``"1"`` and ``1``.
+
+    Parameters
+    ----------
+    text : object
+        Nothing is checked unless it is a text.
+    labels : iterable of hashable
+        Those that it may stand for.
+    where : str
+        Whose labels they are, to begin the message with.
+    error : type of exception
+    """
+    alike = [label for label in dict.fromkeys(labels) if str(label) == text] if isinstance(text, str) else []
+    if len(alike) > 1:
+        listed = " and ".join(shown(label, 40) for label in alike[:3])
+        raise error(
+            f"{where} has {len(alike)} labels that read {shown(text, 40)}, {listed}: expected texts that differ"
+        )

@@ -1,8 +1,18 @@
-"""Names of infosets, sequences and actions in text, ``SEAT/INFOSET:ACTION``; see "Spellings of a label" in the docs."""
+"""Infosets, sequences and actions by their labels, and their names in text, ``SEAT/INFOSET:ACTION``.
+
+See "Spellings of a label" in the docs.
+"""
 
 import json
+from collections.abc import Hashable
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
-from .polytope import Treeplex
+from .errors import InvalidStrategyError, nearest, one_of, shown
+from .labels import is_label, is_same_label
+
+if TYPE_CHECKING:
+    from .polytope import Treeplex
 
 #: Characters that have a meaning around a label.
 SPECIAL = frozenset("\"':/()+<>=@")
@@ -25,7 +35,7 @@ def quoted_label(label: object) -> str:
     return quoted if quoted.isprintable() else json.dumps(text)
 
 
-def sequence_name(player: int, treeplex: Treeplex, sequence: int) -> str | None:
+def sequence_name(player: int, treeplex: "Treeplex", sequence: int) -> str | None:
     """Return ``SEAT/INFOSET:ACTION``; ``None`` for the empty sequence.
 
     Examples
@@ -37,3 +47,50 @@ def sequence_name(player: int, treeplex: Treeplex, sequence: int) -> str | None:
     """
     labels = treeplex.sequence_label(sequence)
     return None if labels is None else f"{player}/{quoted_label(labels[0])}:{quoted_label(labels[1])}"
+
+
+def find_infoset(treeplex: "Treeplex", label: Any) -> int | None:
+    """Return the number of the infoset with a label; ``None`` if there is none, or the label cannot be one."""
+    number = treeplex.infoset_numbers.get(label) if is_label(label) else None
+    if number is None or label.__class__ is str or is_same_label(label, treeplex.infoset_labels[number]):
+        return number
+    return None
+
+
+def find_sequence(treeplex: "Treeplex", infoset: Hashable, action: Hashable) -> int:
+    """Return the number of a sequence, as :meth:`Treeplex.sequence <treeplex.Treeplex.sequence>` does.
+
+    Raises
+    ------
+    InvalidStrategyError
+    """
+    number = find_infoset(treeplex, infoset)
+    if number is None:
+        hint = nearest(str(infoset), map(str, treeplex.infoset_labels))
+        raise InvalidStrategyError(f"there is no infoset {shown(infoset)}{hint}")
+    actions = treeplex.action_labels[number]
+    for label in (action, treeplex.action_words.get(action) if action.__class__ is str else None):
+        place = actions.index(label) if label in actions else -1
+        if place >= 0 and is_same_label(label, actions[place]):
+            return int(treeplex.offsets[number]) + place
+    known = name_actions(treeplex, number)
+    raise InvalidStrategyError(
+        f"infoset {shown(infoset)} has no action {shown(action)}{nearest(str(action), known)}; expected {one_of(known)}"
+    )
+
+
+def name_actions(treeplex: "Treeplex", infoset: int | None) -> dict[str, list[Hashable]]:
+    """Return actions by what text may call them; as :meth:`~treeplex.Treeplex.actions_by_name`."""
+    labels = treeplex.action_labels
+    known = dict.fromkeys(chain.from_iterable(labels) if infoset is None else labels[infoset])
+    names: dict[str, list[Hashable]] = {}
+    for label in known:
+        names.setdefault(str(label), []).append(label)
+    words = treeplex.action_words.items()
+    return names | {word: [label] for word, label in words if label in known and word not in names}
+
+
+def unknown_infoset(treeplex: "Treeplex", player: int, label: Any) -> InvalidStrategyError:
+    """Return the error that says that a player does not have an infoset."""
+    hint = nearest(str(label), map(str, treeplex.infoset_labels))
+    return InvalidStrategyError(f"player {player} has no infoset {shown(label)}{hint}")

@@ -2,18 +2,211 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, ReadOnly, frozen
-from .enumeration import LeafTable, constant_of_sums
-from .errors import UnsupportedProblemError
+from .arrays import Floats, Integers, ReadOnly, frozen
+from .errors import InvalidGameError, UnsupportedProblemError, one_line, shown
 
 if TYPE_CHECKING:
     from .factored import FactoredPayoff
+
+
+#: By how much a loss exceeds what careful play may lose before it counts as a penalty.
+PENALTY = 100.0
+#: Payoffs below this part of the largest are zero beside it: floats keep no digits of their sum.
+LEAST = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class LeafTable(ReadOnly):
+    """Every leaf's sequences, chance probability and payoffs; all arrays are read-only.
+
+    Arrays that can still be written to are copied.
+
+    Attributes
+    ----------
+    sequences : ndarray of int32, shape (num_leaves, num_players)
+        The last sequence of each player on the way to the leaf.
+    chance : ndarray of float64, shape (num_leaves,)
+        Probability that chance plays to the leaf.
+    payoffs : ndarray of float64, shape (num_leaves, num_players)
+        Payoff units, chance not multiplied in.
+    exact_chance : tuple of Fraction, optional
+    exact_payoffs : tuple of tuple of Fraction, optional
+        The same as fractions, where the walk was asked to keep them.
+
+    Raises
+    ------
+    InvalidGameError
+        If shapes do not match, there is no leaf, or a number is of the wrong kind, not finite or, for chance, negative.
+    """
+
+    sequences: Integers
+    chance: Floats
+    payoffs: Floats
+    exact_chance: tuple[Fraction, ...] | None = None
+    exact_payoffs: tuple[tuple[Fraction, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        self.__dict__["sequences"] = _read_only(self.sequences, np.int32, "sequences")
+        self.__dict__["chance"] = _read_only(self.chance, np.float64, "chance")
+        self.__dict__["payoffs"] = _read_only(self.payoffs, np.float64, "payoffs")
+        if (
+            self.payoffs.ndim != 2
+            or not self.payoffs.size
+            or self.sequences.shape != self.payoffs.shape
+            or self.chance.shape != self.payoffs.shape[:1]
+        ):
+            raise InvalidGameError(
+                f"a leaf table has sequences of shape {self.sequences.shape}, chance of shape {self.chance.shape} and "
+                f"payoffs of shape {self.payoffs.shape}, expected (leaves, players), (leaves,) and (leaves, players), "
+                "one leaf and one player at least"
+            )
+        for name, exact in (("exact_chance", self.exact_chance), ("exact_payoffs", self.exact_payoffs)):
+            if exact is not None and (not isinstance(exact, tuple) or len(exact) != len(self)):
+                raise InvalidGameError(
+                    f"{name} is {shown(exact)}, expected a tuple with one entry per leaf, {len(self)}"
+                )
+        for name, sound in (
+            ("payoffs", np.isfinite(self.payoffs).all(axis=1)),
+            ("chance", np.isfinite(self.chance) & (self.chance >= 0.0)),
+        ):
+            if not sound.all():
+                wrong = int(np.argmin(sound))
+                raise InvalidGameError(
+                    f"leaf {wrong} has {name} {getattr(self, name)[wrong].tolist()}, expected finite "
+                    f"{'numbers' if name == 'payoffs' else 'non-negative numbers'}"
+                )
+
+    def __len__(self) -> int:
+        return len(self.chance)
+
+    @property
+    def num_players(self) -> int:
+        """Number of players."""
+        return int(self.payoffs.shape[1])
+
+    @property
+    def is_zero_sum(self) -> bool:
+        """Whether :attr:`constant_sum` is zero."""
+        return self.constant_sum == 0.0
+
+    @cached_property
+    def constant_sum(self) -> float | None:
+        """What payoffs sum to at every leaf that chance can come to; ``None`` if that differs.
+
+        Sums may differ by 1e-9 of the leaf's largest payoff, or of the median payoff where that is more.
+        """
+        payoffs = self.reached_payoffs
+        return constant_of_sums(payoffs.sum(axis=1), np.abs(payoffs).max(axis=1, initial=0.0))
+
+    @property
+    def reached_payoffs(self) -> Floats:
+        """The payoffs of the leaves that chance can come to."""
+        reached = self.chance > 0.0
+        return self.payoffs if reached.all() else self.payoffs[reached]
+
+    @property
+    def payoff_scale(self) -> float:
+        """The largest absolute payoff, or 1 if all are zero."""
+        return float(np.abs(self.payoffs).max(initial=0.0)) or 1.0
+
+    def gradient(self, player: int, plans: Sequence[Floats], num_sequences: int) -> Floats:
+        """Return a player's payoff per unit of each own sequence, the other players' plans given.
+
+        Parameters
+        ----------
+        player : int
+        plans : sequence of ndarray of float64
+            One realization plan a player; the player's own is not read.
+        num_sequences : int
+            Length of the result.
+
+        Returns
+        -------
+        ndarray of float64, shape (num_sequences,)
+        """
+        weights = self.chance * self.payoffs[:, player]
+        for other, plan in enumerate(plans):
+            if other != player:
+                weights *= plan[self.sequences[:, other]]
+        counts = np.bincount(self.sequences[:, player], weights=weights, minlength=num_sequences)
+        return counts.astype(np.float64, copy=False)
+
+    def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
+        """Return each player's expected payoff, shape (num_players,), when all play the given plans."""
+        reach = self.chance.copy()
+        for player, plan in enumerate(plans):
+            reach *= plan[self.sequences[:, player]]
+        return reach @ self.payoffs
+
+
+def constant_of_sums(sums: Floats, sizes: Floats) -> float | None:
+    """Return the number that sums of payoffs are equal to but for round-off, ``None`` if they differ.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (k,)
+    sizes : ndarray of float64, shape (k,)
+        The largest absolute payoff of each sum. A sum may be away from the number by 1e-9 of that, or of the median.
+
+    Returns
+    -------
+    float or None
+        Without round-off, so that 0.1 + 0.2 sums to 0.3; 0 if ``sums`` is empty.
+    """
+    if not len(sums):
+        return 0.0
+    room = 1e-9 * np.maximum(sizes, _middle(sizes[sizes > 0.0]) if sizes.any() else 0.0)
+    if (np.abs(sums) <= room).all():
+        return 0.0
+    constant = without_round_off(_middle(sums), float(sizes.max(initial=0.0)))
+    return constant if (np.abs(sums - constant) <= room).all() else None
+
+
+def without_round_off(number: float, size: float) -> float:
+    """Return a number to twelve digits, if that differs from it by no more than sums of numbers of a size do.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.payoffs import without_round_off
+    >>> without_round_off(0.1 + 0.2, 0.2), without_round_off(1 / 3, 1.0)
+    (0.3, 0.3333333333333333)
+    """
+    rounded = float(f"{number:.12g}")
+    return rounded if abs(rounded - number) <= 1e-15 * max(abs(number), size) else number
+
+
+def none_is_penalty(sizes: Floats) -> bool:
+    """Return whether absolute payoffs other than zero are within a factor of 100, so that none can be a penalty."""
+    largest = float(sizes.max(initial=0.0))
+    return largest <= PENALTY * float(sizes[sizes > LEAST * largest].min(initial=np.inf))
+
+
+def _middle(numbers: Floats) -> float:
+    """Return the median without a sum, which may overflow."""
+    return float(np.partition(numbers, len(numbers) // 2)[len(numbers) // 2])
+
+
+def _read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.NDArray[Any]:
+    """Return values as a read-only array; one that is already is taken as it is, any other copied."""
+    if isinstance(values, np.ndarray) and values.dtype == kind and not values.flags.writeable:
+        return values
+    try:
+        given = np.array(values)
+        array = given.astype(kind)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidGameError(f"{name} of a leaf table are not an array of numbers: {one_line(str(error))}") from None
+    if kind is np.int32 and (given.dtype.kind not in "iu" or not np.array_equal(array, given)):
+        raise InvalidGameError(f"{name} of a leaf table are {shown(values)}, expected integers of at most 32 bits")
+    return frozen(array)
 
 
 class Payoff(ABC):

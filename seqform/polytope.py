@@ -1,11 +1,8 @@
 """One player's strategy polytope in sequence form."""
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
-from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -13,17 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, Integers, ReadOnly, canonical, floats, frozen
-from .errors import (
-    InvalidGameError,
-    InvalidStrategyError,
-    TreeplexError,
-    UnsupportedProblemError,
-    nearest,
-    one_of,
-    shown,
-)
-from .labels import A_LABEL, has_order, is_label
+from .arrays import Floats, Integers, ReadOnly, floats, frozen
+from .errors import InvalidStrategyError, UnsupportedProblemError
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,34 +86,6 @@ def depths_of(parents: npt.NDArray[Any], sequence_infosets: npt.NDArray[Any]) ->
     return depths
 
 
-def depths_of_flow(inflow: sp.csr_array, sequence_infosets: npt.NDArray[Any]) -> Integers:
-    """Return the most own infosets that stand above each infoset of a flow.
-
-    Parameters
-    ----------
-    inflow : csr_array, shape (num_infosets, num_sequences)
-        Every infoset has one, from sequences before its own.
-    sequence_infosets : ndarray of int, shape (num_sequences,)
-        The infoset that each sequence belongs to; −1 for the empty sequence.
-
-    Returns
-    -------
-    ndarray of int32, shape (num_infosets,)
-    """
-    above = sequence_infosets[inflow.indices].tolist()
-    starts = inflow.indptr.tolist()
-    num_infosets = len(starts) - 1
-    depths = [0] * num_infosets + [-1]  # the last is for the empty sequence, which belongs to no infoset
-    for infoset in range(num_infosets):
-        depths[infoset] = 1 + max(depths[owner] for owner in above[starts[infoset] : starts[infoset + 1]])
-    return np.array(depths[:-1], dtype=np.int32)
-
-
-_LARGEST = 2**31 - 1
-#: How far the weight of an inflow may exceed one.
-INFLOW_TOLERANCE = 1e-9
-
-
 class Treeplex(ReadOnly):
     """The polytope {x ≥ 0 : E x = e} of one player's realization plans.
 
@@ -195,18 +155,39 @@ class Treeplex(ReadOnly):
         infoset_labels: Sequence[Hashable] | None = None,
         action_labels: Sequence[Sequence[Hashable]] | None = None,
     ) -> None:
-        given = _int32(parents, "parents")
-        self._set_actions(num_actions, len(given), "parents")
-        early = given >= self.offsets[:-1]
-        if np.any(early | (given < 0)):
-            wrong = int(np.argmax(early | (given < 0)))
-            raise InvalidGameError(
-                f"infoset {wrong} has parent sequence {given[wrong]}: it must lie between 0 and "
-                f"{self.offsets[wrong] - 1}, before the infoset's own sequences"
-            )
-        self._parents: Integers | None = given
-        self._inflow: sp.csr_array | None = None
-        self._set_labels(infoset_labels, action_labels)
+        from .treeplex_checks import checked_labels, checked_parents
+
+        given, counts, offsets = checked_parents(parents, num_actions)
+        self._put_together(given, None, counts, offsets, *checked_labels(counts, infoset_labels, action_labels))
+
+    def _put_together(
+        self,
+        parents: Integers | None,
+        inflow: sp.csr_array | None,
+        num_actions: Integers,
+        offsets: Integers,
+        infoset_labels: tuple[Hashable, ...],
+        action_labels: tuple[tuple[Hashable, ...], ...],
+    ) -> "Treeplex":
+        self._parents, self._inflow = parents, inflow
+        self.num_actions, self.offsets = num_actions, offsets
+        self.infoset_labels, self.action_labels = infoset_labels, action_labels
+        return self
+
+    @classmethod
+    def of_parts(
+        cls,
+        parents: Integers,
+        num_actions: Integers,
+        offsets: Integers,
+        infoset_labels: tuple[Hashable, ...],
+        action_labels: tuple[tuple[Hashable, ...], ...],
+    ) -> "Treeplex":
+        """Make one of read-only arrays and labels that fit together, as whoever numbers sequences knows.
+
+        Nothing is checked; the parameters are those of the class.
+        """
+        return cls.__new__(cls)._put_together(parents, None, num_actions, offsets, infoset_labels, action_labels)
 
     @classmethod
     def from_inflow(
@@ -255,103 +236,15 @@ class Treeplex(ReadOnly):
         >>> flow.uniform_plan()
         array([1.   , 0.5  , 0.5  , 0.375, 0.375])
         """
-        weights = canonical(inflow, "inflow")
-        self = cls.__new__(cls)
-        self._set_actions(num_actions, weights.shape[0], "inflow")
-        if weights.shape[1] != self.num_sequences:
-            raise InvalidGameError(
-                f"inflow has shape {weights.shape}, expected ({self.num_infosets}, {self.num_sequences}): one column a "
-                "sequence, the empty one first"
-            )
-        sound = (weights.data > 0.0) & (weights.data <= 1.0 + INFLOW_TOLERANCE)
-        if not sound.all():
-            wrong = int(np.argmin(sound))
-            raise InvalidGameError(
-                f"infoset {int(np.searchsorted(weights.indptr, wrong, side='right')) - 1} has inflow "
-                f"{weights.data[wrong]:g} from sequence {weights.indices[wrong]}, expected a probability"
-            )
-        counts = np.diff(weights.indptr)
-        if not counts.all():
-            raise InvalidGameError(f"infoset {int(np.argmin(counts))} has no inflow: at least one sequence leads to it")
-        latest = np.maximum.reduceat(weights.indices, weights.indptr[:-1]) if len(counts) else counts
-        if (latest >= self.offsets[:-1]).any():
-            wrong = int(np.argmax(latest >= self.offsets[:-1]))
-            raise InvalidGameError(
-                f"infoset {wrong} has inflow from sequence {latest[wrong]}, expected sequences before its own, which "
-                f"begin at {self.offsets[wrong]}"
-            )
-        single = bool((counts == 1).all() and (weights.data == 1.0).all())
-        self._parents = frozen(weights.indices.astype(np.int32)) if single else None
-        self._inflow = None if single else frozen(weights)
-        self._set_labels(infoset_labels, action_labels)
-        with np.errstate(over="ignore", invalid="ignore"):
-            most = self.uniform_plan()
-        if not single and not np.isfinite(most).all():
-            wrong = int(self.sequence_infosets[int(np.argmin(np.isfinite(most)))])
-            raise InvalidGameError(
-                f"more comes to infoset {wrong} of the flow than a number can hold: weights that leave a sequence "
-                "should sum to at most 1 for the infosets that it may lead to"
-            )
-        return self
+        from .flow_polytope import check_finite, checked_inflow
+        from .treeplex_checks import checked_labels
 
-    def _set_actions(self, num_actions: npt.ArrayLike, count: int, beside: str) -> None:
-        self.num_actions = _int32(num_actions, "num_actions")
-        if len(self.num_actions) != count:
-            raise InvalidGameError(
-                f"num_actions has {len(self.num_actions)} entries, but {beside} has {count}: one each an infoset"
-            )
-        if count and self.num_actions.min() < 1:
-            empty = int(np.argmin(self.num_actions))
-            raise InvalidGameError(f"infoset {empty} has {self.num_actions[empty]} actions: expected at least one")
-        offsets = 1 + np.append(0, np.cumsum(self.num_actions, dtype=np.int64))
-        if offsets[-1] > _LARGEST:
-            raise InvalidGameError(f"num_actions sum to {offsets[-1] - 1}, expected at most {_LARGEST - 1} sequences")
-        self.offsets = frozen(offsets.astype(np.int32))
-
-    def _set_labels(
-        self, infoset_labels: Sequence[Hashable] | None, action_labels: Sequence[Sequence[Hashable]] | None
-    ) -> None:
-        count = self.num_infosets
-        try:
-            self.infoset_labels: tuple[Hashable, ...] = (
-                tuple(range(count)) if infoset_labels is None else _tuple(infoset_labels)
-            )
-            self.action_labels: tuple[tuple[Hashable, ...], ...] = (
-                tuple(tuple(range(k)) for k in self.num_actions.tolist())
-                if action_labels is None
-                else tuple(map(_tuple, _tuple(action_labels)))
-            )
-        except TypeError:
-            raise InvalidGameError(
-                f"infoset_labels are {shown(infoset_labels)} and action_labels {shown(action_labels)}: a sequence of "
-                "labels and a sequence of sequences of labels are needed"
-            ) from None
-        for label in chain(self.infoset_labels, chain.from_iterable(self.action_labels)):
-            if label.__class__ is not str and not is_label(label):
-                raise InvalidGameError(f"an infoset or an action has the label {shown(label)}, expected {A_LABEL}")
-        self._check_labels()
-
-    def _check_labels(self) -> None:
-        count = self.num_infosets
-        known: dict[Hashable, Hashable] = {}
-        if len(self.infoset_labels) != count or len(self.action_labels) != count:
-            raise InvalidGameError(
-                f"{len(self.infoset_labels)} infoset labels and {len(self.action_labels)} rows of action labels for "
-                f"{count} infosets: expected one each"
-            )
-        for label, actions, arity in zip(
-            self.infoset_labels, self.action_labels, self.num_actions.tolist(), strict=True
-        ):
-            if len(actions) != arity:
-                raise InvalidGameError(f"infoset {shown(label)} has {len(actions)} action labels for {arity} actions")
-            if len(set(actions)) != arity:
-                raise InvalidGameError(f"infoset {shown(label)} has an action label twice: {shown(actions)}")
-            for action in actions:
-                if action.__class__ is not str:
-                    check_one_label(action, known.setdefault(action, action), "two actions of a player")
-        if len(set(self.infoset_labels)) != count:
-            twice = next(label for label, times in Counter(self.infoset_labels).items() if times > 1)
-            raise InvalidGameError(f"infoset label {shown(twice)} occurs twice: labels must be distinct")
+        parents, weights, counts, offsets = checked_inflow(inflow, num_actions)
+        labels = checked_labels(counts, infoset_labels, action_labels)
+        made = cls.__new__(cls)._put_together(parents, weights, counts, offsets, *labels)
+        if not made.single_parent:
+            check_finite(made)
+        return made
 
     @property
     def num_infosets(self) -> int:
@@ -413,6 +306,8 @@ class Treeplex(ReadOnly):
         """Number of own decisions above each infoset, shape (num_infosets,); the most there are, in a flow polytope."""
         if self._inflow is None:
             return frozen(depths_of(self.parents, self.sequence_infosets))
+        from .flow_polytope import depths_of_flow
+
         return frozen(depths_of_flow(self._inflow, self.sequence_infosets))
 
     @cached_property
@@ -551,20 +446,9 @@ class Treeplex(ReadOnly):
         >>> load_game("kuhn").sequence_form.treeplexes[0].sequence("K_", "b")
         10
         """
-        number = self.find_infoset(infoset)
-        if number is None:
-            hint = nearest(str(infoset), map(str, self.infoset_labels))
-            raise InvalidStrategyError(f"there is no infoset {shown(infoset)}{hint}")
-        actions = self.action_labels[number]
-        for label in (action, self.action_words.get(action) if action.__class__ is str else None):
-            place = actions.index(label) if label in actions else -1
-            if place >= 0 and is_same_label(label, actions[place]):
-                return int(self.offsets[number]) + place
-        known = self.actions_by_name(number)
-        raise InvalidStrategyError(
-            f"infoset {shown(infoset)} has no action {shown(action)}{nearest(str(action), known)}; expected "
-            f"{one_of(known)}"
-        )
+        from .names import find_sequence
+
+        return find_sequence(self, infoset, action)
 
     def actions_by_name(self, infoset: int | None = None) -> dict[str, list[Hashable]]:
         """Return the player's actions by what text may call them.
@@ -586,13 +470,9 @@ class Treeplex(ReadOnly):
         >>> load_game("kuhn").sequence_form.treeplexes[0].actions_by_name()
         {'p': ['p'], 'b': ['b'], 'pass': ['p'], 'bet': ['b']}
         """
-        labels = self.action_labels
-        known = dict.fromkeys(chain.from_iterable(labels) if infoset is None else labels[infoset])
-        names: dict[str, list[Hashable]] = {}
-        for label in known:
-            names.setdefault(str(label), []).append(label)
-        words = self.action_words.items()
-        return names | {word: [label] for word, label in words if label in known and word not in names}
+        from .names import name_actions
+
+        return name_actions(self, infoset)
 
     @cached_property
     def infoset_numbers(self) -> dict[Hashable, int]:
@@ -601,15 +481,15 @@ class Treeplex(ReadOnly):
 
     def find_infoset(self, label: Any) -> int | None:
         """Return the number of the infoset with a label; ``None`` if there is none, or the label cannot be one."""
-        number = self.infoset_numbers.get(label) if is_label(label) else None
-        if number is None or label.__class__ is str or is_same_label(label, self.infoset_labels[number]):
-            return number
-        return None
+        from .names import find_infoset
+
+        return find_infoset(self, label)
 
     def unknown_infoset(self, player: int, label: Any) -> InvalidStrategyError:
         """Return the error that says that a player does not have an infoset."""
-        hint = nearest(str(label), map(str, self.infoset_labels))
-        return InvalidStrategyError(f"player {player} has no infoset {shown(label)}{hint}")
+        from .names import unknown_infoset
+
+        return unknown_infoset(self, player, label)
 
     def checked_vector(self, values: npt.ArrayLike, what: str) -> Floats:
         """Return a copy of a vector over the sequences, in floats.
@@ -626,87 +506,3 @@ class Treeplex(ReadOnly):
                 "the empty one first"
             )
         return vector
-
-
-def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
-    if not has_order(values):
-        raise TypeError("a set has no order")
-    return tuple(values)
-
-
-def is_same_label(first: Any, second: Any) -> bool:
-    """Return whether two labels that Python holds equal are one: ``1``, ``1.0`` and ``True`` are three.
-
-    Examples
-    --------
-    >>> from treeplex.seqform.polytope import is_same_label
-    >>> is_same_label(("bet", 1), ("bet", 1)), is_same_label(("bet", 1), ("bet", True))
-    (True, False)
-    """
-    if first.__class__ is not second.__class__:  # numpy's numbers and texts, and enumerations, count as Python's
-        first, second = (each.item() if isinstance(each, np.generic) else each for each in (first, second))
-        kinds = {first.__class__, second.__class__}
-        if len(kinds) > 1 and (
-            bool in kinds or not (isinstance(first, type(second)) or isinstance(second, type(first)))
-        ):
-            return False
-    if isinstance(first, tuple):
-        return all(map(is_same_label, first, second))
-    if isinstance(first, frozenset):
-        known = {part: part for part in second}
-        return all(is_same_label(part, known[part]) for part in first)
-    return not isinstance(first, float | Decimal) or str(first) == str(second)  # 0.0 and -0.0, 0.1 and 0.10
-
-
-def check_one_label(label: Any, known: Any, what: str) -> None:
-    """Refuse a label that Python holds equal to a known one though it is another.
-
-    Parameters
-    ----------
-    label, known : hashable
-        Equal to each other.
-    what : str
-        What they are labels of, to begin the message with.
-
-    Raises
-    ------
-    InvalidGameError
-    """
-    if not is_same_label(label, known):
-        raise InvalidGameError(
-            f"{what} have the labels {shown(known, 60)} and {shown(label, 60)}, which are equal in Python: expected "
-            "labels that differ, such as texts"
-        )
-
-
-def check_one_text(text: object, labels: Iterable[Hashable], where: str, error: type[TreeplexError]) -> None:
-    """Refuse a text that stands for several labels, such as ``"1"`` and ``1``.
-
-    Parameters
-    ----------
-    text : object
-        Nothing is checked unless it is a text.
-    labels : iterable of hashable
-        Those that it may stand for.
-    where : str
-        Whose labels they are, to begin the message with.
-    error : type of exception
-    """
-    alike = [label for label in dict.fromkeys(labels) if str(label) == text] if isinstance(text, str) else []
-    if len(alike) > 1:
-        listed = " and ".join(shown(label, 40) for label in alike[:3])
-        raise error(
-            f"{where} has {len(alike)} labels that read {shown(text, 40)}, {listed}: expected texts that differ"
-        )
-
-
-def _int32(values: npt.ArrayLike, name: str) -> Integers:
-    try:
-        array = np.array(values)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidGameError(f"{name} is {shown(values)}: expected a vector of integers") from None
-    if array.ndim != 1:
-        raise InvalidGameError(f"{name} has shape {array.shape}: expected a vector")
-    if array.size and (array.dtype.kind not in "iu" or array.max() > _LARGEST or array.min() < -_LARGEST):
-        raise InvalidGameError(f"{name} is {shown(values)}: expected a vector of integers of at most 32 bits each")
-    return frozen(array.astype(np.int32))

@@ -132,6 +132,23 @@ def is_any_card(step: str) -> bool:
     return step.strip().removeprefix("deal").strip() in ("*", "any")
 
 
+@dataclass(frozen=True, eq=False)
+class Boards:
+    """What public chance shows, whatever the players do.
+
+    Parameters
+    ----------
+    nodes : array_like of int, shape (num_nodes,)
+        The board of each node of a public tree. The root's is 0, and a board's nodes are either all or none of them
+        after another board's.
+    present : sequence of pairs of array_like of int
+        For each board, each player's states that come there, by number; others have no infosets there.
+    """
+
+    nodes: npt.ArrayLike
+    present: Sequence[Sequence[npt.ArrayLike]]
+
+
 #: What an infoset takes in the sequence form, with its label, and what a sequence takes.
 _INFOSET_BYTES, _SEQUENCE_BYTES = 250, 60
 
@@ -163,12 +180,8 @@ class PublicForm(ReadOnly):
         The largest absolute payoff, probabilities not multiplied in; by default the largest entry of leaves' payoffs.
     labels : mapping of (node, state number) to hashable, optional
         The labels of infosets; by default pairs of the actions that lead there and the private state.
-    boards : array_like of int, shape (num_nodes,), optional
-        The board of each node: what public chance has shown so far, whatever the players did. The root's is 0, and a
-        board's nodes are either all or none of them after another board's. By default there is one.
-    present : sequence of pairs of array_like of int, optional
-        For each board, each player's states that come there, by number; others have no infosets there. By default all
-        do.
+    boards : Boards, optional
+        What public chance has shown at each node; by default all nodes have one board, where all states are.
     deals : sequence of Leaves, optional
         The probability of each pair of states to come to a leaf, public chance counted, both players' reaches aside:
         :meth:`arrival` needs them.
@@ -178,7 +191,9 @@ class PublicForm(ReadOnly):
     Attributes
     ----------
     players, parents, boards : ndarray of int
+        By node.
     present : tuple of pairs of ndarray of int
+        By board, each player's states that come there.
     children : tuple of ndarray of int
         The public states after each, in order.
 
@@ -204,8 +219,7 @@ class PublicForm(ReadOnly):
         weights: Sequence[npt.ArrayLike] | None = None,
         scale: float | None = None,
         labels: dict[tuple[int, int], Hashable] | None = None,
-        boards: npt.ArrayLike | None = None,
-        present: Sequence[Sequence[npt.ArrayLike]] | None = None,
+        boards: Boards | None = None,
         deals: Sequence[Leaves] = (),
         symmetries: Sequence[Symmetry] = (),
     ) -> None:
@@ -227,11 +241,11 @@ class PublicForm(ReadOnly):
             raise InvalidGameError("a public tree begins at its root, and parents come before their children")
         if (self.parents[1:] < 0).any() or (self.players[self.parents[1:]] == TERMINAL).any():
             raise InvalidGameError("a public tree has one root, and nothing after its leaves")
-        self.boards = frozen(np.zeros(count, dtype=np.int64) if boards is None else np.array(boards, dtype=np.int64))
-        if present is None:
-            present = [[np.arange(len(one)) for one in self.states]] * (int(self.boards.max()) + 1)
+        if boards is None:
+            boards = Boards(np.zeros(count), [[np.arange(len(one)) for one in self.states]])
+        self.boards = frozen(np.array(boards.nodes, dtype=np.int64))
         self.present: tuple[tuple[Indices, ...], ...] = tuple(
-            tuple(frozen(np.array(one, dtype=np.int64)) for one in here) for here in present
+            tuple(frozen(np.array(one, dtype=np.int64)) for one in here) for here in boards.present
         )
         if self.boards.shape != (count,) or self.boards.min() < 0 or self.boards.max() >= len(self.present):
             raise InvalidGameError(f"boards are one number for each of {count} nodes, below {len(self.present)}")
@@ -670,8 +684,10 @@ class _Collected:
             deals=[Leaves(place[[node]], np.ones(1), self._payoff(node, 2)) for node in sorted(self.payoffs)],
             scale=self.largest or None,
             labels={(int(place[node]), state): label for (node, state), label in self.labels.items()},
-            boards=[self.boards[node] for node in order],
-            present=[(sorted(mine), sorted(theirs)) for mine, theirs in self.present],
+            boards=Boards(
+                [self.boards[node] for node in order],
+                [(sorted(mine), sorted(theirs)) for mine, theirs in self.present],
+            ),
         )
 
     def _leaves(self, place: Indices) -> list[Leaves]:

@@ -16,7 +16,7 @@ from .arrays import Integers
 from .budget import Budget
 from .errors import UnsupportedProblemError, shown
 from .histories import walk
-from .polytope import check_one_label
+from .labels import check_one_label
 from .public_tree import PublicTree, check_order, contracted
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm

@@ -13,8 +13,7 @@ from .arrays import Integers, ReadOnly, frozen
 from .checks import check_player, check_whole
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .histories import name_history, walk
-from .labels import A_LABEL, is_label
-from .polytope import check_one_label
+from .labels import A_LABEL, check_one_label, is_label
 from .rules import CHANCE, TERMINAL, Rules, public_labels
 from .sequence_form import SequenceForm
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from .arrays import Indices
 from .card_payoff import CardPayoff
 from .factored import FactoredPayoff
-from .public_form import Leaves, PublicForm
+from .public_form import Boards, Leaves, PublicForm
 
 
 def with_types(form: PublicForm, player: int, share: float) -> PublicForm:
@@ -55,8 +55,7 @@ def with_types(form: PublicForm, player: int, share: float) -> PublicForm:
         [_typed(one, player) for one in form.leaves],
         weights,
         scale=form.payoff_scale,
-        boards=form.boards,
-        present=[twice(pair) for pair in form.present],
+        boards=Boards(form.boards, [twice(pair) for pair in form.present]),
         deals=[_typed(one, player) for one in form.deals],
         symmetries=symmetries,
     )

@@ -5,8 +5,6 @@ entry points: a module is imported when somebody asks for one of its names. Othe
 call, such as :func:`treeplex.register_game`.
 """
 
-import functools
-import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -14,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import TreeplexError, one_line, shown
 from .grammar import Grammar
-from .parameters import parameters_of
-from .standard_error import warn
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -23,7 +19,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: What a name is made of: other characters have a meaning in the grammar.
 _NAME = re.compile(r"[A-Za-z0-9][\w+.-]*", re.ASCII)
-_PREFIX = "treeplex."
 
 
 class ExtensionWarning(UserWarning):
@@ -150,7 +145,9 @@ class Registry(Mapping[str, T]):
 
     def _load(self, name: str | None = None) -> None:
         """Register what the entry points of a name stand for; of all names by default."""
-        for point in _entry_points().get(self.group, ()):
+        from .extensions import entry_points
+
+        for point in entry_points().get(self.group, ()):
             if point in self._loaded or name not in (None, point.name):
                 continue
             self._loaded.add(point)
@@ -160,82 +157,6 @@ class Registry(Mapping[str, T]):
             except Exception as error:  # whatever somebody else's package raises
                 reason = str(error) if isinstance(error, TreeplexError) else f"{type(error).__name__}: {error}"
                 left_out = f"the {self.grammar.noun} {point.name!r} of the package {package} is left out"
+                from .standard_error import warn
+
                 warn(f"{left_out}: {one_line(reason, 400)}", ExtensionWarning, stacklevel=2)
-
-
-@functools.cache
-def _entry_points() -> "Mapping[str, tuple[EntryPoint, ...]]":
-    """Return the entry points of all registries, by group; to find them takes a few milliseconds."""
-    from importlib.metadata import entry_points
-
-    found = entry_points()
-    return {group: tuple(found.select(group=group)) for group in sorted(found.groups) if group.startswith(_PREFIX)}
-
-
-def extensions() -> dict[str, list[str]]:
-    """Return the names of what entry points add, by package and version; nothing is loaded."""
-    found: dict[str, list[str]] = {}
-    for point in (point for points in _entry_points().values() for point in points):
-        package = "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
-        found.setdefault(package, []).append(point.name)
-    return found
-
-
-def check_class(kind: Any, base: type, error: type[TreeplexError]) -> None:
-    """Refuse what is not a dataclass of a kind, ready to be made.
-
-    Raises
-    ------
-    TreeplexError
-    """
-    expected = f"a dataclass that is a subclass of {base.__name__}"
-    if not isinstance(kind, type):
-        raise error(f"expected {expected}, got {shown(kind)}")
-    if not issubclass(kind, base):
-        raise error(f"{kind.__name__} is not a {base.__name__}; expected {expected}")
-    if "__dataclass_fields__" not in vars(kind):
-        raise error(f"{kind.__name__} is not a dataclass; expected @dataclass(frozen=True) above it")
-    missing = sorted(getattr(kind, "__abstractmethods__", ()))
-    if missing:
-        raise error(f"{kind.__name__} has no method {missing[0]}; expected one, as {base.__name__} describes it")
-
-
-def accepting(
-    base: type, error: type[TreeplexError], example: str
-) -> Callable[[Any], tuple[str, type[Any], type[Any]]]:
-    """Return what a registry of dataclasses of a kind accepts: those with a name and declared parameters.
-
-    Parameters
-    ----------
-    base : type
-    error : type of exception
-    example : str
-        A name, for messages.
-    """
-
-    def accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
-        check_class(kind, base, error)
-        check_attribute(kind, "name", str, f"what texts call it, such as name = {example!r}", error)
-        _ = parameters_of(kind)  # raises here if they are not declared as they should be
-        return kind.name, kind, kind
-
-    return accept
-
-
-def check_attribute(kind: Any, name: str, types: Any, expected: str, error: Any) -> None:
-    """Refuse a class without an attribute that it has to have, or with one of another type, or an empty one.
-
-    Raises
-    ------
-    TreeplexError
-    """
-    value = getattr(kind, name, None)
-    if value is None:
-        raise error(f"{kind.__name__} has no attribute {name}; expected {expected}")
-    if not isinstance(value, types) or not value:
-        raise error(f"{kind.__name__}: {name} is {shown(value)}, expected {expected}")
-
-
-def summary_of(kind: Any) -> str:
-    """Return the first line of a docstring, without its full stop."""
-    return (inspect.getdoc(kind) or "").partition("\n")[0].removesuffix(".")

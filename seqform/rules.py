@@ -18,6 +18,9 @@ TERMINAL = -2
 #: The most players that a game may have: a fingerprint takes time and memory by their square.
 MAX_PLAYERS = 100
 
+#: How far the probabilities of a chance node may sum from one.
+PROBABILITY_TOLERANCE = 1e-9
+
 #: What a payoff or a probability may be written as.
 Number = int | float | Fraction | Decimal
 
@@ -114,10 +117,10 @@ def check_rules(rules: Any) -> None:
     """
     if isinstance(rules, type):
         raise InvalidGameError(f"{rules.__name__} is a class, expected an object of it, such as {rules.__name__}()")
-    check_members(rules, shown(rules))
+    check_members(rules)
 
 
-def check_members(rules: Any, name: str, fields: Container[str] = ()) -> None:
+def check_members(rules: Any, name: str = "", fields: Container[str] = ()) -> None:
     """Refuse an object, or a class with its fields, that lacks a member of :class:`Rules`.
 
     Raises
@@ -126,7 +129,7 @@ def check_members(rules: Any, name: str, fields: Container[str] = ()) -> None:
     """
     for member in _MEMBERS:
         if not hasattr(rules, member) and member not in fields:
-            raise InvalidGameError(f"{name} does not have the rules of a game: it has no {member}")
+            raise InvalidGameError(f"{name or shown(rules)} does not have the rules of a game: it has no {member}")
 
 
 def outcomes_of(rules: Any) -> Callable[[Any], Sequence[tuple[Hashable, Number]]]:

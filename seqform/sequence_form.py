@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, ReadOnly, canonical, floats, frozen
+from .arrays import Floats, ReadOnly
 from .checks import check_player
-from .enumeration import LeafTable, enumerate_game, without_round_off
+from .enumeration import enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError, shown
-from .factored import FactoredPayoff
-from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
-from .game_tree import GameTree
-from .labels import has_order
-from .payoffs import LeafPayoff, MatrixPayoff, Payoff
-from .polytope import INFLOW_TOLERANCE, Treeplex
+from .payoffs import LeafPayoff, LeafTable, MatrixPayoff, Payoff, none_is_penalty
+from .polytope import Treeplex
 from .rules import Rules
+
+if TYPE_CHECKING:
+    from .factored import FactoredPayoff
+    from .game_tree import GameTree
 
 
 class SequenceForm(ReadOnly):
@@ -100,9 +100,11 @@ class SequenceForm(ReadOnly):
         self.payoffs: Payoff
         if leaves is not None:
             self._check_leaves(leaves)
-            self.payoffs = LeafPayoff(leaves, tuple(treeplex.num_sequences for treeplex in self.treeplexes))
+            self.payoffs = LeafPayoff(leaves, self._shape)
         elif payoff_matrices is not None:
-            self.payoffs = MatrixPayoff(*self._checked_matrices(payoff_matrices))
+            from .payoff_matrices import checked_matrices
+
+            self.payoffs = MatrixPayoff(*checked_matrices(payoff_matrices, self._shape))
         else:
             self.payoffs = self._checked_payoff(factored)
 
@@ -127,7 +129,7 @@ class SequenceForm(ReadOnly):
     def _checked_payoff(self, factored: Any) -> Payoff:
         if not isinstance(factored, Payoff):
             raise InvalidGameError(f"the factored payoffs are {shown(factored)}, expected a FactoredPayoff")
-        shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
+        shape = self._shape
         if factored.shape != shape:
             raise InvalidGameError(
                 f"the factored payoffs have shape {factored.shape}, expected {shape}: one row a sequence of player 0, "
@@ -135,29 +137,9 @@ class SequenceForm(ReadOnly):
             )
         return factored
 
-    def _checked_matrices(self, payoff_matrices: Sequence[Any]) -> tuple[sp.csr_array, sp.csr_array]:
-        shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
-        if len(shape) != 2:
-            raise InvalidGameError(f"payoff matrices are for two players, but there are {len(shape)} treeplexes")
-        try:
-            first, second = payoff_matrices
-        except (TypeError, ValueError):
-            raise InvalidGameError(
-                f"the payoff matrices are {shown(payoff_matrices)}, expected two, one per player"
-            ) from None
-        matrices = []
-        for player, given in enumerate((first, second)):
-            name = f"the payoff matrix of player {player}"
-            matrix = canonical(given, name)
-            if matrix.shape != shape:
-                raise InvalidGameError(
-                    f"{name} has shape {matrix.shape}, expected {shape}: one row a sequence of player 0, one column a "
-                    "sequence of player 1"
-                )
-            if not np.isfinite(matrix.data).all():
-                raise InvalidGameError(f"{name} holds a number that is not finite")
-            matrices.append(frozen(matrix))
-        return matrices[0], matrices[1]
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(treeplex.num_sequences for treeplex in self.treeplexes)
 
     def __repr__(self) -> str:
         return (
@@ -211,6 +193,8 @@ class SequenceForm(ReadOnly):
         -------
         SequenceForm
         """
+        from .game_tree import GameTree
+
         tree = tree if isinstance(tree, GameTree) else GameTree(tree)
         if exact:
             return cls.from_rules(tree, exact=True)
@@ -244,9 +228,10 @@ class SequenceForm(ReadOnly):
         InvalidGameError
             If E or F are not the constraints of a treeplex, or shapes do not match.
         """
-        treeplexes = (polytope_from_constraints(E, e, "E", "e"), polytope_from_constraints(F, f, "F", "f"))
-        first = canonical(A, "A")
-        return cls(treeplexes, payoff_matrices=(first, -first if B is None else canonical(B, "B")))
+        from .payoff_matrices import constrained_game
+
+        treeplexes, matrices = constrained_game(E, e, F, f, A, B)
+        return cls(treeplexes, payoff_matrices=matrices)
 
     @classmethod
     def from_payoff_matrix(
@@ -270,26 +255,10 @@ class SequenceForm(ReadOnly):
         -------
         SequenceForm
         """
-        wrong = "the payoffs are not a matrix of numbers"
-        tables = [floats(payoffs, wrong)]
-        tables.append(-tables[0] if column_payoffs is None else floats(column_payoffs, wrong))
-        if tables[0].ndim != 2 or not tables[0].size or tables[1].shape != tables[0].shape:
-            raise InvalidGameError(
-                f"payoff matrices have shapes {tables[0].shape} and {tables[1].shape}: two equal ones, with at least "
-                "one row and one column, are needed"
-            )
-        shape = tables[0].shape
-        try:
-            rows, columns = (range(shape[0]), range(shape[1])) if labels is None else labels
-            if not all(map(has_order, (labels, rows, columns))):
-                raise TypeError("a set has no order")
-            rows, columns = tuple(rows), tuple(columns)
-        except (TypeError, ValueError):
-            raise InvalidGameError(
-                f"labels is {shown(labels)}, expected a pair of sequences: names of the rows and of the columns"
-            ) from None
-        treeplexes = [Treeplex([0], [shape[0]], ["row"], [rows]), Treeplex([0], [shape[1]], ["column"], [columns])]
-        return cls(treeplexes, payoff_matrices=[np.pad(table, ((1, 0), (1, 0))) for table in tables])
+        from .payoff_matrices import matrix_game
+
+        treeplexes, matrices = matrix_game(payoffs, column_payoffs, labels)
+        return cls(treeplexes, payoff_matrices=matrices)
 
     @property
     def num_players(self) -> int:
@@ -307,7 +276,7 @@ class SequenceForm(ReadOnly):
         return None if self.leaves is None else len(self.leaves)
 
     @property
-    def factored(self) -> FactoredPayoff | None:
+    def factored(self) -> "FactoredPayoff | None":
         """Player 0's payoffs as a product of two factors; ``None`` if they are not given so, or not zero-sum."""
         return self.payoffs.factored
 
@@ -339,12 +308,9 @@ class SequenceForm(ReadOnly):
             return 0.0
         if self.leaves is not None:
             return self.leaves.constant_sum
-        if self.num_players != 2:
-            return None
-        sums = self.payoff_matrix(0) + self.payoff_matrix(1)
-        typical = min(self.payoff_scale, self.stakes)
-        constant = constant_of(sums, self.treeplexes[0], self.treeplexes[1], 1e-9 * typical)
-        return None if constant is None else without_round_off(constant, self.payoff_scale)
+        from .constant_sums import constant_sum_of_matrices
+
+        return constant_sum_of_matrices(self) if self.num_players == 2 else None
 
     @cached_property
     def zero_sum(self) -> "SequenceForm":
@@ -368,15 +334,10 @@ class SequenceForm(ReadOnly):
             raise UnsupportedProblemError("expected a game of two players whose payoffs have a constant sum")
         if not self.constant_sum:
             return self
+        from .constant_sums import opposed_payoffs
+
         known = {"num_nodes": self.num_nodes, "known_as": self.fingerprint}
-        if self.leaves is None:
-            first = self.payoff_matrix(0)
-            return SequenceForm(self.treeplexes, payoff_matrices=(first, -first), **known)  # type: ignore[arg-type]
-        found, first = self.leaves, self.leaves.payoffs[:, 0]
-        exact = found.exact_payoffs and tuple((paid[0], -paid[0]) for paid in found.exact_payoffs)
-        opposed = np.stack([first, -first], axis=1)
-        leaves = LeafTable(found.sequences, found.chance, opposed, found.exact_chance, exact)
-        return SequenceForm(self.treeplexes, leaves, **known)  # type: ignore[arg-type]
+        return SequenceForm(self.treeplexes, **opposed_payoffs(self), **known)  # type: ignore[arg-type]
 
     @property
     def payoff_scale(self) -> float:
@@ -386,9 +347,23 @@ class SequenceForm(ReadOnly):
     @cached_property
     def stakes(self) -> float:
         """The largest absolute payoff apart from penalties; see :func:`~treeplex.seqform.stakes.find_stakes`."""
-        from .stakes import find_stakes  # it takes best responses, which are computed from sequence forms
+        if self.leaves is not None and none_is_penalty(np.abs(self.leaves.reached_payoffs)):
+            return self.payoff_scale
+        from .stakes import find_stakes
 
         return find_stakes(self)
+
+    def penalty_round_off(self, plans: Sequence[Floats]) -> float:
+        """Return by how much round-off may falsify the bounds that two players' plans prove, in payoff units.
+
+        That is far below any tolerance, and 0 is returned, unless the game has penalties; see
+        :func:`~treeplex.seqform.stakes.round_off`.
+        """
+        if self.num_players != 2 or self.stakes == self.payoff_scale:
+            return 0.0
+        from .stakes import round_off
+
+        return round_off(self, plans)
 
     def payoff_matrix(self, player: int) -> sp.csr_array:
         """Return what a player of a two-player game is paid for every pair of sequences.
@@ -500,6 +475,8 @@ class SequenceForm(ReadOnly):
         """
         if self._known_as is not None:
             return self._known_as
+        from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
+
         if isinstance(self.payoffs, MatrixPayoff):
             return fingerprint(self.treeplexes, [[matrix_entries(matrix) for matrix in self.payoffs.matrices]])
         if self.factored is not None:
@@ -507,106 +484,3 @@ class SequenceForm(ReadOnly):
         assert self.leaves is not None
         weighted = self.leaves.chance[:, None] * self.leaves.payoffs
         return fingerprint(self.treeplexes, [leaf_entries(self.leaves.sequences, weighted)])
-
-
-def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str, right_name: str) -> Treeplex:
-    """Read a treeplex from its constraints E x = e.
-
-    Parameters
-    ----------
-    matrix : array_like or sparse, shape (num_infosets + 1, num_sequences)
-        One row with a single 1, for the empty sequence (column 0); every other row has a −1 at the infoset's parent
-        sequence and a 1 at each of its own sequences, which are contiguous and come after the parent. Several entries
-        −w in place of the −1 are the inflows of a flow polytope. A row may be multiplied by −1.
-    right_side : array_like, shape (num_infosets + 1,)
-        1 for the empty sequence's row, 0 for the others.
-    name, right_name : str
-        What to call them in messages.
-
-    Returns
-    -------
-    Treeplex
-
-    Raises
-    ------
-    InvalidGameError
-        If the constraints are not of this form.
-    """
-    rows = canonical(matrix, name)
-    right = floats(right_side, f"{right_name} is not a vector of numbers")
-    if right.shape != (rows.shape[0],):
-        raise InvalidGameError(f"{right_name} has shape {right.shape}, expected ({rows.shape[0]},): one entry per row")
-    infosets: list[tuple[int, int, int, float]] = []  # first sequence, number of actions, row, sign
-    roots = 0
-    for row in range(rows.shape[0]):
-        columns = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-        values = rows.data[rows.indptr[row] : rows.indptr[row + 1]]
-        if len(columns) == 1 and columns[0] == 0 and values[0] == right[row] != 0.0:
-            roots += 1
-            continue
-        # Inflows come before the infoset's own sequences, so the first entry is one of them and tells the row's sign.
-        sign = -1.0 if len(values) and values[0] > 0.0 else 1.0
-        own = columns[sign * values > 0.0]
-        before = columns[sign * values < 0.0]
-        if (
-            not len(before)
-            or not len(own)
-            or (np.abs(values[: len(before)]) > 1.0 + INFLOW_TOLERANCE).any()
-            or (sign * values[len(before) :] != 1.0).any()
-            or right[row] != 0.0
-        ):
-            raise InvalidGameError(
-                f"row {row} of {name} does not belong to an infoset: it needs one -1 (parent sequence) or several "
-                f"entries from -1 to 0 (inflows), then a 1 at each own sequence, and a 0 in {right_name}"
-            )
-        if own[-1] - own[0] != len(own) - 1 or before[-1] >= own[0]:
-            raise InvalidGameError(
-                f"row {row} of {name} has own sequences {own.tolist()} and parent sequence {before[-1]}: own ones must "
-                "be contiguous and come after the parent"
-            )
-        infosets.append((int(own[0]), len(own), row, sign))
-    infosets.sort()
-    firsts = [first for first, _, _, _ in infosets]
-    counts = [count for _, count, _, _ in infosets]
-    expected = (1 + np.cumsum([0, *counts])[:-1]).tolist()
-    if roots != 1 or firsts != expected or 1 + sum(counts) != rows.shape[1]:
-        raise InvalidGameError(
-            f"{name} is not the constraint matrix of a treeplex: one row must set column 0 (the empty sequence) to 1, "
-            "and every other column must belong to exactly one infoset's row"
-        )
-    ordered = sp.csr_array(rows[np.array([row for _, _, row, _ in infosets], dtype=np.intp)])
-    signs = np.repeat([sign for _, _, _, sign in infosets], np.diff(ordered.indptr))
-    ordered.data = np.maximum(-signs * ordered.data, 0.0)
-    return Treeplex.from_inflow(ordered, counts)
-
-
-def constant_of(matrix: Any, first: Treeplex, second: Treeplex, tolerance: float) -> float | None:
-    """Return c if xᵀ M y = c for all realization plans x and y of two players, ``None`` if it differs.
-
-    Parameters
-    ----------
-    matrix : sparse, shape (num_sequences of the first player, num_sequences of the second)
-    first, second : Treeplex
-    tolerance : float
-        How far an entry of the reduced matrix (see Notes) may be from zero.
-
-    Notes
-    -----
-    Multiples of the constraints E x = e and F y = f are subtracted until no entry is left for the first action of any
-    infoset. Entries at the others then say how payoffs differ between actions, and all but that of the two empty
-    sequences must vanish.
-    """
-    reduced = _reduced(_reduced(sp.csr_array(matrix), second).T, first)
-    constant = float(reduced[0, 0])
-    reduced = reduced.tocoo()
-    others = (reduced.coords[0] > 0) | (reduced.coords[1] > 0)
-    return constant if np.abs(reduced.data[others]).max(initial=0.0) <= tolerance else None
-
-
-def _reduced(matrix: Any, treeplex: Treeplex) -> Any:
-    for level in reversed(treeplex.levels):
-        matrix = (
-            sp.csr_array(matrix)
-            - sp.csr_array(matrix)[:, level.sequences[level.starts]] @ (treeplex.E[level.infosets + 1])
-        )
-    return matrix

@@ -8,15 +8,12 @@ import numpy as np
 from .arrays import Floats, Integers
 from .best_responses import best_response_plan, best_response_value
 from .factored import FactoredPayoff
+from .payoffs import LEAST, PENALTY, none_is_penalty
 from .polytope import Treeplex
 
 if TYPE_CHECKING:
     from .sequence_form import SequenceForm
 
-#: By how much a loss exceeds what careful play may lose before it counts as a penalty.
-PENALTY = 100.0
-#: Payoffs below this part of the largest are zero beside it: floats keep no digits of their sum.
-_LEAST = 1e-13
 #: Of a sum of products, relative to the sum of their sizes.
 _UNIT_ROUND_OFF = 4.0 * float(np.finfo(np.float64).eps)
 #: Entries of payoffs in factors up to which they are multiplied out to look for penalties.
@@ -63,11 +60,11 @@ def find_stakes(form: "SequenceForm") -> float:
         return form.payoff_scale
     sequences, chance, payoffs, weighted = entries
     sizes = np.abs(payoffs)
-    largest = float(sizes.max(initial=0.0))
-    told = sizes > _LEAST * largest
-    smallest = float(sizes[told].min(initial=np.inf))
-    if largest <= PENALTY * smallest:
+    if none_is_penalty(sizes):
         return form.payoff_scale
+    largest = float(sizes.max())
+    told = sizes > LEAST * largest
+    smallest = float(sizes[told].min())
     losses = np.where(told, np.maximum(-payoffs, 0.0), 0.0)
     with np.errstate(over="ignore"):
         unavoidable = max(
@@ -80,14 +77,13 @@ def find_stakes(form: "SequenceForm") -> float:
             stakes = float(sizes[told & (sizes <= PENALTY * smallest)].max())
         if plausible.all():  # entries of matrices have chance multiplied in, and hide penalties by it
             stakes = PENALTY * unavoidable if weighted and unavoidable else largest
-    return min(max(stakes, _LEAST * largest), form.payoff_scale)
+    return min(max(stakes, LEAST * largest), form.payoff_scale)
 
 
 def round_off(form: "SequenceForm", plans: Sequence[Floats]) -> float:
     """Return by how much round-off in sums of penalties may falsify the bounds that two players' plans prove.
 
-    Payoffs that are added and nearly cancel leave an error of some 1e-16 of their sizes. That is far below any
-    tolerance unless they are penalties; so 0 is returned of games without penalties, and of more than two players.
+    Payoffs that are added and nearly cancel leave an error of some 1e-16 of their sizes.
 
     Parameters
     ----------
@@ -105,8 +101,6 @@ def round_off(form: "SequenceForm", plans: Sequence[Floats]) -> float:
     A best response to gradients that are all worse by their own round-off proves a bound that holds in exact
     arithmetic; how far it lies from the bound in floats is summed over the players.
     """
-    if form.num_players != 2 or form.stakes == form.payoff_scale:
-        return 0.0
     found = 0.0
     for player, treeplex in enumerate(form.treeplexes):
         matrix = form.payoff_matrix(player)

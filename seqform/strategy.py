@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .arrays import Floats, ReadOnly, frozen
 from .checks import check_player, check_type, is_whole
 from .display import Displayed, Drawn
-from .errors import InvalidStrategyError, needing, one_line, shown
+from .errors import InvalidStrategyError, one_line, shown
 from .game import Game, sequence_form_of
 from .hints import Named, explained, hinting
 from .labels import listed
@@ -28,23 +28,7 @@ PLAN_TOLERANCE = 1e-6
 DRAWN = 30
 
 
-@hinting(
-    policy="strategy[infoset], or to_dict()",
-    probabilities="strategy[infoset], or behaviour",
-    probability="strategy[infoset][action]",
-    action_probabilities="strategy[infoset]",
-    behavior="behaviour",
-    realization="plan",
-    realization_plan="plan",
-    sequence_weights="plan",
-    game="game_name, or sequence_form",
-    value="worst_case(game, strategy)",
-    exploitability="worst_case(game, strategy)",
-    to_dataframe="to_frame()",
-    to_pandas="to_frame()",
-    to_csv="save('strategy.csv')",
-    to_json="save('strategy.json')",
-)
+@hinting("treeplex.seqform.other_names:OF_STRATEGIES")
 class Strategy(ReadOnly, Drawn, Displayed):
     """One player's strategy in a game: a realization plan, with a behaviour at every infoset.
 
@@ -173,35 +157,10 @@ class Strategy(ReadOnly, Drawn, Displayed):
         InvalidStrategyError
             If an infoset or action is unknown, or probabilities do not sum to one.
         """
+        from .strategy_tables import behaviour_of_dict
+
         treeplex = sequence_form_of(game).treeplexes[checked_player(game, player)]
-        vector = treeplex.uniform_behaviour()
-        if not isinstance(behaviour, Mapping):
-            raise InvalidStrategyError(
-                f"the behaviour of player {player} is {shown(behaviour)}, expected a mapping of infosets to mappings "
-                "of actions to probabilities"
-            )
-        for label, probabilities in behaviour.items():
-            infoset = treeplex.find_infoset(label)
-            if infoset is None:
-                raise treeplex.unknown_infoset(player, label)
-            if not isinstance(probabilities, Mapping):
-                raise InvalidStrategyError(
-                    f"infoset {shown(label)} has {shown(probabilities)}, expected a mapping of actions to probabilities"
-                )
-            sequences = [treeplex.sequence(label, action) for action in probabilities]
-            if len(set(sequences)) < len(sequences):
-                raise InvalidStrategyError(
-                    f"infoset {shown(label)} has {shown(dict(probabilities))}: two names of one action"
-                )
-            first, last = treeplex.offsets[infoset : infoset + 2].tolist()
-            vector[first:last] = 0.0
-            try:
-                vector[sequences] = list(probabilities.values())
-            except (TypeError, ValueError, OverflowError):
-                raise InvalidStrategyError(
-                    f"infoset {shown(label)} has probabilities {shown(dict(probabilities))}, expected numbers"
-                ) from None
-        return cls(game, player, vector)
+        return cls(game, player, behaviour_of_dict(treeplex, player, behaviour))
 
     def with_behaviour(self, behaviour: npt.ArrayLike) -> "Strategy":
         """Return the strategy of the same player, in the same game, with another behaviour."""
@@ -238,22 +197,9 @@ class Strategy(ReadOnly, Drawn, Displayed):
         infoset  reach     H     T
         _         1.00  0.50  0.50
         """
-        treeplex = self.treeplex
-        actions = dict.fromkeys(chain.from_iterable(treeplex.action_labels))
-        rows = [["infoset", "reach", *map(str, actions)]]
-        reach = treeplex.reach(self.plan)
-        for number, label in enumerate(treeplex.infoset_labels):
-            played = self._distribution(number)
-            cells = [f"{played[action]:.{digits}f}" if action in played else "" for action in actions]
-            rows.append([str(label), f"{reach[number]:.{digits}f}", *cells])
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if column else cell.ljust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
+        from .strategy_tables import text_table
+
+        return text_table(self, digits)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the strategy as a DataFrame, a row a sequence: infoset, action, probability, realization.
@@ -263,18 +209,9 @@ class Strategy(ReadOnly, Drawn, Displayed):
         MissingExtraError
             If pandas is not installed.
         """
-        with needing("a DataFrame needs pandas", "frames"):
-            import pandas as pd
-        treeplex = self.treeplex
-        infosets = [treeplex.infoset_labels[i] for i in treeplex.sequence_infosets[1:].tolist()]
-        return pd.DataFrame(
-            {
-                "infoset": infosets,
-                "action": [action for actions in treeplex.action_labels for action in actions],
-                "probability": self.behaviour[1:],
-                "realization": self.plan[1:],
-            }
-        )
+        from .strategy_tables import frame_of
+
+        return frame_of(self)
 
     def figure(
         self,
@@ -361,28 +298,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         return found[wanted]
 
 
-@hinting(
-    players="profile[player], or len(profile)",
-    strategy="profile[player]",
-    strategies="profile[player], or list(profile)",
-    policy="profile[player][infoset], or to_dict()",
-    probabilities="profile[player][infoset], or to_dict()",
-    action_probabilities="profile[player][infoset]",
-    behaviour="profile[player].behaviour",
-    behavior="profile[player].behaviour",
-    plan="profile[player].plan, or plans",
-    value="expected_payoffs(game, profile)",
-    values="expected_payoffs(game, profile)",
-    payoff="expected_payoffs(game, profile)",
-    payoffs="expected_payoffs(game, profile)",
-    exploitability="exploitability(game, profile)",
-    nash_conv="nash_conv(game, profile)",
-    best_response="best_response(game, profile, player)",
-    to_dataframe="to_frame()",
-    to_pandas="to_frame()",
-    to_csv="save('profile.csv')",
-    write="save(path)",
-)
+@hinting("treeplex.seqform.other_names:OF_PROFILES")
 class Profile(Sequence[Strategy], Drawn, Displayed):
     """One strategy a player, all of the same game.
 
@@ -409,8 +325,10 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
 
     @explained
     def __init__(self, strategies: Sequence[Strategy]) -> None:
-        given = strategies if isinstance(strategies, Iterable) else ()
-        self._strategies: tuple[Strategy, ...] = listed(given, "the strategies of a profile are", InvalidStrategyError)
+        given: Any = strategies if isinstance(strategies, Iterable) else ()
+        if not isinstance(given, list | tuple):
+            given = listed(given, "the strategies of a profile are", InvalidStrategyError)
+        self._strategies: tuple[Strategy, ...] = tuple(given)
         if not self._strategies or not all(isinstance(strategy, Strategy) for strategy in self._strategies):
             raise InvalidStrategyError(f"a profile needs one Strategy a player, received {shown(strategies)}")
         form = self._strategies[0].sequence_form
@@ -534,10 +452,9 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         MissingExtraError
             If pandas is not installed.
         """
-        frames = {strategy.player: strategy.to_frame() for strategy in self}
-        import pandas as pd
+        from .strategy_tables import joint_frame
 
-        return pd.concat(frames, names=["player"]).reset_index("player").reset_index(drop=True)
+        return joint_frame(self)
 
     def figure(
         self,

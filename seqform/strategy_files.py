@@ -22,7 +22,8 @@ from .interchange.files import (
     write_archive,
     writing_whole,
 )
-from .polytope import Treeplex, check_one_text
+from .labels import check_one_text
+from .polytope import Treeplex
 from .sequence_form import SequenceForm
 
 FORMAT = "treeplex strategies"

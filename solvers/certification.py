@@ -170,11 +170,7 @@ def hidden_by_penalties(problem: Problem, profile: Profile) -> float:
     """Return by how much round-off may falsify bounds, which is not negligible where penalties are added up."""
     game = problem.game
     in_payoffs = game.public_form is None and problem.unit == game.stakes
-    if not in_payoffs:
-        return 0.0
-    from ..seqform.stakes import round_off
-
-    return round_off(game.sequence_form, profile.plans)
+    return game.sequence_form.penalty_round_off(profile.plans) if in_payoffs else 0.0
 
 
 def certified_error(problem: Problem, certificate: Certificate) -> float:

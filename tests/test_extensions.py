@@ -34,7 +34,7 @@ from treeplex.models.declarations import Confidence
 from treeplex.models.games import GAMES, Family
 from treeplex.models.problems import PROBLEMS, Feature, SaddleProblem
 from treeplex.models.saddle import Saddle
-from treeplex.seqform import registry
+from treeplex.seqform import extensions
 from treeplex.seqform.parameters import About
 from treeplex.seqform.registry import ExtensionWarning
 from treeplex.solvers import Method, Outcome, OutcomeSamplingMCCFR, Status
@@ -101,10 +101,10 @@ def entry_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def add(name: str, groups: dict[str, dict[str, str]], code: str = "") -> None:
         install(tmp_path, name, groups)
         (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
-        registry._entry_points.cache_clear()
+        extensions.entry_points.cache_clear()
 
     yield add
-    registry._entry_points.cache_clear()
+    extensions.entry_points.cache_clear()
 
 
 GUESS = """
@@ -155,7 +155,7 @@ def test_the_library_imports_what_a_name_asks_for() -> None:
         "print(sorted(name.rpartition('.')[2] for name in sys.modules if name.startswith('treeplex.models.games.')))"
     )
     ran = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "['cards', 'family', 'files', 'kuhn', 'registry']"
+    assert ran.stdout.strip() == "['cards', 'family', 'kuhn', 'registry']"
 
 
 def test_two_things_may_not_have_the_name_of_the_librarys_own() -> None:

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidGameError
+from ...seqform.extensions import summary_of
 from ...seqform.parameters import Parameter, parameters_of
-from ...seqform.registry import summary_of
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -115,7 +115,7 @@ class Family:
         return Game(
             name=self.name,
             parameters=self.values(rules),
-            spec=self.spec(rules),
+            spec=self.spec(rules) if values else self.name,
             **self.parts(rules),
             reference_value=None if known is None else known.value,
             reference_source="" if known is None else known.source,

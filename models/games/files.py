@@ -58,6 +58,23 @@ _WITH_PARAMETERS = re.compile(
 _LIKE_A_SUFFIX = re.compile(r"[^=]*\.[a-zA-Z]\w{0,9}", re.DOTALL)
 
 
+def game_from_elsewhere(spec: str, parameters: Mapping[str, Any], family: bool) -> "Game | None":
+    """Return the game of a file, or of OpenSpiel, that a text names; ``None`` if it names neither.
+
+    Parameters
+    ----------
+    spec : str
+    parameters : mapping
+        Refused if there are any.
+    family : bool
+        As :func:`names_file` takes it.
+    """
+    name, colon, text = spec.partition(":")
+    if colon and name.strip().lower() == OPENSPIEL:
+        return load_openspiel(text.strip(), parameters)
+    return game_from_file(spec, parameters) if names_file(spec, family) else None
+
+
 def names_file(spec: str, family: bool) -> bool:
     """Return whether a text names a file rather than a game of the registry.
 

@@ -3,12 +3,12 @@
 import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...seqform.checks import check_attribute
 from ...seqform.errors import InvalidGameError, UnknownGameError, shown
 from ...seqform.grammar import Grammar
-from ...seqform.registry import Registry, check_attribute
+from ...seqform.registry import Registry
 from ...seqform.rules import check_members
 from .family import Family
-from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_file
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -166,15 +166,18 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
         spec = os.fspath(spec)
     if not isinstance(spec, str):
         raise UnknownGameError(f"expected a game's name, such as 'leduc:ranks=6', got {shown(spec)}")
-    name, text = _GRAMMAR.split(spec)
-    if text is not None and name.lower() == OPENSPIEL:
-        return load_openspiel(text.strip(), parameters)
-    if names_file(spec, family=name in GAMES):
-        return game_from_file(spec, parameters)
-    if name not in GAMES:
-        raise _GRAMMAR.unknown_name(name, [*GAMES, f"{OPENSPIEL}:NAME"], f", or a file ({', '.join(SUFFIXES)})")
+    name, text = (spec, None) if spec in GAMES else _GRAMMAR.split(spec)
+    if name not in GAMES or "." in spec:
+        from .files import OPENSPIEL, SUFFIXES, game_from_elsewhere
+
+        found = game_from_elsewhere(spec, parameters, family=name in GAMES)
+        if found is not None:
+            return found
+        if name not in GAMES:
+            raise _GRAMMAR.unknown_name(name, [*GAMES, f"{OPENSPIEL}:NAME"], f", or a file ({', '.join(SUFFIXES)})")
     family = GAMES[name]
-    values = _GRAMMAR.read(name, text, family.parameters)
+    is_said = text is not None or any(each.required for each in family.parameters)
+    values = _GRAMMAR.read(name, text, family.parameters) if is_said else {}
     for key in parameters:
         _GRAMMAR.check_key(name, key, family.parameters)
     return family.game(values | parameters)

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 from ...seqform.arrays import Integers
 from ...seqform.checks import check_type
-from ...seqform.enumeration import LeafTable
 from ...seqform.errors import ImperfectRecallError, InvalidGameError, InvalidStrategyError, nearest, one_line, shown
 from ...seqform.game import Game
 from ...seqform.labels import is_label
+from ...seqform.payoffs import LeafTable
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game

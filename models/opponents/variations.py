@@ -9,7 +9,7 @@ from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, check_type, check_whole, is_number
 from ...seqform.errors import InvalidStrategyError, nearest, shown
 from ...seqform.game import Game
-from ...seqform.polytope import check_one_text
+from ...seqform.labels import check_one_text
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 
 #: How far the weights may sum from one.

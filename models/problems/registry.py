@@ -3,10 +3,12 @@
 import dataclasses
 from typing import Any, TypeVar
 
+from ...seqform.checks import check_attribute
 from ...seqform.errors import UnsupportedProblemError
+from ...seqform.extensions import check_class
 from ...seqform.grammar import Grammar
 from ...seqform.parameters import parameters_of
-from ...seqform.registry import Registry, check_attribute, check_class
+from ...seqform.registry import Registry
 from .problem import Problem
 
 Registered = TypeVar("Registered", bound=type[Any])

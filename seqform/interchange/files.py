@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from ..budget import ENVIRONMENT_VARIABLE, Budget, in_words
+from ..budget import ENVIRONMENT_VARIABLE, Budget
 from ..errors import GameFileError, GameTooLargeError, InvalidGameError, one_line, one_of, shown
+from ..memory import in_words
 from .encoding import from_json, to_json
 
 if sys.platform != "win32":

@@ -28,8 +28,9 @@ import scipy.sparse as sp
 from ..errors import GameFileError, GameTooLargeError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ..factored import FactoredPayoff
 from ..game import Game, sequence_form_of
+from ..payoff_matrices import treeplex_from_constraints
 from ..polytope import Treeplex
-from ..sequence_form import SequenceForm, polytope_from_constraints
+from ..sequence_form import SequenceForm
 from .encoding import decode, encode
 from .files import check_memory, naming, read_archive, refusing_unreadable, refusing_unwritable, write_archive
 
@@ -157,8 +158,8 @@ class _Reader:
 
     def form(self) -> SequenceForm:
         constraints = (
-            polytope_from_constraints(self.matrix("E"), self.array("e"), "E", "e"),
-            polytope_from_constraints(self.matrix("F"), self.array("f"), "F", "f"),
+            treeplex_from_constraints(self.matrix("E"), self.array("e"), "E", "e"),
+            treeplex_from_constraints(self.matrix("F"), self.array("f"), "F", "f"),
         )
         labels = self.metadata.get("labels")
         if labels is None:

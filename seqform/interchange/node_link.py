@@ -30,7 +30,7 @@ import networkx as nx
 from ..errors import GameFileError, shown
 from ..game import Game, tree_of
 from ..game_tree import DiGraph, GameTree
-from ..polytope import is_same_label
+from ..labels import is_same_label
 from .encoding import MAX_ALIKE, decode, decode_number, decode_payoffs, encode, encode_number, from_json, to_json
 from .files import GRAPH_EXPANSION, naming, read_bytes, write_bytes
 

@@ -20,9 +20,10 @@ from ...models.matches.simple import CallBot, FoldBot, RaiseBot, RandomBot
 from ...models.matches.table import Bot, HandResult, Table, View
 from ...models.opponents import Threshold, ThresholdBot
 from ...seqform.errors import InvalidStrategyError, one_line, one_of, shown
+from ...seqform.extensions import accepting
 from ...seqform.grammar import Grammar, usage
 from ...seqform.parameters import About, parameters_of
-from ...seqform.registry import Registry, accepting
+from ...seqform.registry import Registry
 
 _GRAMMAR = Grammar("bot", InvalidStrategyError, InvalidStrategyError, prefix="bot ")
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
+from ...seqform.checks import check_attribute
 from ...seqform.errors import UnknownMethodError
 from ...seqform.hints import Explained
 from ...seqform.parameters import About, check_parameters
-from ...seqform.registry import check_attribute
 from .rules import LocalBias
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]

@@ -11,7 +11,7 @@ from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar
 from ...seqform.parameters import Parameter, parameters_of
-from ...seqform.registry import Registry, check_class
+from ...seqform.registry import Registry
 from .base import Method, check_method
 
 #: Makes a method: a class, or a class with some of its hyper-parameters, ``partial(HiGHS, algorithm="pdlp")``.
@@ -26,6 +26,8 @@ def class_of(maker: Maker) -> type[Any]:
 
 def _accept(maker: Any) -> tuple[Any, Maker, type[Any]]:
     """Return the name of a method, what makes it, and its class."""
+    from ...seqform.extensions import check_class
+
     kind = class_of(maker)
     check_class(kind, Method, UnknownMethodError)
     check_method(kind)

@@ -12,11 +12,12 @@ import numpy as np
 from ...models.opponents import Abstraction, Threshold, leduc_buckets, mixture, perturbed, uniform_without
 from ...models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
 from ...seqform.errors import InvalidStrategyError, one_line, shown
+from ...seqform.extensions import accepting
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar, usage, without_parentheses
 from ...seqform.limits import answering, doing
 from ...seqform.parameters import About, Parameter, parameters_of
-from ...seqform.registry import Registry, accepting
+from ...seqform.registry import Registry
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ...seqform.strategy_files import SUFFIXES
 from ..methods import find_method

@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
-from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import ImperfectRecallError, InvalidGameError, shown
 from ...seqform.labels import A_LABEL, has_order, is_label, listed
-from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
+from ...seqform.rules import CHANCE, PROBABILITY_TOLERANCE, TERMINAL, Rules, outcomes_of
 from .label_features import action_hash, features_of
 from .search_kernel import DRAW, HISTORIES, LEAF, PARENT, START, STOP, UNKNOWN, TreeArrays
 from .splitmix import cumulative

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.arrays import Floats
-from ...seqform.budget import Budget, in_words, resident_memory
+from ...seqform.budget import Budget, resident_memory
 from ...seqform.checks import check_number, check_player, check_whole
 from ...seqform.errors import (
     CheckpointError,
@@ -25,6 +25,7 @@ from ...seqform.game import Game
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
 from ...seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ...seqform.limits import now
+from ...seqform.memory import in_words
 from ...seqform.rules import Rules
 from ...seqform.signals import settling
 from ..checkpoint import Checkpoint, Saved, digest

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple, NoReturn
 
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.checks import is_whole
-from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import GameTooLargeError, ImperfectRecallError, InvalidGameError, shown
 from ...seqform.labels import A_LABEL, has_order, is_label, listed
 from ...seqform.limits import now
-from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
+from ...seqform.rules import CHANCE, PROBABILITY_TOLERANCE, TERMINAL, Rules, outcomes_of
 from ..methods import MCCFR
 from .splitmix import SplitMix64, cumulative
 

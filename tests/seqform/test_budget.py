@@ -26,8 +26,10 @@ from treeplex.cli import main
 from treeplex.models.games import families
 from treeplex.seqform import GameSize
 from treeplex.seqform import budget as budget_module
-from treeplex.seqform.budget import available_memory, memory_budget, read_memory, sequence_form_bytes, tree_bytes
+from treeplex.seqform import memory as memory_module
+from treeplex.seqform.budget import memory_budget, sequence_form_bytes, tree_bytes
 from treeplex.seqform.enumeration import enumerate_game
+from treeplex.seqform.memory import available_memory, read_memory
 
 SMALL = [
     *(f"kuhn:players={players},cards={cards}" for players in (2, 3, 4) for cards in range(players, players + 3)),
@@ -372,7 +374,7 @@ def test_the_environment_variable_sets_the_budget_unless_an_argument_does(monkey
 def test_half_of_what_is_available_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TREEPLEX_MEMORY", raising=False)
     assert available_memory() > 10**6
-    monkeypatch.setattr(budget_module, "available_memory", lambda: 30_000_000)
+    monkeypatch.setattr(memory_module, "available_memory", lambda: 30_000_000)
     assert memory_budget() == 15_000_000
     with pytest.raises(GameTooLargeError, match="budget is 15 MB"):
         SequenceForm.from_rules(load_game("leduc:ranks=10").rules)  # type: ignore[arg-type]
@@ -388,7 +390,7 @@ def test_the_limit_of_a_control_group_counts(tmp_path: Path) -> None:
     (second / "box" / "memory.stat").write_text("anon 500\ninactive_file 150\nactive_file 9\n")
     proc = tmp_path / "cgroup"
     proc.write_text("1:name=systemd:/\n0::/box/job\n")
-    assert list(budget_module._cgroup_rooms(proc, second)) == [450]
+    assert list(memory_module._cgroup_rooms(proc, second)) == [450]
 
     first = tmp_path / "first" / "memory"
     first.mkdir(parents=True)
@@ -396,16 +398,16 @@ def test_the_limit_of_a_control_group_counts(tmp_path: Path) -> None:
     (first / "memory.usage_in_bytes").write_text("1000\n")
     (first / "memory.stat").write_text("total_inactive_file 0\n")
     proc.write_text("4:cpu,memory:/docker/unseen\n2:cpuset:/\n")
-    assert list(budget_module._cgroup_rooms(proc, tmp_path / "first")) == [4000]
+    assert list(memory_module._cgroup_rooms(proc, tmp_path / "first")) == [4000]
     (first / "memory.limit_in_bytes").write_text(f"{2**63 - 4096}\n")
-    assert not list(budget_module._cgroup_rooms(proc, tmp_path / "first"))
-    assert not list(budget_module._cgroup_rooms(tmp_path / "nowhere", tmp_path))
+    assert not list(memory_module._cgroup_rooms(proc, tmp_path / "first"))
+    assert not list(memory_module._cgroup_rooms(tmp_path / "nowhere", tmp_path))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit on address space is enforced on Linux")
 def test_a_limit_on_address_space_counts() -> None:
     program = (
-        "import resource, psutil; from treeplex.seqform.budget import available_memory; "
+        "import resource, psutil; from treeplex.seqform.memory import available_memory; "
         "now = psutil.Process().memory_info().vms; "
         "resource.setrlimit(resource.RLIMIT_AS, (now + 300_000_000, resource.RLIM_INFINITY)); "
         "print(available_memory())"

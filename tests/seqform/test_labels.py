@@ -33,7 +33,7 @@ from treeplex.seqform.errors import InvalidConstraintError, InvalidPreferenceErr
 from treeplex.seqform.interchange.encoding import encode, to_json
 from treeplex.seqform.interchange.graphml import format_graphml, parse_graphml
 from treeplex.seqform.interchange.node_link import format_json, parse_json
-from treeplex.seqform.polytope import is_same_label
+from treeplex.seqform.labels import is_same_label
 
 #: Labels that are two to a reader of files, and one to Python.
 EQUAL: list[tuple[Hashable, Hashable]] = [

@@ -23,9 +23,9 @@ from treeplex import (
     expected_payoffs,
     load_game,
 )
-from treeplex.seqform.enumeration import LeafTable
 from treeplex.seqform.fingerprint import _digits
 from treeplex.seqform.game import sequence_form_of
+from treeplex.seqform.payoffs import LeafTable
 from treeplex.seqform.polytope import depths_of
 
 SMALL = [

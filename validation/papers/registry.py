@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from ...seqform.checks import check_attribute
 from ...seqform.errors import UnsupportedProblemError
+from ...seqform.extensions import check_class
 from ...seqform.grammar import Grammar
-from ...seqform.registry import Registry, check_attribute, check_class
+from ...seqform.registry import Registry
 from .experiment import Experiment
 
 

@@ -11,7 +11,7 @@ from treeplex_extension.fictitious_play import FictitiousPlay
 from treeplex import Game, Nash, families, frequency, load_game, solve
 from treeplex.cli import main
 from treeplex.models.problems import find_problem
-from treeplex.seqform.registry import extensions
+from treeplex.seqform.extensions import extensions
 from treeplex.solvers import find_method
 from treeplex.validation import run_suite
 

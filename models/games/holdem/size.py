@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from math import perm
 from typing import TYPE_CHECKING, Any
 
-from ....seqform.budget import Budget, counted, in_words
+from ....seqform.budget import Budget
 from ....seqform.errors import GameTooLargeError
 from ....seqform.limits import check_time, now
+from ....seqform.memory import counted, in_words
 from .bets import SEATS, STREETS, Betting, Decision, Ended, first, following, moves
 
 if TYPE_CHECKING:

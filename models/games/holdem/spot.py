@@ -22,7 +22,7 @@ from ....seqform.game import Game
 from ....seqform.interchange.files import naming, writing_whole
 from ....seqform.interchange.toml_table import Table, parse_toml, read_toml
 from ....seqform.limits import check_time, doing, timed
-from ....seqform.public_form import Leaves, PublicForm, Symmetry
+from ....seqform.public_form import Boards, Leaves, PublicForm, Symmetry
 from ....seqform.rules import CHANCE, TERMINAL
 from ....seqform.sequence_form import SequenceForm
 from ....seqform.strategy import Profile, Strategy
@@ -673,8 +673,9 @@ class _Tree:
             weights=spot.weights,
             deals=[group(of, spot.together(board)) for board, of in self.chances.items()],
             scale=spot.pot / 2 + spot.stack,
-            boards=self.boards,
-            present=[[np.flatnonzero(alive(board, held)) for held in spot.hands] for board in self.numbers],
+            boards=Boards(
+                self.boards, [[np.flatnonzero(alive(board, held)) for held in spot.hands] for board in self.numbers]
+            ),
             symmetries=list(self._symmetries()),
         )
 

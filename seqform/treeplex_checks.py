@@ -1,0 +1,129 @@
+"""Checks of what a treeplex is made of: numbers of actions, parent sequences, and labels."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .arrays import Integers, frozen
+from .errors import InvalidGameError, shown
+from .labels import A_LABEL, check_one_label, has_order, is_label
+
+_LARGEST = 2**31 - 1
+Labels = tuple[Hashable, ...]
+
+
+def checked_parents(parents: npt.ArrayLike, num_actions: npt.ArrayLike) -> tuple[Integers, Integers, Integers]:
+    """Return the parent sequences and the numbers of actions of infosets, and where their sequences begin.
+
+    Raises
+    ------
+    InvalidGameError
+        If one is not a vector of integers, or a parent sequence does not come before its infoset.
+    """
+    given = _int32(parents, "parents")
+    counts, offsets = checked_counts(num_actions, len(given), "parents")
+    early = given >= offsets[:-1]
+    if np.any(early | (given < 0)):
+        wrong = int(np.argmax(early | (given < 0)))
+        raise InvalidGameError(
+            f"infoset {wrong} has parent sequence {given[wrong]}: it must lie between 0 and "
+            f"{offsets[wrong] - 1}, before the infoset's own sequences"
+        )
+    return given, counts, offsets
+
+
+def checked_counts(num_actions: npt.ArrayLike, count: int, beside: str) -> tuple[Integers, Integers]:
+    """Return the numbers of actions of infosets, and where their sequences begin.
+
+    Parameters
+    ----------
+    num_actions : array_like of int
+    count : int
+        How many infosets there are.
+    beside : str
+        What says so.
+
+    Raises
+    ------
+    InvalidGameError
+    """
+    counts = _int32(num_actions, "num_actions")
+    if len(counts) != count:
+        raise InvalidGameError(f"num_actions has {len(counts)} entries, but {beside} has {count}: one each an infoset")
+    if count and counts.min() < 1:
+        empty = int(np.argmin(counts))
+        raise InvalidGameError(f"infoset {empty} has {counts[empty]} actions: expected at least one")
+    offsets = 1 + np.append(0, np.cumsum(counts, dtype=np.int64))
+    if offsets[-1] > _LARGEST:
+        raise InvalidGameError(f"num_actions sum to {offsets[-1] - 1}, expected at most {_LARGEST - 1} sequences")
+    return counts, frozen(offsets.astype(np.int32))
+
+
+def checked_labels(
+    num_actions: Integers,
+    infoset_labels: Sequence[Hashable] | None,
+    action_labels: Sequence[Sequence[Hashable]] | None,
+) -> tuple[Labels, tuple[Labels, ...]]:
+    """Return the labels of infosets and of their actions; by default numbers.
+
+    Raises
+    ------
+    InvalidGameError
+        If they are not labels, not one for each, or not distinct.
+    """
+    count = len(num_actions)
+    try:
+        infosets = tuple(range(count)) if infoset_labels is None else _tuple(infoset_labels)
+        rows = (
+            tuple(tuple(range(k)) for k in num_actions.tolist())
+            if action_labels is None
+            else tuple(map(_tuple, _tuple(action_labels)))
+        )
+    except TypeError:
+        raise InvalidGameError(
+            f"infoset_labels are {shown(infoset_labels)} and action_labels {shown(action_labels)}: a sequence of "
+            "labels and a sequence of sequences of labels are needed"
+        ) from None
+    for label in chain(infosets, chain.from_iterable(rows)):
+        if label.__class__ is not str and not is_label(label):
+            raise InvalidGameError(f"an infoset or an action has the label {shown(label)}, expected {A_LABEL}")
+    if len(infosets) != count or len(rows) != count:
+        raise InvalidGameError(
+            f"{len(infosets)} infoset labels and {len(rows)} rows of action labels for {count} infosets: "
+            "expected one each"
+        )
+    known: dict[Hashable, Hashable] = {}
+    for label, actions, arity in zip(infosets, rows, num_actions.tolist(), strict=True):
+        if len(actions) != arity:
+            raise InvalidGameError(f"infoset {shown(label)} has {len(actions)} action labels for {arity} actions")
+        if len(set(actions)) != arity:
+            raise InvalidGameError(f"infoset {shown(label)} has an action label twice: {shown(actions)}")
+        for action in actions:
+            if action.__class__ is not str:
+                check_one_label(action, known.setdefault(action, action), "two actions of a player")
+    if len(set(infosets)) != count:
+        twice = next(label for label, times in Counter(infosets).items() if times > 1)
+        raise InvalidGameError(f"infoset label {shown(twice)} occurs twice: labels must be distinct")
+    return infosets, rows
+
+
+def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
+    if not has_order(values):
+        raise TypeError("a set has no order")
+    return tuple(values)
+
+
+def _int32(values: npt.ArrayLike, name: str) -> Integers:
+    try:
+        array = np.array(values)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidGameError(f"{name} is {shown(values)}: expected a vector of integers") from None
+    if array.ndim != 1:
+        raise InvalidGameError(f"{name} has shape {array.shape}: expected a vector")
+    if array.size and (array.dtype.kind not in "iu" or array.max() > _LARGEST or array.min() < -_LARGEST):
+        raise InvalidGameError(f"{name} is {shown(values)}: expected a vector of integers of at most 32 bits each")
+    return frozen(array.astype(np.int32))
