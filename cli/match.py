@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.parameters import as_typed
+from ..seqform.parameter_texts import as_typed
 from ..seqform.standard_error import StandardError
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
 from .files import STANDARD_OUTPUT, Record, check_files, writing

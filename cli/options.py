@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.parameters import About, Parameter, as_typed, reason_of
+from ..seqform.parameter_texts import as_typed, reason_of
+from ..seqform.parameters import About, Parameter
 from .errors import CommandLineError, deferring_interrupts, print_note
 from .limits import keeper
 

@@ -7,7 +7,6 @@ Each takes a value, its name and the exception to raise, and returns the value i
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from numbers import Integral, Real
@@ -16,9 +15,6 @@ from typing import Any, TypeVar
 from .errors import TreeplexError, shown
 
 T = TypeVar("T")
-
-# Texts of numbers are read up to this length, and decimals up to this exponent: longer ones fill the memory.
-_LONGEST_TEXT, _LARGEST_EXPONENT = 10_000, 400
 
 
 def is_number(value: Any) -> bool:
@@ -29,82 +25,6 @@ def is_number(value: Any) -> bool:
 def is_whole(value: Any) -> bool:
     """Whether a value is of an integer type; ``True`` and ``False`` are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-class TooSmallError(ValueError):
-    """A number that is not zero, though the float nearest to it is."""
-
-    def __init__(self) -> None:
-        super().__init__("too small for a float")
-
-
-class TooLargeError(ValueError):
-    """A finite number whose nearest float is infinite."""
-
-    def __init__(self) -> None:
-        super().__init__("too large for a float")
-
-
-def read_float(text: str) -> float:
-    """Return a number given as text as a float.
-
-    Raises
-    ------
-    ValueError
-        If it is not a number; a :class:`TooSmallError` if its float would be zero, and it is not; a
-        :class:`TooLargeError` if it would be infinite, and it is not.
-
-    Examples
-    --------
-    >>> from treeplex.seqform.checks import read_float
-    >>> read_float("1e-300"), read_float("0e-999")
-    (1e-300, 0.0)
-    >>> read_float("1e-999")
-    Traceback (most recent call last):
-    treeplex.seqform.checks.TooSmallError: too small for a float
-    """
-    number = float(text)
-    if math.isinf(number) and any(digit in text for digit in "123456789"):
-        raise TooLargeError
-    if number == 0.0 and any(digit in text.lower().partition("e")[0] for digit in "123456789"):
-        raise TooSmallError
-    return number
-
-
-def read_share(text: str) -> float:
-    """Return a share given as text, a number or a percentage, as a float.
-
-    Raises
-    ------
-    ValueError
-        As :func:`read_float`; more than one per cent sign is not a number.
-
-    Examples
-    --------
-    >>> from treeplex.seqform.checks import read_share
-    >>> read_share("0.05"), read_share("5 %")
-    (0.05, 0.05)
-    >>> read_share("5%%")
-    Traceback (most recent call last):
-    ValueError: could not convert string to float: '5%'
-    """
-    number = text.strip().removesuffix("%")
-    share = read_float(number)
-    return share if number == text.strip() else exact_float(Decimal(number.strip()) / 100)
-
-
-def exact_float(number: float | Fraction | Decimal) -> float:
-    """Return an exact number as a float.
-
-    Raises
-    ------
-    TooSmallError, OverflowError
-        If its float would be zero, and it is not, or infinite.
-    """
-    nearest = float(number)
-    if number and not nearest:
-        raise TooSmallError
-    return nearest
 
 
 def check_number(
@@ -165,9 +85,11 @@ def check_exact_number(
     >>> check_exact_number("1/3", "epsilon", InvalidGameError), check_exact_number(0.25, "epsilon", InvalidGameError)
     (Fraction(1, 3), 0.25)
     """
+    from .number_texts import exact_float, read_exactly
+
     allowed = _interval(interval)
     try:
-        number = _read(value)
+        number = read_exactly(value)
         sound = exact_float(number) in allowed and allowed.low <= number <= allowed.high
     except (TypeError, ValueError, OverflowError, ArithmeticError):
         sound = False
@@ -303,18 +225,3 @@ class _Interval:
 def _interval(text: str) -> _Interval:
     low, high = text[1:-1].split(",")
     return _Interval(float(low), float(high), text[0] == "[", text[-1] == "]")
-
-
-def _read(value: Any) -> float | Fraction:
-    """Return a number or a text as a float, or as a fraction if it is exact."""
-    if isinstance(value, str):
-        if len(value) > _LONGEST_TEXT:
-            raise ValueError("it is too long")
-        value = Fraction(value) if "/" in value else Decimal(value)
-    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _LARGEST_EXPONENT:
-        raise OverflowError("as a fraction it has more digits than memory")
-    if isinstance(value, Decimal | Fraction):
-        return Fraction(value)
-    if not is_number(value):
-        raise TypeError("it is not a number")
-    return float(value)

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from .checks import check_player, check_type
 from .display import Drawable, check_drawable
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, nearest, shown
-from .game_tree import GameTree
 from .hints import Named, hinting
 from .limits import counted_now, doing, timed
 from .rules import Rules, check_rules, payoff_range_of, public_labels
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
     from .functional import Functional
+    from .game_tree import GameTree
     from .public_form import PublicForm
     from .public_tree import PublicTree
     from .strategy import Profile
@@ -109,7 +109,7 @@ class Game(Drawable):
         *,
         spec: str | None = None,
         rules: Rules | None = None,
-        tree: GameTree | None = None,
+        tree: "GameTree | None" = None,
         sequence_form: SequenceForm | Callable[[], SequenceForm] | None = None,
         public_form: "PublicForm | Callable[[], PublicForm] | None" = None,
         functionals: "Callable[[Game], Mapping[str, Functional]] | None" = None,
@@ -128,9 +128,11 @@ class Game(Drawable):
         if rules is not None:
             check_rules(rules)
         if tree is not None:
+            from .game_tree import GameTree
+
             tree = check_type(tree, f"the tree of game {shown(name)}", InvalidGameError, GameTree).frozen()
-        if isinstance(rules, GameTree):  # which may be changed later, and the game must not
-            rules = rules.frozen()
+        if isinstance(rules, Drawable):  # a tree, which may be changed later, and the game must not
+            rules = cast("GameTree", rules).frozen()
         if sequence_form is not None and not (isinstance(sequence_form, SequenceForm) or callable(sequence_form)):
             raise InvalidGameError(
                 f"the sequence form of game {shown(name)} is {shown(sequence_form)}, expected a SequenceForm"
@@ -169,9 +171,9 @@ class Game(Drawable):
     def __repr__(self) -> str:
         return f"Game({self.spec!r})"
 
-    def tree_to_draw(self, most: float = math.inf) -> GameTree:
+    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
         """Return the tree, or refuse one that is too large; see :func:`~treeplex.seqform.interchange.draw`."""
-        if isinstance(self.rules, GameTree):
+        if isinstance(self.rules, Drawable):
             return self.rules.tree_to_draw(most)
         if math.isfinite(most) and self.rules is not None:
             check_drawable(self.rules, self.spec, most)
@@ -188,6 +190,8 @@ class Game(Drawable):
         InvalidGameError, ImperfectRecallError
             If the graph is not a game; see :class:`GameTree`.
         """
+        from .game_tree import GameTree
+
         return cls(name, tree=tree if isinstance(tree, GameTree) else GameTree(tree))
 
     @classmethod
@@ -377,8 +381,10 @@ class Game(Drawable):
         return (self.sequence_form if self.public_form is None else self.public_form).stakes
 
     @cached_property
-    def tree(self) -> GameTree:
+    def tree(self) -> "GameTree":
         """The game as a networkx tree; about a kilobyte a node."""
+        from .game_tree import GameTree
+
         with self._naming():
             return GameTree.from_rules(self._walkable(), frozen=True)
 
@@ -526,7 +532,7 @@ def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
     return check_type(game, "game", InvalidGameError, SequenceForm, "a Game (load_game returns one) or a SequenceForm")
 
 
-def tree_of(game: "Game | GameTree") -> GameTree:
+def tree_of(game: "Game | GameTree") -> "GameTree":
     """Return the tree of a game, or the tree itself, whose graph is checked as it is now.
 
     Raises
@@ -538,5 +544,7 @@ def tree_of(game: "Game | GameTree") -> GameTree:
     """
     if isinstance(game, Game):
         return game.tree
+    from .game_tree import GameTree
+
     tree = check_type(game, "game", InvalidGameError, GameTree, "a Game or a GameTree (GameTree(graph) makes one)")
     return tree.check()

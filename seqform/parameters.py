@@ -9,14 +9,12 @@ import dataclasses
 import functools
 import math
 import operator
-import shlex
 import types
 import typing
 from fractions import Fraction
 from typing import Any
 
-from .checks import TooLargeError, TooSmallError, exact_float, read_float
-from .errors import InvalidGameError, TreeplexError, nearest, one_line, shown
+from .errors import InvalidGameError, TreeplexError, nearest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,14 +113,9 @@ class Parameter:
     @property
     def expected(self) -> str:
         """What a value has to be, for error messages and help."""
-        if self.about.expected is not None:
-            return self.about.expected
-        if self.kind is bool:
-            return "true or false"
-        if self.kind is str or self.is_read_elsewhere:
-            return f"one of {', '.join(self.choices)}" if self.choices else self.about.form or "text"
-        number = f"{'an integer' if self.kind is int else 'a number'}{self._range}"
-        return f"one of {', '.join(self.choices)}, or {number}" if self.choices else number
+        from .parameter_texts import expected_value
+
+        return expected_value(self)
 
     @property
     def is_read_elsewhere(self) -> bool:
@@ -142,15 +135,6 @@ class Parameter:
         high = "inf)" if about.maximum is None else f"{about.maximum}]"
         return f"{low if about.above is None else f'({about.above}'}, {high}"
 
-    @property
-    def _range(self) -> str:
-        about = self.about
-        if about.above is not None:
-            return f" above {about.above}" + ("" if about.maximum is None else f" and at most {about.maximum}")
-        if about.minimum is None:
-            return "" if about.maximum is None else f" of at most {about.maximum}"
-        return f" of at least {about.minimum}" if about.maximum is None else f" from {about.minimum} to {about.maximum}"
-
     def convert(self, value: object) -> object:
         """Return a value, or text that says one, in the parameter's own type, after checking its type and range.
 
@@ -160,11 +144,17 @@ class Parameter:
             If it is not what is expected; nothing is said about what was.
         """
         if self.is_read_elsewhere:
-            return _parts(value) if self.about.many else value
+            if not self.about.many:
+                return value
+            from .parameter_texts import read_several
+
+            return read_several(value)
         if self.choices and isinstance(value, str) and value in self.choices:
             return value
         if isinstance(value, str):
-            value = self._read(value)
+            from .parameter_texts import read_value
+
+            value = read_value(self, value)
         if self.kind is bool:
             return value if isinstance(value, bool) else _refuse()
         if self.kind is str:
@@ -175,6 +165,8 @@ class Parameter:
         if self.kind is int:
             number = _integer(value)
         elif isinstance(value, Fraction):
+            from .number_texts import exact_float
+
             exact_float(value)  # raises an error where there is no such float
             number = value
         elif self.kind is float and isinstance(value, int | float) and math.isfinite(value):
@@ -193,34 +185,25 @@ class Parameter:
             _refuse()
         return float(number) if self.kind is float else number
 
-    def _read(self, text: str) -> object:
-        """Convert text to a value whose range is still to be checked."""
-        text = text.strip()
-        if self.kind is bool:
-            return text.lower() == "true" if text.lower() in ("true", "false") else _refuse()
-        if self.kind is int:
-            number = read_float(text) if self.about.large and not text.lstrip("+").isdecimal() else math.nan
-            return int(number) if number.is_integer() and abs(number) <= 2**53 else int(text)
-        if self.kind in (float, Fraction):
-            # With an exponent through float, which bounds it; no digit that a float keeps is lost.
-            exact = "/" in text or (len(text) <= 40 and "e" not in text.lower())
-            return Fraction(text) if exact else read_float(text)
-        return text
-
     def failure(self, owner: str, value: object, error: type[TreeplexError], reason: str = "") -> TreeplexError:
         """Return the error that says which value was received for the parameter, and what is expected."""
-        received = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else shown(value)
-        return error(f"{owner}: {self.name} = {_shortened(received)}{reason}; expected {self.expected}")
+        from .parameter_texts import received_value
+
+        return error(f"{owner}: {self.name} = {received_value(value)}{reason}; expected {self.expected}")
 
     def checked(self, owner: str, value: object, error: type[TreeplexError]) -> object:
         """Return :meth:`convert` of a value, and raise :meth:`failure` if it is not what is expected."""
         try:
             return self.convert(value)
         except (ValueError, OverflowError, ZeroDivisionError) as wrong:
+            from .parameter_texts import reason_of
+
             raise self.failure(owner, value, error, reason_of(wrong)) from None
 
     def from_option(self, flag: str, text: object, error: type[Exception]) -> Any:
         """Return :meth:`convert` of what an option of the command line says, and name its flag if that is wrong."""
+        from .parameter_texts import as_typed, reason_of
+
         try:
             return self.convert(text)
         except (ValueError, OverflowError, ZeroDivisionError) as wrong:
@@ -228,35 +211,11 @@ class Parameter:
             raise error(f"{flag} {as_typed(str(text))}{hint}: expected {self.expected}") from None
 
 
-def reason_of(error: Exception) -> str:
-    """Return in parentheses why a number was refused, where what is expected does not say it."""
-    return f" ({error})" if isinstance(error, TooSmallError | TooLargeError) else ""
-
-
-def as_typed(text: str) -> str:
-    """Return a word of the command line as a message shows it: as one would type it, its end cut off if it is long.
-
-    Examples
-    --------
-    >>> from treeplex.seqform.parameters import as_typed
-    >>> as_typed("2"), as_typed("two words"), as_typed("")
-    ('2', "'two words'", "''")
-    """
-    return one_line(shlex.quote(text), 60)
-
-
 def _integer(value: object) -> int:
     try:
         return operator.index(typing.cast(typing.SupportsIndex, value))
     except TypeError:
         _refuse()
-
-
-def _parts(value: object) -> object:
-    """Return the values of text in parentheses, ``(a,b)``, as a list."""
-    if isinstance(value, str) and value.startswith("(") and value.endswith(")"):
-        return [part.strip() for part in value[1:-1].split(",")]
-    return value
 
 
 def _refuse() -> typing.NoReturn:
@@ -323,8 +282,3 @@ def check_parameters(declaring: Any, error: type[TreeplexError] = InvalidGameErr
         if value is None and each.default is None and not each.required:
             continue
         object.__setattr__(declaring, each.name, each.checked(declaring.name, value, error))
-
-
-def _shortened(text: str) -> str:
-    text = one_line(text)
-    return (text if len(text) <= 40 else text[:37] + "...") or "nothing"

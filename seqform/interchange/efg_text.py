@@ -8,8 +8,8 @@ from fractions import Fraction
 from numbers import Rational
 from typing import NoReturn
 
-from ..checks import exact_float
 from ..errors import GameFileError, InvalidGameError, one_line, shown
+from ..number_texts import exact_float
 from ..rationals import to_fraction
 from ..rules import Number
 

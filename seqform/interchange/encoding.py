@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import TooLargeError, TooSmallError, exact_float, read_float
 from ..errors import GameFileError, InvalidGameError, one_line, shown
+from ..number_texts import TooLargeError, TooSmallError, exact_float, read_float
 
 #: Integers of more bits, some 4,000 decimal digits, are written in hexadecimal: Python refuses to read longer ones.
 MAX_BITS = 13_288

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from ..checks import read_float
 from ..errors import GameFileError, shown
 from ..game import Game, tree_of
 from ..game_tree import DiGraph, GameTree
+from ..number_texts import read_float
 from .encoding import decode, encode, from_json, to_json
 from .files import GRAPH_EXPANSION, naming, read_bytes, write_bytes
 from .graphml_reader import Element, GraphmlReader, Key

@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from ..checks import read_float
 from ..errors import InvalidGameError, UnknownGameError, nearest, needing, one_line, shown
 from ..game import Game
 from ..grammar import Grammar
+from ..number_texts import read_float
 from ..rules import CHANCE, TERMINAL, Number
 from ..standard_error import StandardError
 

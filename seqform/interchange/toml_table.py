@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
-from ..checks import TooLargeError, TooSmallError, read_float
 from ..errors import GameFileError, InvalidGameError, TreeplexError, nearest, one_line, one_of, shown
+from ..number_texts import TooLargeError, TooSmallError, read_float
 from .files import read_bytes
 
 #: The longest file that is read, in bytes.

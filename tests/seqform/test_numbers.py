@@ -10,13 +10,14 @@ from treeplex.models.constraints import parse_constraint
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.models.games.holdem.bets import Betting
 from treeplex.models.preferences import parse_preference
-from treeplex.seqform.checks import TooLargeError, TooSmallError, check_exact_number, read_float, read_share
+from treeplex.seqform.checks import check_exact_number
 from treeplex.seqform.errors import InvalidConstraintError, InvalidPreferenceError, TreeplexError
 from treeplex.seqform.interchange.efg_reader import parse_efg
 from treeplex.seqform.interchange.encoding import decode, decode_number, from_json
 from treeplex.seqform.interchange.graphml import parse_graphml
 from treeplex.seqform.interchange.node_link import parse_json
 from treeplex.seqform.interchange.toml_table import parse_toml
+from treeplex.seqform.number_texts import TooLargeError, TooSmallError, read_float, read_share
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
 

@@ -11,8 +11,8 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 
 from ....seqform.arrays import Floats, Indices, frozen
-from ....seqform.checks import read_float
 from ....seqform.errors import InvalidGameError, shown
+from ....seqform.number_texts import read_float
 
 RANKS, SUITS = "23456789TJQKA", "cdhs"
 #: The cards in the order of their numbers: rank by rank, suits c, d, h, s.

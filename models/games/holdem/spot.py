@@ -15,13 +15,14 @@ import numpy as np
 
 from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.card_payoff import CardPayoff
-from ....seqform.checks import check_choice, check_type, is_number, is_whole, read_share
+from ....seqform.checks import check_choice, check_type, is_number, is_whole
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, shown
 from ....seqform.functional import Functional
 from ....seqform.game import Game
 from ....seqform.interchange.files import naming, writing_whole
 from ....seqform.interchange.toml_table import Table, parse_toml, read_toml
 from ....seqform.limits import check_time, doing, timed
+from ....seqform.number_texts import read_share
 from ....seqform.public_form import Boards, Leaves, PublicForm, Symmetry
 from ....seqform.rules import CHANCE, TERMINAL
 from ....seqform.sequence_form import SequenceForm

@@ -10,12 +10,12 @@ from typing import Any
 
 import networkx as nx
 
-from ....seqform.checks import read_float
 from ....seqform.errors import GameFileError, nearest, one_line, one_of, shown
 from ....seqform.interchange.encoding import from_json
 from ....seqform.interchange.files import GRAPH_EXPANSION, naming, read_bytes
 from ....seqform.interchange.graphml_reader import Element, GraphmlReader, Key
 from ....seqform.interchange.signatures import foreign_file
+from ....seqform.number_texts import read_float
 from .map_attributes import ENDS, OF_EDGES, ends_of
 from .map_geojson import read_features
 from .map_reading import Roads, name_in_file

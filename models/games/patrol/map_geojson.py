@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.checks import read_float
 from ....seqform.errors import GameFileError, nearest, one_of, shown
+from ....seqform.number_texts import read_float
 from .map_attributes import IDS, OF_NODES, ends_of, meaning, meant
 from .map_coordinates import Place, System, on_the_ellipsoid, system_of
 from .map_junctions import NEAR, Junctions, junctions

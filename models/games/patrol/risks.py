@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ....seqform.checks import read_float
 from ....seqform.errors import InvalidGameError, nearest, one_of, shown
 from ....seqform.functional import Functional
+from ....seqform.number_texts import read_float
 from ...risks import Loss, Risk, spread, tail
 from .meetings import assembled
 from .patrol import Patrol

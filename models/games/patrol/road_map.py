@@ -12,9 +12,10 @@ import networkx as nx
 import numpy as np
 
 from ....seqform.arrays import Floats, ReadOnly
-from ....seqform.checks import check_number, is_number, read_float
+from ....seqform.checks import check_number, is_number
 from ....seqform.errors import InvalidGameError, nearest, one_line, shown
 from ....seqform.interchange.files import naming
+from ....seqform.number_texts import read_float
 from .map_attributes import (
     AGAINST,
     BOTH,
