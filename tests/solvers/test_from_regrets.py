@@ -17,7 +17,7 @@ from treeplex.seqform.sequence_form import SequenceForm
 from treeplex.seqform.strategy import Profile
 from treeplex.solvers import Exact
 from treeplex.solvers.choice import choose
-from treeplex.solvers.exact import from_regrets, highs
+from treeplex.solvers.exact import from_regrets, highs, other_ways
 from treeplex.solvers.exact.distances import NearProgram, StandardProgram
 from treeplex.solvers.outcome import Outcome
 
@@ -164,7 +164,7 @@ def test_an_interior_point_is_refined_where_it_proves_too_little(monkeypatch):
     solution = solve(problem, "highs-ipm", tol=1e-12)
     assert solution.status is Status.OPTIMAL
     assert solution.upper - solution.lower <= 2e-12
-    monkeypatch.setattr(highs, "refined_interior", lambda *arguments: None)
+    monkeypatch.setattr(other_ways, "refined_interior", lambda *arguments: None)
     assert solve(problem, "highs-ipm", tol=1e-12).status is Status.UNCERTIFIED
 
 
