@@ -1,17 +1,13 @@
-"""Games whose payoffs sum to a constant, and games of one player: the zero-sum games that are solved for them."""
+"""What the payoffs of a sequence form sum to, whatever the players do, and the form with that taken off."""
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .payoffs import LeafTable, without_round_off
-from .rationals import intended_fraction
-from .rules import Rules
 
 if TYPE_CHECKING:
-    from .game import Game
     from .polytope import Treeplex
     from .sequence_form import SequenceForm
 
@@ -65,34 +61,3 @@ def _reduced(matrix: Any, treeplex: "Treeplex") -> Any:
             - sp.csr_array(matrix)[:, level.sequences[level.starts]] @ (treeplex.E[level.infosets + 1])
         )
     return matrix
-
-
-def exact_constant_of(game: "Game") -> Fraction:
-    """Return the constant of a game as a fraction: that of the payoffs in fractions, where the game has rules."""
-    if game.constant and game.rules is not None:
-        leaves = game.exact_sequence_form.leaves
-        if leaves is not None and leaves.exact_payoffs is not None:
-            paid = zip(leaves.exact_payoffs, leaves.chance.tolist(), strict=True)
-            sums = {sum(payoffs) for payoffs, chance in paid if chance > 0.0}
-            if len(sums) == 1:
-                return Fraction(sums.pop())
-    return intended_fraction(game.constant)
-
-
-class Accompanied:
-    """The rules of a game of one player, with a player 1 who never decides anything and is paid the opposite."""
-
-    num_players = 2
-
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("_rules", "size"):
-            raise AttributeError(name)
-        return getattr(self._rules, name)
-
-    def payoffs(self, state: Any) -> tuple[Any, Any]:
-        """Return what the player is paid, and the opposite."""
-        (paid,) = self._rules.payoffs(state)
-        return paid, -paid

@@ -159,7 +159,7 @@ class _Found:
                 f"{name_leaf(rules, wrong)} has payoffs {tuple(payoffs[wrong].tolist())}, expected finite numbers"
             )
         sequences = np.frombuffer(self.sequences, dtype=np.intc).astype(np.int32, copy=False)
-        return LeafTable(  # which copies none that is read-only
+        return LeafTable.of_arrays(
             frozen(sequences.reshape(-1, num_players)),
             frozen(np.frombuffer(self.chance, dtype=np.float64)),
             frozen(payoffs),

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .array_checks import checked_counts
 from .arrays import Integers, canonical, frozen
 from .errors import InvalidGameError
-from .treeplex_checks import checked_counts
 
 if TYPE_CHECKING:
     from .polytope import Treeplex

@@ -1,6 +1,5 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
-import copy
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -294,41 +293,17 @@ class Game(Drawable):
         UnsupportedProblemError
             If the payoffs do not have a constant sum, or there are more than two players.
         """
-        if self.num_players == 1 and self.rules is not None:
-            from .constant_sums import Accompanied
-
-            form = SequenceForm.from_rules(Accompanied(self.rules))
-            game = Game(
-                self.name,
-                self.parameters,
-                spec=self.spec,
-                rules=Accompanied(self.rules),
-                sequence_form=SequenceForm(
-                    form.treeplexes, form.leaves, num_nodes=form.num_nodes, known_as=self.fingerprint
-                ),
-                functionals=self._make_functionals,
-                citation=self.citation,
-            )
-            game._plans, game.is_of_one = self._plans, True
-            return game
-        form = self.sequence_form
-        opposed = form.zero_sum
-        if opposed is form:
+        of_one = self.num_players == 1 and self.rules is not None
+        if not of_one and self.sequence_form.zero_sum is self.sequence_form:
             return self
-        game = copy.copy(self)
-        for name in ("public_form", "zero_sum", "fingerprint", "exact_constant"):
-            game.__dict__.pop(name, None)
-        game._make_public_form, game._make_form, game._plans = None, None, self._plans
-        game.sequence_form = opposed
-        game.constant = float(form.constant_sum or 0.0)
-        for treeplex in opposed.treeplexes:
-            treeplex.action_words = self.action_words
-        return game
+        from .zero_sum_games import with_second_player, without_constant
+
+        return with_second_player(self, self._walkable()) if of_one else without_constant(self)
 
     @cached_property
     def exact_constant(self) -> Fraction:
         """:attr:`constant` as a fraction: that of the payoffs in fractions, where the game has rules."""
-        from .constant_sums import exact_constant_of
+        from .zero_sum_games import exact_constant_of
 
         return exact_constant_of(self)
 

@@ -3,9 +3,8 @@
 import math
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
-
-from .checks import is_number
 
 # Texts of numbers are read up to this length, and decimals up to this exponent: longer ones fill the memory.
 _LONGEST_TEXT, _LARGEST_EXPONENT = 10_000, 400
@@ -97,6 +96,6 @@ def read_exactly(value: Any) -> float | Fraction:
         raise OverflowError("as a fraction it has more digits than memory")
     if isinstance(value, Decimal | Fraction):
         return Fraction(value)
-    if not is_number(value):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError("it is not a number")
     return float(value)

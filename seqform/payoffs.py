@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .arrays import Floats, Integers, ReadOnly, frozen
-from .errors import InvalidGameError, UnsupportedProblemError, one_line, shown
+from .errors import UnsupportedProblemError
 
 if TYPE_CHECKING:
     from .factored import FactoredPayoff
@@ -55,35 +54,32 @@ class LeafTable(ReadOnly):
     exact_payoffs: tuple[tuple[Fraction, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        self.__dict__["sequences"] = _read_only(self.sequences, np.int32, "sequences")
-        self.__dict__["chance"] = _read_only(self.chance, np.float64, "chance")
-        self.__dict__["payoffs"] = _read_only(self.payoffs, np.float64, "payoffs")
-        if (
-            self.payoffs.ndim != 2
-            or not self.payoffs.size
-            or self.sequences.shape != self.payoffs.shape
-            or self.chance.shape != self.payoffs.shape[:1]
-        ):
-            raise InvalidGameError(
-                f"a leaf table has sequences of shape {self.sequences.shape}, chance of shape {self.chance.shape} and "
-                f"payoffs of shape {self.payoffs.shape}, expected (leaves, players), (leaves,) and (leaves, players), "
-                "one leaf and one player at least"
-            )
-        for name, exact in (("exact_chance", self.exact_chance), ("exact_payoffs", self.exact_payoffs)):
-            if exact is not None and (not isinstance(exact, tuple) or len(exact) != len(self)):
-                raise InvalidGameError(
-                    f"{name} is {shown(exact)}, expected a tuple with one entry per leaf, {len(self)}"
-                )
-        for name, sound in (
-            ("payoffs", np.isfinite(self.payoffs).all(axis=1)),
-            ("chance", np.isfinite(self.chance) & (self.chance >= 0.0)),
-        ):
-            if not sound.all():
-                wrong = int(np.argmin(sound))
-                raise InvalidGameError(
-                    f"leaf {wrong} has {name} {getattr(self, name)[wrong].tolist()}, expected finite "
-                    f"{'numbers' if name == 'payoffs' else 'non-negative numbers'}"
-                )
+        from .array_checks import check_leaves, read_only
+
+        self.__dict__["sequences"] = read_only(self.sequences, np.int32, "sequences")
+        self.__dict__["chance"] = read_only(self.chance, np.float64, "chance")
+        self.__dict__["payoffs"] = read_only(self.payoffs, np.float64, "payoffs")
+        check_leaves(self)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        sequences: Integers,
+        chance: Floats,
+        payoffs: Floats,
+        exact_chance: tuple[Fraction, ...] | None = None,
+        exact_payoffs: tuple[tuple[Fraction, ...], ...] | None = None,
+    ) -> "LeafTable":
+        """Make one of read-only arrays that a walk has filled; nothing is checked, and the parameters are the same."""
+        self = cls.__new__(cls)
+        self.__dict__.update(
+            sequences=sequences,
+            chance=chance,
+            payoffs=payoffs,
+            exact_chance=exact_chance,
+            exact_payoffs=exact_payoffs,
+        )
+        return self
 
     def __len__(self) -> int:
         return len(self.chance)
@@ -193,20 +189,6 @@ def none_is_penalty(sizes: Floats) -> bool:
 def _middle(numbers: Floats) -> float:
     """Return the median without a sum, which may overflow."""
     return float(np.partition(numbers, len(numbers) // 2)[len(numbers) // 2])
-
-
-def _read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.NDArray[Any]:
-    """Return values as a read-only array; one that is already is taken as it is, any other copied."""
-    if isinstance(values, np.ndarray) and values.dtype == kind and not values.flags.writeable:
-        return values
-    try:
-        given = np.array(values)
-        array = given.astype(kind)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidGameError(f"{name} of a leaf table are not an array of numbers: {one_line(str(error))}") from None
-    if kind is np.int32 and (given.dtype.kind not in "iu" or not np.array_equal(array, given)):
-        raise InvalidGameError(f"{name} of a leaf table are {shown(values)}, expected integers of at most 32 bits")
-    return frozen(array)
 
 
 class Payoff(ABC):

@@ -155,7 +155,7 @@ class Treeplex(ReadOnly):
         infoset_labels: Sequence[Hashable] | None = None,
         action_labels: Sequence[Sequence[Hashable]] | None = None,
     ) -> None:
-        from .treeplex_checks import checked_labels, checked_parents
+        from .array_checks import checked_labels, checked_parents
 
         given, counts, offsets = checked_parents(parents, num_actions)
         self._put_together(given, None, counts, offsets, *checked_labels(counts, infoset_labels, action_labels))
@@ -236,8 +236,8 @@ class Treeplex(ReadOnly):
         >>> flow.uniform_plan()
         array([1.   , 0.5  , 0.5  , 0.375, 0.375])
         """
+        from .array_checks import checked_labels
         from .flow_polytope import check_finite, checked_inflow
-        from .treeplex_checks import checked_labels
 
         parents, weights, counts, offsets = checked_inflow(inflow, num_actions)
         labels = checked_labels(counts, infoset_labels, action_labels)

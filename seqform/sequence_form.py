@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly
 from .checks import check_player
-from .enumeration import enumerate_game
-from .errors import InvalidGameError, UnsupportedProblemError, shown
+from .enumeration import Enumeration, enumerate_game
+from .errors import InvalidGameError, UnsupportedProblemError
 from .payoffs import LeafPayoff, LeafTable, MatrixPayoff, Payoff, none_is_penalty
 from .polytope import Treeplex
 from .rules import Rules
@@ -83,63 +83,17 @@ class SequenceForm(ReadOnly):
         factored: Payoff | None = None,
         known_as: str | None = None,
     ) -> None:
-        self._known_as = known_as
-        try:
-            self.treeplexes = tuple(treeplexes)
-        except TypeError:
-            self.treeplexes = ()
-        if not self.treeplexes or not all(isinstance(treeplex, Treeplex) for treeplex in self.treeplexes):
-            raise InvalidGameError(
-                f"the treeplexes are {shown(treeplexes)}, expected a sequence of Treeplex, one per player"
-            )
-        self.num_nodes = num_nodes
-        if (leaves is not None) + (payoff_matrices is not None) + (factored is not None) != 1:
-            raise InvalidGameError(
-                "a sequence form needs a leaf table, payoff matrices or factored payoffs, one of the three"
-            )
-        self.payoffs: Payoff
-        if leaves is not None:
-            self._check_leaves(leaves)
-            self.payoffs = LeafPayoff(leaves, self._shape)
-        elif payoff_matrices is not None:
-            from .payoff_matrices import checked_matrices
+        from .given_forms import checked_payoffs, checked_treeplexes
 
-            self.payoffs = MatrixPayoff(*checked_matrices(payoff_matrices, self._shape))
-        else:
-            self.payoffs = self._checked_payoff(factored)
+        given = checked_treeplexes(treeplexes)
+        self._put_together(given, checked_payoffs(given, leaves, payoff_matrices, factored), num_nodes, known_as)
 
-    def _check_leaves(self, leaves: LeafTable) -> None:
-        # Compiled functions index with these numbers unchecked.
-        if not isinstance(leaves, LeafTable):
-            raise InvalidGameError(f"the leaves are {shown(leaves)}, expected a LeafTable")
-        if leaves.num_players != self.num_players:
-            raise InvalidGameError(
-                f"the leaf table is of {leaves.num_players} players, but there are {self.num_players} treeplexes: "
-                "one each is needed"
-            )
-        for player, treeplex in enumerate(self.treeplexes):
-            sequences = leaves.sequences[:, player]
-            if sequences.min() < 0 or sequences.max() >= treeplex.num_sequences:
-                leaf = int(np.argmax((sequences < 0) | (sequences >= treeplex.num_sequences)))
-                raise InvalidGameError(
-                    f"leaf {leaf} has sequence {sequences[leaf]} of player {player}, expected one from 0 to "
-                    f"{treeplex.num_sequences - 1}"
-                )
-
-    def _checked_payoff(self, factored: Any) -> Payoff:
-        if not isinstance(factored, Payoff):
-            raise InvalidGameError(f"the factored payoffs are {shown(factored)}, expected a FactoredPayoff")
-        shape = self._shape
-        if factored.shape != shape:
-            raise InvalidGameError(
-                f"the factored payoffs have shape {factored.shape}, expected {shape}: one row a sequence of player 0, "
-                "one column a sequence of player 1"
-            )
-        return factored
-
-    @property
-    def _shape(self) -> tuple[int, ...]:
-        return tuple(treeplex.num_sequences for treeplex in self.treeplexes)
+    def _put_together(
+        self, treeplexes: tuple[Treeplex, ...], payoffs: Payoff, num_nodes: int | None, known_as: str | None = None
+    ) -> "SequenceForm":
+        self.treeplexes, self.payoffs = treeplexes, payoffs
+        self.num_nodes, self._known_as = num_nodes, known_as
+        return self
 
     def __repr__(self) -> str:
         return (
@@ -175,8 +129,12 @@ class SequenceForm(ReadOnly):
         >>> SequenceForm.from_rules(load_game("kuhn").rules)
         SequenceForm(sequences=[13, 13], infosets=[6, 6])
         """
-        found = enumerate_game(rules, exact=exact, memory=memory)
-        return cls(found.treeplexes, found.leaves, num_nodes=found.num_nodes)
+        return cls._of_walk(enumerate_game(rules, exact=exact, memory=memory))
+
+    @classmethod
+    def _of_walk(cls, found: Enumeration) -> "SequenceForm":
+        payoffs = LeafPayoff(found.leaves, tuple(treeplex.num_sequences for treeplex in found.treeplexes))
+        return cls.__new__(cls)._put_together(found.treeplexes, payoffs, found.num_nodes)
 
     @classmethod
     def from_tree(cls, tree: "GameTree | Any", exact: bool = False) -> "SequenceForm":
@@ -198,8 +156,7 @@ class SequenceForm(ReadOnly):
         tree = tree if isinstance(tree, GameTree) else GameTree(tree)
         if exact:
             return cls.from_rules(tree, exact=True)
-        found = tree.enumeration
-        return cls(found.treeplexes, found.leaves, num_nodes=found.num_nodes)
+        return cls._of_walk(tree.enumeration)
 
     @classmethod
     def from_matrices(
@@ -228,7 +185,7 @@ class SequenceForm(ReadOnly):
         InvalidGameError
             If E or F are not the constraints of a treeplex, or shapes do not match.
         """
-        from .payoff_matrices import constrained_game
+        from .given_forms import constrained_game
 
         treeplexes, matrices = constrained_game(E, e, F, f, A, B)
         return cls(treeplexes, payoff_matrices=matrices)
@@ -255,7 +212,7 @@ class SequenceForm(ReadOnly):
         -------
         SequenceForm
         """
-        from .payoff_matrices import matrix_game
+        from .given_forms import matrix_game
 
         treeplexes, matrices = matrix_game(payoffs, column_payoffs, labels)
         return cls(treeplexes, payoff_matrices=matrices)

@@ -166,8 +166,8 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
         spec = os.fspath(spec)
     if not isinstance(spec, str):
         raise UnknownGameError(f"expected a game's name, such as 'leduc:ranks=6', got {shown(spec)}")
-    name, text = (spec, None) if spec in GAMES else _GRAMMAR.split(spec)
-    if name not in GAMES or "." in spec:
+    name, text = _GRAMMAR.split(spec) if ":" in spec else (spec.strip(), None)
+    if name not in GAMES or "." in spec:  # perhaps a file, which may be called as a game is, with a suffix
         from .files import OPENSPIEL, SUFFIXES, game_from_elsewhere
 
         found = game_from_elsewhere(spec, parameters, family=name in GAMES)

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from ..errors import GameFileError, GameTooLargeError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ..factored import FactoredPayoff
 from ..game import Game, sequence_form_of
-from ..payoff_matrices import treeplex_from_constraints
+from ..given_forms import treeplex_from_constraints
 from ..polytope import Treeplex
 from ..sequence_form import SequenceForm
 from .encoding import decode, encode

@@ -1,16 +1,19 @@
-"""Checks of what a treeplex is made of: numbers of actions, parent sequences, and labels."""
+"""Checks of what treeplexes and leaf tables are made of: numbers of actions, parent sequences, labels, payoffs."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .arrays import Integers, frozen
-from .errors import InvalidGameError, shown
+from .errors import InvalidGameError, one_line, shown
 from .labels import A_LABEL, check_one_label, has_order, is_label
+
+if TYPE_CHECKING:
+    from .payoffs import LeafTable
 
 _LARGEST = 2**31 - 1
 Labels = tuple[Hashable, ...]
@@ -127,3 +130,50 @@ def _int32(values: npt.ArrayLike, name: str) -> Integers:
     if array.size and (array.dtype.kind not in "iu" or array.max() > _LARGEST or array.min() < -_LARGEST):
         raise InvalidGameError(f"{name} is {shown(values)}: expected a vector of integers of at most 32 bits each")
     return frozen(array.astype(np.int32))
+
+
+def read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.NDArray[Any]:
+    """Return values as a read-only array; one that is already is taken as it is, any other copied."""
+    if isinstance(values, np.ndarray) and values.dtype == kind and not values.flags.writeable:
+        return values
+    try:
+        given = np.array(values)
+        array = given.astype(kind)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidGameError(f"{name} of a leaf table are not an array of numbers: {one_line(str(error))}") from None
+    if kind is np.int32 and (given.dtype.kind not in "iu" or not np.array_equal(array, given)):
+        raise InvalidGameError(f"{name} of a leaf table are {shown(values)}, expected integers of at most 32 bits")
+    return frozen(array)
+
+
+def check_leaves(table: "LeafTable") -> None:
+    """Refuse a table whose arrays do not go together, or hold numbers that cannot be.
+
+    Raises
+    ------
+    InvalidGameError
+    """
+    if (
+        table.payoffs.ndim != 2
+        or not table.payoffs.size
+        or table.sequences.shape != table.payoffs.shape
+        or table.chance.shape != table.payoffs.shape[:1]
+    ):
+        raise InvalidGameError(
+            f"a leaf table has sequences of shape {table.sequences.shape}, chance of shape {table.chance.shape} and "
+            f"payoffs of shape {table.payoffs.shape}, expected (leaves, players), (leaves,) and (leaves, players), "
+            "one leaf and one player at least"
+        )
+    for name, exact in (("exact_chance", table.exact_chance), ("exact_payoffs", table.exact_payoffs)):
+        if exact is not None and (not isinstance(exact, tuple) or len(exact) != len(table)):
+            raise InvalidGameError(f"{name} is {shown(exact)}, expected a tuple with one entry per leaf, {len(table)}")
+    for name, sound in (
+        ("payoffs", np.isfinite(table.payoffs).all(axis=1)),
+        ("chance", np.isfinite(table.chance) & (table.chance >= 0.0)),
+    ):
+        if not sound.all():
+            wrong = int(np.argmin(sound))
+            raise InvalidGameError(
+                f"leaf {wrong} has {name} {getattr(table, name)[wrong].tolist()}, expected finite "
+                f"{'numbers' if name == 'payoffs' else 'non-negative numbers'}"
+            )

@@ -1,6 +1,6 @@
-"""Games of two players that are given as matrices: their constraints and their payoffs, read and checked."""
+"""Sequence forms that somebody gives: treeplexes with leaves or payoff matrices, and constraints; read and checked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,74 @@ from .arrays import Floats, canonical, floats, frozen
 from .errors import InvalidGameError, shown
 from .flow_polytope import INFLOW_TOLERANCE
 from .labels import has_order
+from .payoffs import LeafPayoff, LeafTable, MatrixPayoff, Payoff
 from .polytope import Treeplex
 
 
-def checked_matrices(payoff_matrices: Sequence[Any], shape: tuple[int, ...]) -> tuple[sp.csr_array, sp.csr_array]:
-    """Return the payoff matrices of two players, copied, with the shape that their treeplexes need.
+def checked_treeplexes(treeplexes: Any) -> tuple[Treeplex, ...]:
+    """Return one treeplex a player.
 
     Raises
     ------
     InvalidGameError
     """
+    given = tuple(treeplexes) if isinstance(treeplexes, Iterable) else ()
+    if not given or not all(isinstance(treeplex, Treeplex) for treeplex in given):
+        raise InvalidGameError(
+            f"the treeplexes are {shown(treeplexes)}, expected a sequence of Treeplex, one per player"
+        )
+    return given
+
+
+def checked_payoffs(treeplexes: tuple[Treeplex, ...], leaves: Any, payoff_matrices: Any, factored: Any) -> Payoff:
+    """Return the payoffs of a sequence form, of leaves, of matrices or of an operator on plans.
+
+    Parameters are those of :class:`~treeplex.SequenceForm`.
+
+    Raises
+    ------
+    InvalidGameError
+    """
+    if (leaves is not None) + (payoff_matrices is not None) + (factored is not None) != 1:
+        raise InvalidGameError(
+            "a sequence form needs a leaf table, payoff matrices or factored payoffs, one of the three"
+        )
+    shape = tuple(treeplex.num_sequences for treeplex in treeplexes)
+    if leaves is not None:
+        _check_sequences(leaves, shape)
+        return LeafPayoff(leaves, shape)
+    if payoff_matrices is not None:
+        return MatrixPayoff(*_checked_matrices(payoff_matrices, shape))
+    if not isinstance(factored, Payoff):
+        raise InvalidGameError(f"the factored payoffs are {shown(factored)}, expected a FactoredPayoff")
+    if factored.shape != shape:
+        raise InvalidGameError(
+            f"the factored payoffs have shape {factored.shape}, expected {shape}: one row a sequence of player 0, "
+            "one column a sequence of player 1"
+        )
+    return factored
+
+
+def _check_sequences(leaves: Any, shape: tuple[int, ...]) -> None:
+    # Compiled functions index with these numbers unchecked.
+    if not isinstance(leaves, LeafTable):
+        raise InvalidGameError(f"the leaves are {shown(leaves)}, expected a LeafTable")
+    if leaves.num_players != len(shape):
+        raise InvalidGameError(
+            f"the leaf table is of {leaves.num_players} players, but there are {len(shape)} treeplexes: "
+            "one each is needed"
+        )
+    for player, num_sequences in enumerate(shape):
+        sequences = leaves.sequences[:, player]
+        if sequences.min() < 0 or sequences.max() >= num_sequences:
+            leaf = int(np.argmax((sequences < 0) | (sequences >= num_sequences)))
+            raise InvalidGameError(
+                f"leaf {leaf} has sequence {sequences[leaf]} of player {player}, expected one from 0 to "
+                f"{num_sequences - 1}"
+            )
+
+
+def _checked_matrices(payoff_matrices: Sequence[Any], shape: tuple[int, ...]) -> tuple[sp.csr_array, sp.csr_array]:
     if len(shape) != 2:
         raise InvalidGameError(f"payoff matrices are for two players, but there are {len(shape)} treeplexes")
     try:
