@@ -4,9 +4,7 @@ It has settings, rows of data, a picture, and the paper's claims beside ours. Fi
 ends, solves by the clock, and many settings in several processes.
 """
 
-import csv
 import dataclasses
-import io
 import itertools
 import json
 import math
@@ -28,7 +26,7 @@ from ...seqform.calls import calls
 from ...seqform.checks import check_choice, check_number, check_type, check_whole
 from ...seqform.errors import GameFileError, SolverError, UnsupportedProblemError, shown
 from ...seqform.interchange.encoding import json_ready
-from ...seqform.interchange.files import reason_of, writing_whole
+from ...seqform.interchange.files import csv_text, reason_of, writing_whole
 from ...seqform.interchange.pictures import write_picture
 from ...solvers import Solution, Status, solve
 from ...solvers.checkpoint import Checkpoint, Keeper, digest
@@ -259,12 +257,8 @@ class Reproduction(Findings):
 
     def to_csv(self) -> str:
         """Return the rows as comma-separated values below a line of names; what was not computed is empty."""
-        stream = io.StringIO()
         records = [row.to_dict() for row in self.rows]
-        writer = csv.DictWriter(stream, list(records[0]) if records else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        return stream.getvalue()
+        return csv_text(list(records[0]) if records else [], records)
 
     def draw(self) -> "Figure":
         """Draw the figure.

@@ -1,8 +1,6 @@
 """Schedules: routes for units, drawn day by day from a strategy, as tables and as calendars."""
 
-import csv
 import datetime as dt
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +14,7 @@ from ....seqform.checks import check_number, check_type, check_whole
 from ....seqform.display import Displayed
 from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError
 from ....seqform.game import Game
-from ....seqform.interchange.files import check_suffix, write_bytes
+from ....seqform.interchange.files import check_suffix, csv_text, write_bytes
 from ....seqform.interchange.page import Content, first_rows
 from ....seqform.strategy import Profile, Strategy, check_same_game
 from ...constraints import LinearConstraint, RiskConstraint
@@ -168,11 +166,7 @@ class Schedule(Displayed):
 
     def to_csv(self) -> str:
         """Return the rows as text parted by commas."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows())
-        return text.getvalue()
+        return csv_text(_COLUMNS, self.rows())
 
     def to_ics(self, first: dt.datetime | None = None, minutes: float = 1.0) -> str:
         """Return the days as a calendar (iCalendar, RFC 5545): an event a unit and day, with its route as description.
