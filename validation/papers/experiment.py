@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -27,14 +27,11 @@ from ...seqform.checks import check_choice, check_number, check_type, check_whol
 from ...seqform.errors import GameFileError, SolverError, UnsupportedProblemError, shown
 from ...seqform.interchange.encoding import json_ready
 from ...seqform.interchange.files import csv_text, reason_of, writing_whole
-from ...seqform.interchange.pictures import write_picture
+from ...seqform.interchange.pictures import Figure, write_picture
 from ...solvers import Solution, Status, solve
 from ...solvers.checkpoint import Checkpoint, Keeper, digest
 from ..table import Findings
 from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")

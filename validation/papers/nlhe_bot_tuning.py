@@ -3,23 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from ...models.opponents import Threshold, ThresholdRound
 from ...models.problems import Nash
 from ...seqform.evaluate import best_response_values, exploitability
-from ...seqform.interchange.pictures import Look, legend, panels
+from ...seqform.interchange.pictures import Figure, Look, legend, panels
 from ...seqform.strategy import Profile
 from ...solvers import solve
 from ...solvers.opponents.tuning import Annealing, ExactJudge, MatchJudge, Seats, Tuned, tune
 from ..table import Column, Row, fields, verdict
 from .experiment import Claim, Experiment, Limits, Tell, sweep
 from .nlhe_bot_exploited import BOT_REPORT, leduc
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _SECOND = Threshold().rounds[1]
 #: Bots made by hand: the library's own, and one that enters with a king alone and never raises before the public card.
