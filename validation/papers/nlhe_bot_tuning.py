@@ -15,8 +15,9 @@ from ...seqform.strategy import Profile
 from ...solvers import solve
 from ...solvers.opponents.tuning import Annealing, ExactJudge, MatchJudge, Seats, Tuned, tune
 from ..table import Column, Row, fields, verdict
+from .ccfr_figure_3 import leduc
 from .experiment import Claim, Experiment, Limits, Tell, sweep
-from .nlhe_bot_exploited import BOT_REPORT, leduc
+from .nlhe_bot_exploited import BOT_REPORT
 
 _SECOND = Threshold().rounds[1]
 #: Bots made by hand: the library's own, and one that enters with a king alone and never raises before the public card.

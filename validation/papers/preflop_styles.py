@@ -161,7 +161,6 @@ class _InModel(Experiment[Row]):
     rule: Annotated[Rule, Limits(choices=("rm", "br"))] = "rm"
 
     paper = PREFERENCE_CFR
-    quick_settings: ClassVar = {}
     full_settings: ClassVar = {"iterations": 10_000}
 
     def _styles(self) -> _Styles:
