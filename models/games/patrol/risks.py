@@ -13,9 +13,6 @@ from .map_attributes import number_of
 from .meetings import assembled
 from .patrol import Patrol
 
-#: How they are written.
-RISK_FORMS = {"cvar": "cvar(LEVEL)", "worst": "worst", "spread": "spread(workload|travel|risk, 1|2|inf)"}
-
 
 def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
     """Return what each type of attackers earns at best, against each goal alone or all, and how likely that is."""
@@ -65,9 +62,9 @@ def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: M
     return spread(each, norm, words)
 
 
-#: What makes each, of the patrol, the game's fingerprint, arguments and the functionals.
-RISKS: Mapping[str, Callable[[Patrol, str, Sequence[str], Mapping[str, Functional]], Risk]] = {
-    "cvar": _cvar,
-    "worst": _worst,
-    "spread": _spread,
+#: How each is written, and what makes it of the patrol, the game's fingerprint, arguments and the functionals.
+RISKS: Mapping[str, tuple[str, Callable[[Patrol, str, Sequence[str], Mapping[str, Functional]], Risk]]] = {
+    "cvar": ("cvar(LEVEL)", _cvar),
+    "worst": ("worst", _worst),
+    "spread": ("spread(workload|travel|risk, 1|2|inf)", _spread),
 }
