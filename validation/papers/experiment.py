@@ -24,9 +24,9 @@ import numpy as np
 
 from ...seqform.calls import calls
 from ...seqform.checks import check_choice, check_number, check_type, check_whole
-from ...seqform.errors import GameFileError, SolverError, UnsupportedProblemError, shown
+from ...seqform.errors import SolverError, UnsupportedProblemError, shown
 from ...seqform.interchange.encoding import json_ready
-from ...seqform.interchange.files import csv_text, reason_of, writing_whole
+from ...seqform.interchange.files import csv_text, refusing_unwritable, write_bytes
 from ...seqform.interchange.pictures import Figure, write_picture
 from ...solvers import Solution, Status, solve
 from ...solvers.checkpoint import Checkpoint, Keeper, digest
@@ -289,16 +289,12 @@ class Reproduction(Findings):
         """
         place = Path(folder)
         texts = {".json": json.dumps(self.to_dict(), allow_nan=False, indent=2) + "\n", ".csv": self.to_csv()}
-        written = []
-        try:
+        with refusing_unwritable(place):
             place.mkdir(parents=True, exist_ok=True)
-            for suffix, text in texts.items():
-                written.append(place / f"{self.experiment.name}{suffix}")
-                with writing_whole(written[-1]) as passing:
-                    passing.write_text(text, encoding="utf-8")
-        except (OSError, ValueError) as error:
-            where = written[-1] if written else place
-            raise GameFileError(f"{where}: it cannot be written: {reason_of(error)}") from None
+        written = []
+        for suffix, text in texts.items():
+            written.append(place / f"{self.experiment.name}{suffix}")
+            write_bytes(written[-1], text.encode())
         figure = self.draw()
         for suffix in (".svg", ".png"):
             written.append(place / f"{self.experiment.name}{suffix}")
