@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -249,7 +249,7 @@ def _over_runs(runs: Sequence[TuningRow]) -> TuningRow:
     """Return the means of runs, with what is wrong with them."""
     one = runs[0]
     names = [name for name, value in vars(one).items() if isinstance(value, float) and name not in ("best", "mistaken")]
-    means = {name: float(np.mean([getattr(run, name) for run in runs])) for name in names}
+    means: dict[str, Any] = {name: float(np.mean([getattr(run, name) for run in runs])) for name in names}
     shares = [run.mistaken for run in runs if run.mistaken is not None]
     mistaken = float(np.mean(shares)) if shares else None
     improved = means["first" if one.against == "itself" else "after"] - means["before"]
