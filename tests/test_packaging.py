@@ -78,7 +78,7 @@ def test_wheel_and_sdist_hold_the_library_and_nothing_else(tmp_path: Path) -> No
     shipped = ("seqform/interchange/page", "models/games/holdem/browser", "models/games/patrol/map")
     pages = {f"{name}.{suffix}" for name in shipped for suffix in ("css", "js")}
     pages |= {"models/games/holdem/preflop_equities.npy", "models/games/holdem/three_handed_equities.npz"}
-    pages |= {"models/games/patrol/town.graphml"}
+    pages |= {"models/games/patrol/town.graphml", "seqform/interchange/signatures.toml"}
     assert names == {f"treeplex/{name}" for name in library | stubs | pages | {"py.typed"}}
     with tarfile.open(sdist) as archive:
         names = {name.removeprefix(f"treeplex-{version}/") for name in archive.getnames()}
@@ -219,9 +219,12 @@ def test_moved_name_still_works_and_warns(name: str) -> None:
     assert name not in treeplex.__all__
 
 
-@pytest.mark.parametrize("package", ["treeplex.seqform", "treeplex.seqform.interchange", "treeplex.solvers"])
+LAZY = ("seqform", "seqform.interchange", "models.matches", "models.observations", "models.opponents", "models.play")
+
+
+@pytest.mark.parametrize("package", [*LAZY, "solvers", "validation.papers"])
 def test_lazy_package_has_every_name_that_its_stub_lists(package: str) -> None:
-    module = importlib.import_module(package)
+    module = importlib.import_module(f"treeplex.{package}")
     assert all(getattr(module, name) is not None for name in module.__all__)
 
 

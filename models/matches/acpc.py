@@ -118,7 +118,7 @@ def betting(table: Table, history: Sequence[tuple[int, int, str]], street: int) 
     'r300c/cr20000'
     """
     written = [""] * (street + 1)
-    for each in amounts(table, history):
+    for each in amounts(table.blinds, [table.stack] * table.seats, history):
         written[each.street] += {"fold": "f", "call": "c", "raise": f"r{each.in_all}"}[each.word]
     return "/".join(written)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,38 +113,48 @@ class Amount:
     street, seat : int
     word : str
         ``fold``, ``call`` (or a check) or ``raise`` (or a bet, or all-in).
-    on_street, in_all : int
+    on_street, in_all : int or Decimal
         In chips, blinds included.
     """
 
     street: int
     seat: int
     word: str
-    on_street: int
-    in_all: int
+    on_street: Any
+    in_all: Any
 
 
-def amounts(table: Table, history: Sequence[tuple[int, int, str]]) -> Iterator[Amount]:
+def amounts(blinds: Sequence[Any], stacks: Sequence[Any], history: Sequence[tuple[int, int, str]]) -> Iterator[Amount]:
     """Yield what each action of a history comes to.
+
+    Parameters
+    ----------
+    blinds, stacks : sequence
+        What each seat posts, and what it has, in chips, antes left out.
+    history : sequence of tuple
+        The street, the seat and the action.
 
     Examples
     --------
-    >>> from treeplex.models.matches import Table
     >>> from treeplex.models.matches.hand import amounts
     >>> history = [(0, 1, "raise 300"), (0, 0, "call"), (1, 0, "check"), (1, 1, "all-in")]
-    >>> [(each.on_street, each.in_all) for each in amounts(Table(), history)]
+    >>> [(each.on_street, each.in_all) for each in amounts((100, 50), (20_000, 20_000), history)]
     [(300, 300), (300, 300), (0, 300), (19700, 20000)]
     """
-    before, bets, street = [0] * table.seats, list(table.blinds), 0
+    before, bets, street = [0] * len(blinds), list(blinds), 0
     for when, seat, action in history:
         if when > street:
             before = [one + other for one, other in zip(before, bets, strict=True)]
-            bets, street = [0] * table.seats, when
+            bets, street = [0] * len(blinds), when
         word, _, number = action.partition(" ")
         word = {"check": "call", "bet": "raise", "all-in": "raise"}.get(word, word)
-        left = table.stack - before[seat]
-        if word != "fold":
-            bets[seat] = min(max(bets), left) if word == "call" else int(number or left)
+        left = stacks[seat] - before[seat]
+        if word == "call":
+            bets[seat] = min(max(bets), left)
+        elif word == "raise" and number:
+            bets[seat] = int(number) if number.isdigit() else Decimal(number)
+        elif word == "raise":
+            bets[seat] = left
         yield Amount(when, seat, word, bets[seat], before[seat] + bets[seat])
 
 

@@ -133,7 +133,7 @@ def _actions(record: HandRecord) -> list[str]:
     written = [f"d dh p{seat + 1} {CARDS[deck[2 * seat]]}{CARDS[deck[2 * seat + 1]]}" for seat in range(table.seats)]
     left = set(range(table.seats))
     street = 0
-    for each in amounts(table, record.history):
+    for each in amounts(table.blinds, [table.stack] * table.seats, record.history):
         written += _board(record, street, each.street)
         street = each.street
         action = {"fold": "f", "call": "cc", "raise": f"cbr {each.on_street}"}[each.word]

@@ -14,6 +14,7 @@ from ...seqform.errors import one_line, shown
 from ..games.holdem.cards import CARDS, hand_numbers
 from ..games.holdem.showdown import strengths
 from ..play.lines import BadLineError
+from .hand import amounts
 from .table import STREETS
 
 Amount = int | Decimal
@@ -127,21 +128,12 @@ class Hand:
 
     def paid_before(self, street: int) -> tuple[Amount, ...]:
         """Return what each seat put in before a street, antes left out."""
-        before: list[Amount] = [0] * self.seats
-        bets, now = list(self.blinds), 0
-        for when, seat, word in self.history:
-            if when >= street:
-                break
-            if when > now:
-                before = [one + bet for one, bet in zip(before, bets, strict=True)]
-                bets, now = [0] * self.seats, when
-            left = self.stacks[seat] - self.antes[seat] - before[seat]
-            kind, _, amount = word.partition(" ")
-            if kind == "call":
-                bets[seat] = min(max(bets), left)
-            elif kind == "all-in" or amount:
-                bets[seat] = amount_of(amount) if amount else left
-        return tuple(one + bet for one, bet in zip(before, bets, strict=True)) if street else (0,) * self.seats
+        paid = list(self.blinds if street else (0,) * self.seats)
+        stacks = [stack - ante for stack, ante in zip(self.stacks, self.antes, strict=True)]
+        before = [one for one in self.history if one[0] < street]
+        for each in amounts(self.blinds, stacks, before):
+            paid[each.seat] = each.in_all
+        return tuple(paid)
 
     def _ranks(self) -> list[int] | None:
         """Return how strong the hands are, as far as that decides who wins."""

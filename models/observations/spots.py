@@ -10,7 +10,7 @@ import numpy as np
 from ...seqform.errors import InvalidConstraintError, PlayLogError, shown
 from ...seqform.public_form import PublicForm
 from ...seqform.rules import TERMINAL
-from ..games.holdem.bets import SEATS, Decision, Ended, first, moves
+from ..games.holdem.bets import SEATS, Decision, unrolled
 from ..games.holdem.locks import Lock
 from ..games.holdem.spot import HoldemSpot
 from ..matches import Hand
@@ -168,13 +168,9 @@ def spot_frequencies(
 
 def _first_street(spot: HoldemSpot) -> PublicForm:
     """Return the bets of a spot's first street, without its hands: later streets may have millions of nodes."""
-    states: list[Decision | Ended] = [first(spot.betting, len(spot.cards) - 3, spot.stack)]
-    parents, actions = [-1], [""]
-    for node, state in enumerate(states):  # which grows: level by level
-        for action, after in moves(state, spot.betting, spot.pot, spot.stack) if isinstance(state, Decision) else ():
-            states.append(after)
-            parents.append(node)
-            actions.append(action)
+    states, parents, actions = unrolled(
+        spot.begun, lambda state: spot.moves(state) if isinstance(state, Decision) else ()
+    )
     players = [state.mover if isinstance(state, Decision) else TERMINAL for state in states]
     return PublicForm(players, parents, actions, [[""], [""]], [])
 

@@ -12,11 +12,9 @@ from ..display import MAX_NODES, Drawable
 from ..errors import InvalidGameError, UnsupportedProblemError, one_line
 from ..rules import CHANCE
 from .files import write_bytes
-from .pictures import blank_figure, number_text, quietly, require_matplotlib, write_picture
+from .pictures import Figure, blank_figure, number_text, quietly, require_matplotlib, write_picture
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..game_tree import GameTree
 
 #: Okabe and Ito's colours, which the colour-blind tell apart; players beyond the last begin again.

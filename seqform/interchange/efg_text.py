@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain, count
 from numbers import Rational
 from typing import NoReturn
 
@@ -337,17 +338,8 @@ def distinct_labels(labels: Sequence[str]) -> tuple[str, ...]:
     if len(used) == len(labels) and "" not in used:
         return tuple(labels)
     counts = Counter(labels)
-    numbers: Counter[str] = Counter()
-    distinct = []
-    for label in labels:
-        candidate = label
-        if not label or counts[label] > 1:
-            while candidate in used:
-                numbers[label] += 1
-                candidate = f"{label}_{numbers[label]}"
-            used.add(candidate)
-        distinct.append(candidate)
-    return tuple(distinct)
+    numbered = {label: _numbered(label) for label in counts}
+    return tuple(_first_free(numbered[label], used) if not label or counts[label] > 1 else label for label in labels)
 
 
 def infoset_labels(labels: Sequence[str], numbers: Sequence[int]) -> list[str]:
@@ -371,18 +363,23 @@ def infoset_labels(labels: Sequence[str], numbers: Sequence[int]) -> list[str]:
     ['Jack', '2', '3', '7']
     """
     counts = Counter(labels)
-    used = {label for label, count in counts.items() if count == 1}
+    used = {label for label, times in counts.items() if times == 1}
     distinct = []
     for label, number in zip(labels, numbers, strict=True):
-        candidate = label
-        if not label or counts[label] > 1:
-            candidate, attempt = str(number), 0
-            while candidate in used:
-                attempt += 1
-                candidate = f"{number}_{attempt}"
-            used.add(candidate)
-        distinct.append(candidate)
+        candidates = chain([str(number)], _numbered(str(number)))
+        distinct.append(_first_free(candidates, used) if not label or counts[label] > 1 else label)
     return distinct
+
+
+def _numbered(label: str) -> Iterator[str]:
+    return (f"{label}_{number}" for number in count(1))
+
+
+def _first_free(candidates: Iterator[str], used: set[str]) -> str:
+    """Return the first candidate that is not used yet, which it is from then on."""
+    found = next(candidate for candidate in candidates if candidate not in used)
+    used.add(found)
+    return found
 
 
 def label_text(label: Hashable) -> str:

@@ -2,13 +2,14 @@
 
 import codecs
 import contextlib
+import csv
 import os
 import re
 import stat
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -443,6 +444,15 @@ def refusing_damaged(path: object, what: str, refusal: type[ValueError], expecte
             raise refusal(f"{named}: {foreign}") from None
         hint = other_kind(str(path), expected) if expected else ""
         raise refusal(f"{named} {what}: {one_line(str(error))}{hint}") from None
+
+
+def csv_text(headings: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as comma-separated values below a line of their headings; ``None`` is empty."""
+    text = StringIO()
+    writer = csv.DictWriter(text, headings, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def reason_of(error: Exception) -> str:

@@ -353,21 +353,13 @@ def import_pyspiel() -> Any:
     return pyspiel
 
 
-def checked_name(text: str) -> str:
-    """Return a game's name as ``pyspiel.load_game`` reads it, after checking what names it and its parameters.
+def _parsed(text: str) -> dict[str, Any]:
+    """Return a game's ``name`` and its parameters, each of the type that the game declares.
 
-    OpenSpiel itself would print what it refuses, and some of its games crash the process at a number out of range.
-
-    Parameters
-    ----------
-    text : str
-        ``kuhn_poker``, ``kuhn_poker(players=3)`` or ``kuhn_poker:players=3``; blanks around names and values do not
-        matter.
-
-    Returns
-    -------
-    str
-        ``name(key=value,key=value)``.
+    ``kuhn_poker``, ``kuhn_poker(players=3)`` and ``kuhn_poker:players=3`` are read; blanks around names and values do
+    not matter. OpenSpiel itself would print what it refuses, and some of its games crash the process at a number out
+    of range; ``pyspiel.load_game`` guesses types from the text, and refuses a text of digits, or a whole number for a
+    decimal.
 
     Raises
     ------
@@ -377,19 +369,6 @@ def checked_name(text: str) -> str:
         If the text cannot be read, or a number is out of range.
     MissingExtraError
         If OpenSpiel is not installed.
-
-    Examples
-    --------
-    >>> checked_name(" kuhn_poker : players = 3 ")
-    'kuhn_poker(players=3)'
-    """
-    return _written(_parsed(text))
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    """Return a game's ``name`` and its parameters, each of the type that the game declares; errors as above.
-
-    ``pyspiel.load_game`` guesses types from the text, and refuses a text of digits, or a whole number for a decimal.
     """
     pyspiel = import_pyspiel()
     if not isinstance(text, str):

@@ -16,15 +16,12 @@ from fractions import Fraction
 from importlib import metadata, resources
 from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 from ..errors import MissingExtraError
 from .files import write_bytes
-from .pictures import COLOURS, number_text, picture
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .pictures import COLOURS, Figure, number_text, picture
 
 #: What stands in an element: text, numbers, other elements; nothing for ``None``.
 Content = Element | str | float | Fraction | None

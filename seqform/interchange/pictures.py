@@ -21,7 +21,9 @@ from ..errors import UnsupportedProblemError, needing, one_line, shown
 from .files import check_suffix, refusing_unwritable, write_bytes, writing_whole
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure  # noqa: PLC0414 (modules that draw take it from here)
+else:
+    Figure = Any  # annotations name it, and matplotlib may not be installed
 
 #: The formats that a picture is written in, by suffix.
 PICTURE_SUFFIXES = (".svg", ".png", ".pdf")

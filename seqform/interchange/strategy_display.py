@@ -1,16 +1,13 @@
 """Strategies as tables on pages, and as bars in pictures."""
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..strategy import DRAWN, Profile, Strategy
 from .page import Content, code, emphasis, first_rows, prose, share
-from .pictures import draw_shares, name_bars, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .pictures import Figure, draw_shares, name_bars, panels
 
 #: Tables on pages have a column for each action where there are at most so many.
 _COLUMNS = 8

@@ -278,9 +278,7 @@ def _walk(tree: Any, control: Any, clock: Any) -> Any:
     return kind
 
 
-def run_games(
-    tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any, games: Any
-) -> Any:  # fmt: skip
+def run_games(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any, games: Any) -> Any:
     """Play games to learn from until so many have ended, or something is missing; return which."""
     while control[GAMES] < games:
         if control[INFOSET] < 0:

@@ -74,11 +74,6 @@ class Infosets:
         Bytes that all this takes, about.
     """
 
-    __slots__ = (
-        "_menus", "_preferences", "_vulnerability", "baselines", "degrees", "matched", "menus", "numbers", "parents",
-        "player", "prefers", "regrets", "size", "starts", "sums", "thresholds", "visits",
-    )  # fmt: skip
-
     def __init__(
         self,
         player: int,

@@ -21,10 +21,13 @@ def test_tuning_improves_exactly_and_most_rises_that_matches_show_are_none() -> 
 
 
 def test_tuning_that_changes_nothing_does_not_pass() -> None:
-    figures = nlhe_bot_tuning.RunFigures(0.6, 0.6, 0.6, 0.0, 0.5, 0.5, 10, 1.0, 0.0, 0.0, None)
-    assert "expected an improvement" in nlhe_bot_tuning._row("cautious", "uniform", "exact", [figures]).failure
-    sure = dataclasses.replace(figures, mistaken=0.2)
-    assert "expected more than half" in nlhe_bot_tuning._row("cautious", "uniform", "matches", [sure]).failure
+    run = nlhe_bot_tuning.TuningRow(
+        *("cautious", "uniform", "exact"), *(0.6, 0.6, 0.6, 0.8, 0.0), *(0.5, 0.5, 10, 1.0, 0.0, 0.0, None)
+    )
+    assert "expected an improvement" in nlhe_bot_tuning._over_runs([run]).failure
+    sure = dataclasses.replace(run, judge="matches", mistaken=0.2)
+    assert "expected more than half" in nlhe_bot_tuning._over_runs([sure]).failure
+    assert nlhe_bot_tuning._over_runs([run, dataclasses.replace(run, after=1.2)]).after == pytest.approx(0.9)
 
 
 def test_restricted_responses_take_most_of_the_gain_for_little() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...models.play import simulate
 from ...models.problems import BestNash, ConstrainedNash
 from ...seqform.evaluate import best_response, best_response_values, expected_payoffs
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import Look, legend_below, panels
+from ...seqform.interchange.pictures import Figure, Look, legend_below, panels
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import CCFR, HiGHS
@@ -23,9 +23,6 @@ from ...solvers.opponents.strategies import abstraction_profile
 from ..table import Column, Row, fields, verdict
 from .ccfr_transit import CONSTRAINED_CFR
 from .experiment import Claim, Experiment, Limits, Tell, completed, largest, sweep_groups
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: How far the objectives of constrained CFR and of the linear program may be apart, in shares of the payoff range.
 AGREEMENT = 1e-3

@@ -7,7 +7,7 @@ program take by the size of the game (c).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError
 from ...seqform.evaluate import worst_case
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import Look, legend, legend_below, panels
+from ...seqform.interchange.pictures import Figure, Look, legend, legend_below, panels
 from ...solvers import CCFR, Solution, Status
 from ..table import Column, Row, fields, verdict
 from .experiment import Claim, Experiment, Limits, Paper, Tell, completed, largest, sweep_groups, timed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CONSTRAINED_CFR = Paper(
     'T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019',

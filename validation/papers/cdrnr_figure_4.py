@@ -3,22 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from ...models.games import load_game
 from ...models.problems import CDRNR, Nash
-from ...seqform.interchange.pictures import Look, legend, panels
+from ...seqform.interchange.pictures import Figure, Look, legend, panels
 from ...seqform.strategy import Strategy
 from ...solvers import Solution
 from ...solvers.parametric.frontier import restricted_nash_frontier
 from ..table import Column, Row, fields, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, LOOKS
 from .experiment import Claim, Experiment, Limits, Tell, completed, largest
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GAMES = ("gadget_trap_1", "gadget_trap_2")
 ACTIONS = ("a1", "a2", "a3", "a4", "a5")

@@ -6,7 +6,7 @@ Against weak opponents in Leduc poker and other games (5, 6), and in repeated bi
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -14,17 +14,13 @@ from ...models.games import load_game
 from ...models.problems import CDBR, CDBRNE, CDRNR, LBR, SES, BestNash, BestResponse, Nash, RestrictedNash
 from ...seqform.errors import SolverError
 from ...seqform.evaluate import expected_payoffs, worst_case
-from ...seqform.interchange.pictures import Look, legend, legend_below, panels
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import Figure, Look, legend, legend_below, panels
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import Solution, solve
 from ...solvers.opponents.strategies import opponent_strategy
 from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, Paper, Tell, completed, largest
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ...seqform.game import Game
 
 CONTINUAL_RESPONSES = Paper(
     citation='D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in '

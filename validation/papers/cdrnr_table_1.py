@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -10,17 +10,13 @@ from ...models.games import load_game
 from ...models.play import MeanResult
 from ...models.problems import CDBR, BestNash, BestResponse, Nash, RestrictedNash
 from ...seqform.evaluate import expected_payoffs
-from ...seqform.interchange.pictures import COLOURS, legend, panels
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import COLOURS, Figure, legend, panels
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import ApproximateBestResponse, HiGHS, Solution, Status
 from ..table import Column, Row, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF
 from .experiment import Claim, Experiment, Limits, Tell, completed, kept
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ...seqform.game import Game
 
 #: The rows of the table: how each game is called there, its specification here, and what is printed.
 PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {

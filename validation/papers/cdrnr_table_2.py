@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -11,16 +11,13 @@ from ...models.games.holdem import HoldemSpot, SpotRules
 from ...models.opponents import Threshold
 from ...models.problems import CDBR, LBR, BestResponse, Nash
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import COLOURS, panels
+from ...seqform.interchange.pictures import COLOURS, Figure, panels
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import solve
 from ..table import Column, Row, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF
 from .cdrnr_table_1 import Learnt
 from .experiment import Claim, Experiment, Limits, Tell, completed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Chips of a big blind in the spots, of which 6 are in the pot and 97 behind.
 _BIG_BLIND, _POT, _STACK = 100, 600, 9_700

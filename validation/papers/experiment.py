@@ -4,9 +4,7 @@ It has settings, rows of data, a picture, and the paper's claims beside ours. Fi
 ends, solves by the clock, and many settings in several processes.
 """
 
-import csv
 import dataclasses
-import io
 import itertools
 import json
 import math
@@ -20,23 +18,20 @@ from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from ...seqform.calls import calls
 from ...seqform.checks import check_choice, check_number, check_type, check_whole
-from ...seqform.errors import GameFileError, SolverError, UnsupportedProblemError, shown
+from ...seqform.errors import SolverError, UnsupportedProblemError, shown
 from ...seqform.interchange.encoding import json_ready
-from ...seqform.interchange.files import reason_of, writing_whole
-from ...seqform.interchange.pictures import write_picture
+from ...seqform.interchange.files import csv_text, refusing_unwritable, write_bytes
+from ...seqform.interchange.pictures import Figure, write_picture
 from ...solvers import Solution, Status, solve
 from ...solvers.checkpoint import Checkpoint, Keeper, digest
 from ..table import Findings
 from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
@@ -259,12 +254,8 @@ class Reproduction(Findings):
 
     def to_csv(self) -> str:
         """Return the rows as comma-separated values below a line of names; what was not computed is empty."""
-        stream = io.StringIO()
         records = [row.to_dict() for row in self.rows]
-        writer = csv.DictWriter(stream, list(records[0]) if records else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        return stream.getvalue()
+        return csv_text(list(records[0]) if records else [], records)
 
     def draw(self) -> "Figure":
         """Draw the figure.
@@ -298,16 +289,12 @@ class Reproduction(Findings):
         """
         place = Path(folder)
         texts = {".json": json.dumps(self.to_dict(), allow_nan=False, indent=2) + "\n", ".csv": self.to_csv()}
-        written = []
-        try:
+        with refusing_unwritable(place):
             place.mkdir(parents=True, exist_ok=True)
-            for suffix, text in texts.items():
-                written.append(place / f"{self.experiment.name}{suffix}")
-                with writing_whole(written[-1]) as passing:
-                    passing.write_text(text, encoding="utf-8")
-        except (OSError, ValueError) as error:
-            where = written[-1] if written else place
-            raise GameFileError(f"{where}: it cannot be written: {reason_of(error)}") from None
+        written = []
+        for suffix, text in texts.items():
+            written.append(place / f"{self.experiment.name}{suffix}")
+            write_bytes(written[-1], text.encode())
         figure = self.draw()
         for suffix in (".svg", ".png"):
             written.append(place / f"{self.experiment.name}{suffix}")

@@ -1,25 +1,23 @@
 """The tuning of the report on a no-limit hold'em bot: what it improves in Leduc poker, and why so little."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from ...models.opponents import Threshold, ThresholdRound
 from ...models.problems import Nash
 from ...seqform.evaluate import best_response_values, exploitability
-from ...seqform.interchange.pictures import Look, legend, panels
+from ...seqform.interchange.pictures import Figure, Look, legend, panels
 from ...seqform.strategy import Profile
 from ...solvers import solve
 from ...solvers.opponents.tuning import Annealing, ExactJudge, MatchJudge, Seats, Tuned, tune
 from ..table import Column, Row, fields, verdict
+from .ccfr_figure_3 import leduc
 from .experiment import Claim, Experiment, Limits, Tell, sweep
-from .nlhe_bot_exploited import BOT_REPORT, leduc
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .nlhe_bot_exploited import BOT_REPORT
 
 _SECOND = Threshold().rounds[1]
 #: Bots made by hand: the library's own, and one that enters with a king alone and never raises before the public card.
@@ -85,23 +83,6 @@ class TuningRow(Row):
 
 
 @dataclass(frozen=True)
-class RunFigures:
-    """The numbers of one run, as :class:`TuningRow` has them."""
-
-    before: float
-    first: float
-    after: float
-    believed: float
-    exploitability_before: float
-    exploitability_after: float
-    tried: int
-    idle: float
-    signal: float
-    noise: float
-    mistaken: float | None
-
-
-@dataclass(frozen=True)
 class NLHEBotTuning(Experiment[TuningRow]):
     """Threshold automata of Leduc poker tuned one number at a time, by exact payoffs and by matches of 1,000 hands.
 
@@ -158,7 +139,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
                 (start, against, judge, seed, self.rounds, self.steps, self.matches, self.deals)
                 for seed in range(self.runs)
             ]
-            yield _row(start, against, judge, list(sweep(tuned_run, settings, self.jobs)))
+            yield _over_runs(list(sweep(tuned_run, settings, self.jobs)))
 
     def claims(self, rows: Sequence[TuningRow]) -> list[Claim]:
         """Return what the report says beside what was measured."""
@@ -223,7 +204,7 @@ def _seats(against: str) -> Seats:
 
 def tuned_run(
     start: str, against: str, judge: str, seed: int, rounds: int, steps: int, matches: int, deals: int
-) -> RunFigures:
+) -> TuningRow:
     """Tune once, and evaluate all that was tried exactly."""
     seats, begun = _seats(against), STARTS[start]
     exact = ExactJudge(seats)
@@ -241,10 +222,14 @@ def tuned_run(
     )
     rises = np.array([one.rise.mean for one in found.steps]) > _NOTHING
     busy = np.abs(changes) > _NOTHING
-    return RunFigures(
+    return TuningRow(
+        start=start,
+        against=against,
+        judge=judge,
         before=earns(begun),
         first=earns(standing[1]),
         after=earns(found.automaton),
+        best=float(np.mean(best_response_values(seats.game, seats.opponent(begun)))),
         believed=_believed(found),
         exploitability_before=exploitability(seats.game, seats.profile(begun)),
         exploitability_after=exploitability(seats.game, seats.profile(found.automaton)),
@@ -260,31 +245,24 @@ def _believed(found: Tuned) -> float:
     return float(sum(one.gain.mean for one in found.rounds if one.kept))
 
 
-def _row(start: str, against: str, judge: str, runs: Sequence[RunFigures]) -> TuningRow:
-    names = [name for name in RunFigures.__dataclass_fields__ if name not in ("tried", "mistaken")]
-    means = {name: float(np.mean([getattr(one, name) for one in runs])) for name in names}
-    seats = _seats(against)
-    best = float(np.mean(best_response_values(seats.game, seats.opponent(STARTS[start]))))
-    shares = [one.mistaken for one in runs if one.mistaken is not None]
+def _over_runs(runs: Sequence[TuningRow]) -> TuningRow:
+    """Return the means of runs, with what is wrong with them."""
+    one = runs[0]
+    names = [name for name, value in vars(one).items() if isinstance(value, float) and name not in ("best", "mistaken")]
+    means: dict[str, Any] = {name: float(np.mean([getattr(run, name) for run in runs])) for name in names}
+    shares = [run.mistaken for run in runs if run.mistaken is not None]
     mistaken = float(np.mean(shares)) if shares else None
-    improved = means["first" if against == "itself" else "after"] - means["before"]
-    exact = judge == "exact"
-    return TuningRow(
-        start=start,
-        against=against,
-        judge=judge,
-        **means,
-        best=best,
-        tried=runs[0].tried,
-        mistaken=mistaken,
-        failure=verdict(
+    improved = means["first" if one.against == "itself" else "after"] - means["before"]
+    exact = one.judge == "exact"
+    return replace(one, **means, mistaken=mistaken).failing(
+        verdict(
             (
-                exact and not improved > _NOTHING and best - means["before"] > _NOTHING,
+                exact and not improved > _NOTHING and one.best - means["before"] > _NOTHING,
                 f"it earns {improved:.4f} more, expected an improvement",
             ),
             (
                 not exact and mistaken is not None and not mistaken > 0.5,
                 f"{mistaken or 0.0:.1%} of the rises are none, expected more than half",
             ),
-        ),
+        )
     )

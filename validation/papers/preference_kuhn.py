@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few, panels
+from ...seqform.interchange.pictures import Figure, Look, legend_below, log_scale_of_few, panels
 from ...solvers import CFR, PrefCFR
 from ...solvers.methods.base import Updates
 from ...solvers.style.efficiency import Towards
@@ -26,9 +26,6 @@ from .preference_runs import (
     points_up_to,
     runs_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: The game, and what is told of a run: α, with which player 0 bets holding the jack.
 GAME, BLUFF = "kuhn", ("b", "J")

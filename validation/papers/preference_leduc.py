@@ -7,12 +7,12 @@ of the style that its price would buy is found.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, product
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ...models.problems import Nash
-from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few, panels
+from ...seqform.interchange.pictures import Figure, Look, legend_below, log_scale_of_few, panels
 from ...solvers import ESPrefCFR, PrefCFR
 from ...solvers.style.efficiency import Towards, style_efficiency
 from ..table import Column, Row, verdict
@@ -31,9 +31,6 @@ from .preference_runs import (
     sampled_run,
     share_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: What is told of a run: how often player 0 raises at its first decision, and calls there holding a king.
 RAISES, CALLS = ("r", ""), ("c", "K")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -14,15 +14,12 @@ from ...models.games.holdem.equities import pairs
 from ...models.games.holdem.preflop import Preflop
 from ...models.preferences import Prefer
 from ...models.problems import ConstrainedNash, Nash
-from ...seqform.interchange.pictures import panels
+from ...seqform.interchange.pictures import Figure, panels
 from ...seqform.public_profile import PublicProfile
 from ...solvers import DCFR, PrefCFR
 from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, Tell, completed, largest
 from .preference_runs import PREFERENCE_CFR
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Rule = Literal["rm", "br"]
 Base = Literal["cfr", "dcfr"]
@@ -164,7 +161,6 @@ class _InModel(Experiment[Row]):
     rule: Annotated[Rule, Limits(choices=("rm", "br"))] = "rm"
 
     paper = PREFERENCE_CFR
-    quick_settings: ClassVar = {}
     full_settings: ClassVar = {"iterations": 10_000}
 
     def _styles(self) -> _Styles:

@@ -1,14 +1,15 @@
 """The betting of hold'em after the flop: which sizes there are, and the tree that follows."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ....seqform.checks import check_number, check_whole
 from ....seqform.errors import InvalidGameError, nearest, one_of, shown
 from ....seqform.interchange.toml_table import Table
 
+S = TypeVar("S")
 STREETS = ("flop", "turn", "river")
 SEATS = ("oop", "ip")
 _SIZE = re.compile(r"^(?:(\d+(?:\.\d+)?)(%|x)|(\d+)?(e)|(a))$")
@@ -486,6 +487,17 @@ def moves(state: Decision, betting: Betting, pot: int, stack: int) -> Iterator[t
         now = (amount, theirs) if state.mover == 0 else (theirs, amount)
         raised = amount - theirs, state.raises + 1
         yield name, Decision(state.street, other, state.before, now, *raised, state.aggressor, False, line(name))
+
+
+def unrolled(begun: S, moves: Callable[[S], Iterable[tuple[str, S]]]) -> tuple[list[S], list[int], list[str]]:
+    """Return all states that follow from one, level by level, the number of each one's parent, and its action."""
+    states, parents, actions = [begun], [-1], [""]
+    for node, state in enumerate(states):  # which grows
+        for action, after in moves(state):
+            states.append(after)
+            parents.append(node)
+            actions.append(action)
+    return states, parents, actions
 
 
 def first(betting: Betting, street: int, stack: int) -> "Decision | Ended":

@@ -2,12 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ....seqform.arrays import Floats
 from ....seqform.display import Drawn
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.pictures import COLOURS, blank_figure
-from .hand_tables import SpotTable
+from .hand_tables import SpotTable, weighted_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,6 +54,12 @@ def _between(place: float) -> str:
 class ChartedNode(Drawn):
     """A node of a solved game, whose hands are drawn as a chart.
 
+    Parameters
+    ----------
+    solved : SolvedSpot or SolvedPreflop
+    node : int
+        Of the public form.
+
     Attributes
     ----------
     path : tuple of str
@@ -62,19 +70,66 @@ class ChartedNode(Drawn):
     pot : float
     unit : str
         What EVs and the pot are counted in.
+    seats : tuple of str
     """
 
-    path: tuple[str, ...]
-    mover: str
-    actions: tuple[str, ...]
-    board: tuple[str, ...]
+    board: tuple[str, ...] = ()
     pot: float
-    unit: str
+    unit: ClassVar[str]
+    seats: ClassVar[tuple[str, str]]
+    # Of both seats, by hand or class: how likely they come there, EVs, and equities.
+    likely: Any
+    evs: Any
+    equities: Any
+
+    def __init__(self, solved: Any, node: int) -> None:
+        self.solved, self.node, form = solved, node, solved.form
+        self.path = tuple(map(str, form.path(node)))
+        player = int(form.players[node])
+        self.mover = self.seats[player] if player >= 0 else ""
+        moving = form.children[node].tolist() if self.mover else []
+        self.actions = tuple(str(form.actions[child]) for child in moving)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.path)!r})"
 
     @property
+    def title(self) -> str:
+        """Who moves where, the board if there is one, and the pot, in a line."""
+        return self._title(self.mover)
+
     @abstractmethod
-    def averages(self) -> Mapping[str, float | None]:
-        """EV and equity of both seats, such as ``"oop ev"``, and how often each action is taken, averaged."""
+    def _title(self, seat: str) -> str:
+        """Return the title of a seat's hands."""
+
+    @cached_property
+    def strategy(self) -> Floats:
+        """How often each hand or class of who moves takes each action, shape (actions, hands)."""
+        behaviour: Floats = self.solved.profile.behaviour(self.node)
+        return behaviour
+
+    @cached_property
+    def averages(self) -> dict[str, float | None]:
+        """EV and equity of both seats, and how often each action is taken, averaged; ``None`` where nobody comes."""
+        found: dict[str, float | None] = {}
+        for name, both in (("ev", self.evs), ("equity", self.equities)):
+            for seat, numbers, likely in zip(self.seats, both, self.likely, strict=True):
+                found[f"{seat} {name}"] = weighted_mean(numbers, likely)
+        return found | self.frequencies
+
+    @property
+    def frequencies(self) -> dict[str, float | None]:
+        """How often each action is taken, averaged; they are known without a sweep over the tree."""
+        return {
+            action: weighted_mean(numbers, self.likely[self.seats.index(self.mover)])
+            for action, numbers in zip(self.actions, self.strategy if self.actions else (), strict=True)
+        }
+
+    def _seat(self, seat: str) -> int:
+        """Return the number of a seat: by default who moves, or the first one where nobody does."""
+        if seat not in ("", *self.seats):
+            raise InvalidGameError(f"seat is {shown(seat)}, expected {' or '.join(self.seats)}")
+        return self.seats.index(seat or self.mover or self.seats[0])
 
     @abstractmethod
     def classes(self, seat: str = "") -> SpotTable:

@@ -1,7 +1,5 @@
 """Tables of what hands do and earn at a node, and the averages over them."""
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ from ....seqform.arrays import Floats
 from ....seqform.display import Displayed
 from ....seqform.errors import needing
 from ....seqform.interchange.encoding import json_ready
-from ....seqform.interchange.files import check_suffix, write_bytes
+from ....seqform.interchange.files import check_suffix, csv_text, write_bytes
 from ....seqform.interchange.page import Content, first_rows
 
 if TYPE_CHECKING:
@@ -85,11 +83,7 @@ class SpotTable(Displayed):
 
     def to_csv(self) -> str:
         """Return the rows as text parted by commas, in full precision."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.headings, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return text.getvalue()
+        return csv_text(self.headings, self.rows)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a DataFrame.

@@ -11,6 +11,7 @@ from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.factored import FactoredPayoff
 from ....seqform.public_form import Leaves, PublicForm
 from ....seqform.rules import TERMINAL
+from .bets import unrolled
 from .classes import CLASSES
 from .equities import BOARDS, outcomes, pairs
 from .preflop import CONTINUATIONS, PREFLOP_SEATS, Betting, Preflop
@@ -103,13 +104,7 @@ def _form(rules: Preflop, players: Indices, parents: Indices, actions: list[str]
 @cache
 def played_out(rules: Preflop) -> PlayedOut:
     """Return the model with its bets after the flop."""
-    states, parents, actions = [rules.begun], [-1], [""]
-    for node, state in enumerate(states):  # which grows: level by level
-        if not rules.is_over(state):
-            for action, after in rules.moves(state):
-                states.append(after)
-                parents.append(node)
-                actions.append(action)
+    states, parents, actions = unrolled(rules.begun, lambda state: () if rules.is_over(state) else rules.moves(state))
     return PlayedOut(rules, states, np.array(parents), actions)
 
 

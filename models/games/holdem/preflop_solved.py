@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.errors import InvalidGameError, InvalidStrategyError, shown
+from ....seqform.errors import InvalidStrategyError
 from ....seqform.public_profile import PublicProfile
 from ....seqform.strategy import Profile, check_same_game
 from .cards import Range
 from .charts import ChartedNode
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
 from .equities import equities, pairs
-from .hand_tables import SpotTable, decimals, weighted_mean
+from .hand_tables import SpotTable, decimals
 from .preflop import PREFLOP_SEATS, Betting, Preflop
 
 
@@ -100,25 +100,14 @@ class PreflopNode(ChartedNode):
         In big blinds.
     """
 
-    board: tuple[str, ...] = ()
+    solved: SolvedPreflop
     unit = "BB"
+    seats = PREFLOP_SEATS
 
     def __init__(self, solved: SolvedPreflop, node: int) -> None:
-        self.solved, self.node, form = solved, node, solved.form
-        self.path = tuple(map(str, form.path(node)))
+        super().__init__(solved, node)
         self.state = _after(solved.rules, self.path)
-        player = int(form.players[node])
-        self.mover = PREFLOP_SEATS[player] if player >= 0 else ""
-        self.actions = tuple(str(form.actions[child]) for child in form.children[node].tolist())
         self.pot = float(sum(self.state.paid))
-
-    def __repr__(self) -> str:
-        return f"PreflopNode({', '.join(self.path)!r})"
-
-    @property
-    def title(self) -> str:
-        """Who moves where, and the pot, in a line."""
-        return self._title(self.mover)
 
     def _title(self, seat: str) -> str:
         return f"{seat or 'both'} after {', '.join(self.path) or 'the blinds'}, pot {self.pot:g} BB"
@@ -128,11 +117,6 @@ class PreflopNode(ChartedNode):
         taken = ", ".join(f"{action} {decimals(mean[action], 4)}" for action in self.actions)
         worth = ", ".join(f"{seat} EV {decimals(mean[f'{seat} ev'], 4)} BB" for seat in PREFLOP_SEATS)
         return "\n".join(filter(None, [self.title, taken, worth]))
-
-    @cached_property
-    def strategy(self) -> Floats:
-        """How often each class takes each action, shape (actions, 169), classes in the order of ``CLASSES``."""
-        return self.solved.profile.behaviour(self.node)
 
     @cached_property
     def reaches(self) -> tuple[Floats, Floats]:
@@ -175,22 +159,6 @@ class PreflopNode(ChartedNode):
             found.append(np.divide(won, total, out=np.full(len(CLASSES), np.nan), where=total > 0.0))
         return found[0], found[1]
 
-    @property
-    def frequencies(self) -> dict[str, float | None]:
-        """How often each action is taken, averaged; ``None`` where nobody comes."""
-        return {action: self.averages[action] for action in self.actions}
-
-    @cached_property
-    def averages(self) -> dict[str, float | None]:
-        """EV and equity of both seats, and how often each action is taken, averaged; ``None`` where nobody comes."""
-        found: dict[str, float | None] = {}
-        for name, both in (("ev", self.evs), ("equity", self.equities)):
-            for player, numbers in enumerate(both):
-                found[f"{PREFLOP_SEATS[player]} {name}"] = weighted_mean(numbers, self.likely[player])
-        for place, action in enumerate(self.actions):
-            found[action] = weighted_mean(self.strategy[place], self.likely[PREFLOP_SEATS.index(self.mover)])
-        return found
-
     def classes(self, seat: str = "") -> SpotTable:
         """Return what each of the 169 classes of a seat does and earns, as a chart shows them.
 
@@ -199,9 +167,7 @@ class PreflopNode(ChartedNode):
         seat : {"sb", "bb"}, optional
             By default who moves.
         """
-        if seat not in ("", *PREFLOP_SEATS):
-            raise InvalidGameError(f"seat is {shown(seat)}, expected sb or bb")
-        who = PREFLOP_SEATS.index(seat or self.mover or PREFLOP_SEATS[0])
+        who = self._seat(seat)
         likely, rows = self.likely[who], []
         for number, name in enumerate(CLASSES):
             there = likely[number] > 0.0

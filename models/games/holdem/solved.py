@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from .charts import ChartedNode
 from .classes import CLASS_OF_HAND, CLASSES
 from .hand_tables import SpotTable, decimals, weighted_mean
 from .spot import HoldemGame, HoldemSpot
-
-if TYPE_CHECKING:
-    pass
 
 _FORMAT, _VERSION = "treeplex solved spot", 1
 #: What every player's columns are: chips, shares of the pot won at a showdown, and what is left of a range.
@@ -260,26 +257,15 @@ class SpotNode(ChartedNode):
         What lies in the middle, with what was bet on the street.
     """
 
+    solved: SolvedSpot
     unit = "chips"
+    seats = SEATS
 
     def __init__(self, solved: SolvedSpot, node: int) -> None:
-        self.solved, self.node = solved, node
-        form, spot = solved.form, solved.spot
-        self.path = tuple(map(str, form.path(node)))
-        player = int(form.players[node])
-        self.mover = SEATS[player] if player >= 0 else ""
-        moving = form.children[node].tolist() if self.mover else []
-        self.actions = tuple(str(form.actions[child]) for child in moving)
-        self.board = tuple(CARDS[card] for card in spot.boards[form.boards[node]])
+        super().__init__(solved, node)
+        spot = solved.spot
+        self.board = tuple(CARDS[card] for card in spot.boards[solved.form.boards[node]])
         self.pot = spot.pot + int(spot.paid[node].sum())
-
-    def __repr__(self) -> str:
-        return f"SpotNode({', '.join(self.path)!r})"
-
-    @property
-    def title(self) -> str:
-        """Who moves where, the board and the pot, in a line."""
-        return self._title(self.mover)
 
     def _title(self, seat: str) -> str:
         return f"{seat or 'both'} {_after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
@@ -297,11 +283,6 @@ class SpotNode(ChartedNode):
         return "\n".join([*lines, f"EV {ev}; equity {equity}{taken}"])
 
     # By hand: arrays over the hands of the seat's range, in the order of HoldemSpot.hands
-
-    @cached_property
-    def strategy(self) -> Floats:
-        """How often each hand of who moves takes each action, shape (actions, hands)."""
-        return self.solved.profile.behaviour(self.node)
 
     @cached_property
     def action_evs(self) -> Floats:
@@ -347,28 +328,11 @@ class SpotNode(ChartedNode):
 
     # What is read
 
-    @cached_property
-    def averages(self) -> dict[str, float | None]:
-        """EV and equity of both seats, and how often each action is taken, averaged; ``None`` where nobody comes."""
-        found: dict[str, float | None] = {}
-        for name, both in (("ev", self.evs), ("equity", self.equities)):
-            for seat, numbers in enumerate(both):
-                found[f"{SEATS[seat]} {name}"] = weighted_mean(numbers, self.likely[seat])
-        return found | self.frequencies
-
     @property
     def rake(self) -> float | None:
         """What the house takes on average from there on: what both EVs leave of the pot; ``None`` if nobody comes."""
         evs = [self.averages[f"{seat} ev"] for seat in SEATS]
         return None if None in evs else self.pot - sum(map(float, filter(None, evs)))
-
-    @property
-    def frequencies(self) -> dict[str, float | None]:
-        """How often each action is taken, averaged; they are known without a sweep over the tree."""
-        return {
-            action: weighted_mean(numbers, self.likely[SEATS.index(self.mover)])
-            for action, numbers in zip(self.actions, self.strategy if self.actions else (), strict=True)
-        }
 
     def hands(self, seat: str = "", only: str | Range | None = None) -> SpotTable:
         """Return what each hand of a seat does and earns.
@@ -478,11 +442,6 @@ class SpotNode(ChartedNode):
             }
         )
         return plain
-
-    def _seat(self, seat: str) -> int:
-        if seat not in ("", *SEATS):
-            raise InvalidGameError(f"seat is {shown(seat)}, expected oop or ip")
-        return SEATS.index(seat or self.mover or SEATS[0])
 
 
 def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:

@@ -13,6 +13,7 @@ from ....seqform.budget import Budget
 from ....seqform.joint_form import JointForm
 from ....seqform.joint_payoff import JointLeaves
 from ....seqform.rules import TERMINAL
+from .bets import unrolled
 from .cards import HANDS
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
 from .equities import equities
@@ -78,13 +79,7 @@ def deal() -> npt.NDArray[Any]:
 def joint_form(rules: ThreeHanded) -> JointForm:
     """Return a game in public form, level by level."""
     Budget().require(_BYTES, "payoffs of three classes")
-    states, parents, actions = [rules.begun], [-1], [""]
-    for node, state in enumerate(states):  # which grows
-        if not state.is_over:
-            for action, after in rules.moves(state):
-                states.append(after)
-                parents.append(node)
-                actions.append(action)
+    states, parents, actions = unrolled(rules.begun, lambda state: () if state.is_over else rules.moves(state))
     players = [TERMINAL if state.is_over else state.mover for state in states]
     leaves = _leaves(states)
     return JointForm(players, parents, actions, [CLASSES] * 3, leaves, deal(), float(rules.stack) * 2)

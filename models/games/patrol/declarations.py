@@ -141,6 +141,10 @@ class Closure:
     side: Side = "all"
 
 
+#: What is declared in lists, by the key of the list.
+KINDS: dict[str, type[Any]] = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
+
+
 @contextmanager
 def about(key: str) -> Iterator[None]:
     """Let errors in the block know what of the declaration they are about."""

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,77 +15,10 @@ from ....seqform.game import Game
 from ....seqform.hints import Named
 from .meetings import Amounts
 from .patrol import Patrol
-from .risks import RISK_FORMS, RISKS
+from .risks import RISKS
 from .walker import Mask, Walker, Whole, sums
 
 _WINDOW = re.compile(r"(\d+)\s*\.\.\s*(\d+)")
-
-
-_FORMS = {
-    "risk": "risk(UNIT)",
-    "visits": "visits(PLACE, …, FIRST..LAST, UNIT)",
-    "coverage": "coverage(PLACE, …, FIRST..LAST, UNIT)",
-    "travel": "travel(FIRST..LAST, UNIT)",
-    "workload": "workload(UNIT)",
-    "meetings": "meetings(PLACE, …, UNIT)",
-    "handover": "handover(UNIT, UNIT)",
-}
-
-
-class PatrolFunctionals(Named[str, Functional]):
-    """The functionals of a patrol: those without arguments and of each unit are listed, others made when asked for.
-
-    Parameters
-    ----------
-    patrol : Patrol
-    game : Game
-        What is made of it.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from treeplex import Strategy
-    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
-    >>> town = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
-    >>> game = PatrolGame(town, steps=4, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
-    >>> game.functionals["visits(bank, 1..3)"].description
-    'expected arrivals at bank from 1 to 3'
-    >>> game.functionals["visits"]
-    Traceback (most recent call last):
-    KeyError: 'visits: the place is missing, expected visits(PLACE, …, FIRST..LAST, UNIT)'
-    """
-
-    forms = _FORMS | RISK_FORMS
-
-    def __init__(self, patrol: Patrol, game: Game) -> None:
-        self._patrol, self._fingerprint = patrol, game.fingerprint
-        self._made: dict[str, Any] = {}
-        named = [f"{name}({_argument(unit.name)})" for name in ("risk", "travel", "workload") for unit in patrol.units]
-        listed = ["risk", "travel", "workload", *(named if len(patrol.units) > 1 else []), "meetings"]
-        super().__init__({}, f"{game.spec} names no functional")
-        if patrol.units:
-            self.update({name: self[name] for name in listed})
-
-    def __missing__(self, key: object) -> Any:
-        name, arguments = split_call(str(key))
-        if name not in _KINDS and name not in RISKS:
-            raise KeyError(
-                f"{self.what} {shown(key, 60)}{nearest(name, self.forms)}; expected {one_of(list(self.forms.values()))}"
-            )
-        text = f"{name}({', '.join(map(_argument, arguments))})" if arguments else name
-        if text not in self._made:
-            try:
-                if name in RISKS:
-                    self._made[text] = RISKS[name](self._patrol, self._fingerprint, arguments, self)
-                else:
-                    self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
-            except InvalidGameError as error:
-                raise KeyError(one_line(f"{text}: {error}", 500)) from None
-        return self._made[text]
-
-
-def _argument(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False) if re.search(r'[,()"]', name) else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +92,7 @@ class _Call:
 
     def only(self, **allowed: bool) -> None:
         """Refuse arguments that the functional does not take."""
-        form = _FORMS[self.name]
+        form = _KINDS[self.name][0]
         if self.region is not None and not allowed.get("places"):
             raise InvalidGameError(f"{self.region.words} is a place, expected {form}")
         if self.region is None and allowed.get("needs_place"):
@@ -297,7 +230,7 @@ def _pairs(patrol: Patrol, region: _Region) -> Whole:
 def _handover(call: _Call) -> Functional:
     call.only()
     if len(call.bodies) != 2:
-        raise InvalidGameError(f"{len(call.bodies)} units are given, expected two: {_FORMS['handover']}")
+        raise InvalidGameError(f"{len(call.bodies)} units are given, expected two: {_KINDS['handover'][0]}")
     first, second = (call.party.walkers[number] for number in call.numbers)
     if first.body.last != int(second.body.entry_times[0]):
         raise InvalidGameError(
@@ -310,12 +243,69 @@ def _handover(call: _Call) -> Functional:
     return Functional(1, -away, words, 1.0, call.fingerprint)
 
 
-_KINDS: dict[str, Callable[[_Call], Functional]] = {
-    "risk": _risk,
-    "visits": _visits,
-    "coverage": _coverage,
-    "travel": _travel,
-    "workload": _workload,
-    "meetings": _meetings,
-    "handover": _handover,
+#: How each is written, and what makes it.
+_KINDS: dict[str, tuple[str, Callable[[_Call], Functional]]] = {
+    "risk": ("risk(UNIT)", _risk),
+    "visits": ("visits(PLACE, …, FIRST..LAST, UNIT)", _visits),
+    "coverage": ("coverage(PLACE, …, FIRST..LAST, UNIT)", _coverage),
+    "travel": ("travel(FIRST..LAST, UNIT)", _travel),
+    "workload": ("workload(UNIT)", _workload),
+    "meetings": ("meetings(PLACE, …, UNIT)", _meetings),
+    "handover": ("handover(UNIT, UNIT)", _handover),
 }
+
+
+class PatrolFunctionals(Named[str, Functional]):
+    """The functionals of a patrol: those without arguments and of each unit are listed, others made when asked for.
+
+    Parameters
+    ----------
+    patrol : Patrol
+    game : Game
+        What is made of it.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import Strategy
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
+    >>> town = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(town, steps=4, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
+    >>> game.functionals["visits(bank, 1..3)"].description
+    'expected arrivals at bank from 1 to 3'
+    >>> game.functionals["visits"]
+    Traceback (most recent call last):
+    KeyError: 'visits: the place is missing, expected visits(PLACE, …, FIRST..LAST, UNIT)'
+    """
+
+    forms: ClassVar = {name: form for name, (form, _) in (*_KINDS.items(), *RISKS.items())}
+
+    def __init__(self, patrol: Patrol, game: Game) -> None:
+        self._patrol, self._fingerprint = patrol, game.fingerprint
+        self._made: dict[str, Any] = {}
+        named = [f"{name}({_argument(unit.name)})" for name in ("risk", "travel", "workload") for unit in patrol.units]
+        listed = ["risk", "travel", "workload", *(named if len(patrol.units) > 1 else []), "meetings"]
+        super().__init__({}, f"{game.spec} names no functional")
+        if patrol.units:
+            self.update({name: self[name] for name in listed})
+
+    def __missing__(self, key: object) -> Any:
+        name, arguments = split_call(str(key))
+        if name not in _KINDS and name not in RISKS:
+            raise KeyError(
+                f"{self.what} {shown(key, 60)}{nearest(name, self.forms)}; expected {one_of(list(self.forms.values()))}"
+            )
+        text = f"{name}({', '.join(map(_argument, arguments))})" if arguments else name
+        if text not in self._made:
+            try:
+                if name in RISKS:
+                    self._made[text] = RISKS[name][1](self._patrol, self._fingerprint, arguments, self)
+                else:
+                    self._made[text] = _KINDS[name][1](_Call(self._patrol, self._fingerprint, name, arguments))
+            except InvalidGameError as error:
+                raise KeyError(one_line(f"{text}: {error}", 500)) from None
+        return self._made[text]
+
+
+def _argument(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False) if re.search(r'[,()"]', name) else name

@@ -10,7 +10,9 @@ from typing import Any
 
 import networkx as nx
 
+from ....seqform.checks import is_number
 from ....seqform.errors import InvalidGameError, nearest, one_line, shown
+from ....seqform.number_texts import read_float
 
 #: What an edge may say that the library reads, and a node.
 OF_EDGES = ("steps", "length", "oneway", "directed", "name")
@@ -247,6 +249,14 @@ def ends_of(names: Iterable[str]) -> list[tuple[str, str]]:
     """Return the pairs of names that say between which nodes an edge leads, of some names of attributes."""
     known = frozenset(names)
     return [pair for pair in ENDS if known.issuperset(pair)]
+
+
+def number_of(value: Any) -> float:
+    """Return a number that may be given as text; not a number if it is none."""
+    try:
+        return float(value) if is_number(value) else read_float(value) if isinstance(value, str) else math.nan
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def unknown_name(name: str, known: Collection[str]) -> str:

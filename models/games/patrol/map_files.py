@@ -15,8 +15,7 @@ from ....seqform.interchange.encoding import from_json
 from ....seqform.interchange.files import GRAPH_EXPANSION, naming, read_bytes
 from ....seqform.interchange.graphml_reader import Element, GraphmlReader, Key
 from ....seqform.interchange.signatures import foreign_file
-from ....seqform.number_texts import read_float
-from .map_attributes import ENDS, OF_EDGES, ends_of
+from .map_attributes import ENDS, OF_EDGES, ends_of, number_of
 from .map_geojson import read_features
 from .map_reading import Roads, name_in_file
 
@@ -93,7 +92,8 @@ class _MapReader(GraphmlReader):
         if tag == "NodeLabel":
             element.values.setdefault("label", text.strip())
             return
-        place = [_plain(attributes.get(key, "")) for key in ("x", "y", "width", "height")]  # the corner, and the size
+        # The corner, and the size.
+        place = [number_of(attributes.get(key, "")) for key in ("x", "y", "width", "height")]
         if all(map(math.isfinite, place[:2])):
             x, y, width, height = (number if math.isfinite(number) else 0.0 for number in place)
             element.values |= {"x": x + width / 2, "y": -(y + height / 2)}  # yEd's y grows downwards
@@ -110,13 +110,6 @@ def _read_graphml(content: bytes, roads: Roads) -> None:
     for edge in reader.elements["edge"]:
         found = roads.attributes(edge.values, "<edge>", edge.line)
         roads.add_edge(edge.ids, found, "<edge>", edge.line, directed=edge.directed, drawn=False)
-
-
-def _plain(text: Any) -> float:
-    try:
-        return read_float(text) if isinstance(text, str) else float(text)
-    except (TypeError, ValueError):
-        return math.nan
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....seqform.errors import GameFileError, nearest, one_of, shown
-from ....seqform.number_texts import read_float
-from .map_attributes import IDS, OF_NODES, ends_of, meaning, meant
+from .map_attributes import IDS, OF_NODES, ends_of, meaning, meant, number_of
 from .map_coordinates import Place, System, on_the_ellipsoid, system_of
 from .map_junctions import NEAR, Junctions, junctions
 from .map_reading import Roads, name_in_file
@@ -143,7 +142,7 @@ class _Features:
             raise GameFileError(f"{where}: coordinates are {shown(given, 60)}, expected a list of positions")
         places = []
         for point in given:
-            pair = [_plain(number) for number in point[:2]] if isinstance(point, list) else []
+            pair = [number_of(number) for number in point[:2]] if isinstance(point, list) else []
             if len(pair) != 2 or not all(map(math.isfinite, pair)):
                 raise GameFileError(f"{where}: a position is {shown(point, 60)}, expected longitude and latitude")
             places.append(self._system.place(pair, where))
@@ -232,7 +231,7 @@ class _Features:
         """Return the attributes of a part of a line: what holds for the whole line is divided."""
         data = {**line.data, PART: part}
         for name in SHARED:
-            whole = _plain(data.get(name))
+            whole = number_of(data.get(name))
             if math.isfinite(whole):
                 data[name] = whole * part
                 self._note(f"{name} of a line of several parts is divided among them by their lengths", line.where)
@@ -264,10 +263,3 @@ def _is_level(data: Mapping[str, Any]) -> bool:
 
 def _text(place: Place) -> str:
     return " ".join(f"{number:.7f}".rstrip("0").rstrip(".") for number in place)
-
-
-def _plain(text: Any) -> float:
-    try:
-        return read_float(text) if isinstance(text, str) else float(text)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan

@@ -3,19 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ....seqform.arrays import Floats
 from ....seqform.errors import one_line
 from ....seqform.game import Game
-from ....seqform.interchange.pictures import COLOURS, blank_figure, chosen_times, write_animation, write_picture
+from ....seqform.interchange.pictures import COLOURS, Figure, blank_figure, chosen_times, write_animation, write_picture
 from ....seqform.strategy import Profile, Strategy
 from .map_view import MapView, map_view
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: More times of a picture are refused.
 MAX_TIMES = 24

@@ -13,7 +13,7 @@ from ....seqform.checks import check_choice, check_number, check_whole, is_whole
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
-from .declarations import Attacker, Closure, PatrolError, Sensor, Times, Unit, about, free_names, list_of, texts
+from .declarations import KINDS, Attacker, Closure, PatrolError, Sensor, Times, Unit, about, free_names, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
 from .walker import Body, Mask, Party, Walker, Whole, party, sums
@@ -90,8 +90,7 @@ class Patrol:
         object.__setattr__(self, "map", RoadMap.from_graph(self.map))
         with about("steps"):
             check_whole(self.steps, "steps", InvalidGameError, f"[1, {_MOST_STEPS}]")
-        kinds = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
-        for name, kind in kinds.items():
+        for name, kind in KINDS.items():
             with about(name):
                 object.__setattr__(self, name, tuple(list_of(getattr(self, name), name, kind)))
         if not self.attackers:

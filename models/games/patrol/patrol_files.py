@@ -7,7 +7,7 @@ from typing import Any
 
 from ....seqform.interchange.files import naming
 from ....seqform.interchange.toml_table import Table, read_toml
-from .declarations import Attacker, Closure, PatrolError, Sensor, Unit
+from .declarations import KINDS, PatrolError
 from .map_files import read_map
 from .patrol import Patrol
 from .road_map import RoadMap
@@ -18,6 +18,8 @@ _KEYS = (
     *("closures", "areas"),
 )
 _PAYOFFS = ("meeting", "step")
+#: What tables hold, for messages; of those that are not listed something at a place.
+_SUCH_AS, _AT = {"units": 'start = "gate"', "attackers": 'entries = ["gate"]'}, 'at = "gate"'
 
 
 def is_patrol(top: Table) -> bool:
@@ -70,18 +72,11 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     steps = top.needs("steps", "a whole number, such as 20")
     top.needs("units", '[[units]] with start = "gate", or units = [] for none')
     declared: dict[str, Any] = {
-        "units": [Unit(**_values(one, Unit)) for one in top.tables("units", '[[units]] with start = "gate"')],
-        "attackers": [
-            Attacker(**_values(one, Attacker))
-            for one in top.tables("attackers", '[[attackers]] with entries = ["gate"]')
-        ],
-        "sensors": [Sensor(**_values(one, Sensor)) for one in top.tables("sensors", '[[sensors]] with at = "gate"')],
-        "closures": [
-            Closure(**_values(one, Closure)) for one in top.tables("closures", '[[closures]] with at = "gate"')
-        ],
-        "limits": [_limit(one) for one in top.tables("limits", '[[limits]] with text = "risk <= 0.05"')],
-        "areas": top.table("areas", '[areas] with north = ["gate", "mill"]').values,
+        name: [kind(**_values(one, kind)) for one in top.tables(name, f"[[{name}]] with {_SUCH_AS.get(name, _AT)}")]
+        for name, kind in KINDS.items()
     }
+    declared["limits"] = [_limit(one) for one in top.tables("limits", '[[limits]] with text = "risk <= 0.05"')]
+    declared["areas"] = top.table("areas", '[areas] with north = ["gate", "mill"]').values
     failure = top.values.get("failure", 0.0)
     try:
         return Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, table=top, **known)
@@ -90,7 +85,7 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
         raise top.error(str(error), key) from None
 
 
-def _values(table: Table, kind: type[Unit | Attacker | Sensor | Closure]) -> dict[str, Any]:
+def _values(table: Table, kind: type[Any]) -> dict[str, Any]:
     """Return what a kind is declared by; it needs what has no default."""
     table.check_keys([each.name for each in fields(kind)])
     for each in fields(kind):

@@ -15,14 +15,13 @@ from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ....seqform.strategy import Profile, Strategy
 from ....seqform.strategy_files import FORMAT, VERSION
-from .declarations import Attacker, Closure, Sensor, Unit
+from .declarations import KINDS
 from .game import PatrolGame, patrol_of
 from .patrol import Patrol
 from .road_map import BOTH_WAYS, RoadMap
 
 #: Of the declaration; strategies are those of every file of strategies.
 _PLAN = 1
-_PARTS: dict[str, Any] = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
 _ARRAYS = ("sources", "targets", "times")
 _MAP = ("nodes", "attributes", "ids", "streets", "notes", "geographic")
 
@@ -134,7 +133,7 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
         geographic=bool(said.get("geographic", False)),  # plans of earlier versions do not say
     )
     declared = {name: value for name, value in metadata["patrol"].items() if name != "table"}
-    for name, kind in _PARTS.items():
+    for name, kind in KINDS.items():
         declared[name] = [kind(**one) for one in declared[name]]
     return Patrol(roads, **declared)
 

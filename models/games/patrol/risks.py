@@ -8,13 +8,10 @@ import numpy as np
 
 from ....seqform.errors import InvalidGameError, nearest, one_of, shown
 from ....seqform.functional import Functional
-from ....seqform.number_texts import read_float
 from ...risks import Loss, Risk, spread, tail
+from .map_attributes import number_of
 from .meetings import assembled
 from .patrol import Patrol
-
-#: How they are written.
-RISK_FORMS = {"cvar": "cvar(LEVEL)", "worst": "worst", "spread": "spread(workload|travel|risk, 1|2|inf)"}
 
 
 def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
@@ -37,8 +34,8 @@ def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
 
 
 def _cvar(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Mapping[str, Functional]) -> Risk:
-    level = _number(arguments[0]) if len(arguments) == 1 else None
-    if level is None or not 0.0 <= level <= 1.0:
+    level = number_of(arguments[0]) if len(arguments) == 1 else math.nan
+    if not 0.0 <= level <= 1.0:
         raise InvalidGameError(f"the level is {shown(', '.join(arguments), 40)}, expected cvar(LEVEL) from 0 to 1")
     losses, chances = _losses(patrol, by_goal=True)
     words = f"mean of the worst {1.0 - level:.3g} of what attackers earn, over types and goals"
@@ -55,7 +52,7 @@ def _worst(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Ma
 
 def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Mapping[str, Functional]) -> Risk:
     names = ("workload", "travel", "risk")
-    name, norm = (arguments[0] if arguments else "", _number(arguments[1]) if len(arguments) > 1 else math.inf)
+    name, norm = (arguments[0] if arguments else "", number_of(arguments[1]) if len(arguments) > 1 else math.inf)
     if name not in names:
         raise InvalidGameError(f"{shown(name, 40)} is given{nearest(name, names)}, expected one of {one_of(names)}")
     if norm not in (1.0, 2.0, math.inf) or len(arguments) > 2:
@@ -65,16 +62,9 @@ def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: M
     return spread(each, norm, words)
 
 
-def _number(text: str) -> float | None:
-    try:
-        return read_float(text)
-    except ValueError:
-        return None
-
-
-#: What makes each, of the patrol, the game's fingerprint, arguments and the functionals.
-RISKS: Mapping[str, Callable[[Patrol, str, Sequence[str], Mapping[str, Functional]], Risk]] = {
-    "cvar": _cvar,
-    "worst": _worst,
-    "spread": _spread,
+#: How each is written, and what makes it of the patrol, the game's fingerprint, arguments and the functionals.
+RISKS: Mapping[str, tuple[str, Callable[[Patrol, str, Sequence[str], Mapping[str, Functional]], Risk]]] = {
+    "cvar": ("cvar(LEVEL)", _cvar),
+    "worst": ("worst", _worst),
+    "spread": ("spread(workload|travel|risk, 1|2|inf)", _spread),
 }

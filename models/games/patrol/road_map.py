@@ -12,10 +12,9 @@ import networkx as nx
 import numpy as np
 
 from ....seqform.arrays import Floats, ReadOnly
-from ....seqform.checks import check_number, is_number
+from ....seqform.checks import check_number
 from ....seqform.errors import InvalidGameError, nearest, one_line, shown
 from ....seqform.interchange.files import naming
-from ....seqform.number_texts import read_float
 from .map_attributes import (
     AGAINST,
     BOTH,
@@ -27,6 +26,7 @@ from .map_attributes import (
     lookalikes,
     meaning,
     meant,
+    number_of,
     way_of,
 )
 from .map_coordinates import System, in_proportion, is_degrees
@@ -419,7 +419,7 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
         return 1.0
     if attribute not in data:
         raise InvalidGameError(f"{edge} has no attribute {attribute!r}, expected one on every edge")
-    value = _number(data[attribute])
+    value = number_of(data[attribute])
     if attribute not in SHARED:
         value *= data.get(PART, 1.0)
     if not 0.0 < value / rate <= _LONGEST:
@@ -430,14 +430,6 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
     return value / rate
 
 
-def _number(value: Any) -> float:
-    """Return a number that may be given as text; not a number if it is none."""
-    try:
-        return float(value) if is_number(value) else read_float(value) if isinstance(value, str) else math.nan
-    except ValueError:
-        return math.nan
-
-
 def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str, bool]:
     """Return where all nodes lie, otherwise which do not say so, in words; and whether they say longitude, latitude."""
     most, last = 0, ""
@@ -445,7 +437,7 @@ def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str, bool]:
         found, lacking = [], ""
         for node, data in graph.nodes(data=True):
             values = data.get("pos") if keys == ("pos",) else [data.get(key) for key in keys]
-            pair = [_number(value) for value in values] if isinstance(values, Sequence | np.ndarray) else []
+            pair = [number_of(value) for value in values] if isinstance(values, Sequence | np.ndarray) else []
             if len(pair) == 2 and all(map(math.isfinite, pair)):
                 found.append(pair)
             else:
@@ -470,7 +462,7 @@ def _is_geographic(graph: "nx.Graph[Any]", places: Floats, degrees: bool) -> boo
         return False
     where, measure = dict(zip(graph, places.tolist(), strict=True)), System().metres
     ratios = [
-        _number(data["length"]) / max(measure([where[source], where[target]]), 1e-3)
+        number_of(data["length"]) / max(measure([where[source], where[target]]), 1e-3)
         for source, target, data in graph.edges(data=True)
         if "length" in data and source != target
     ]

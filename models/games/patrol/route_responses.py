@@ -103,8 +103,7 @@ def _programmed(meetings: Encounters, body: int, units: Mixture, run: Runner, ga
     blocks.add_columns("route", len(rewards), objective=base, lower=0.0, upper=1.0)
     blocks.add_columns("escape", 1, lower=0.0, upper=most)
     blocks.add_columns("survival", count, objective=units.probabilities, lower=0.0, upper=most)
-    rows = _own_rows(treeplex, part)
-    blocks.add_rows("flow", {"route": rows.matrix}, lower=rows.limits, upper=rows.limits)
+    _add_flow(blocks, "route", treeplex, part)
     paid = rewards[None] if meetings.forfeits else 0.0 * rewards[None]
     blocks.add_rows(
         "paid",
@@ -112,7 +111,9 @@ def _programmed(meetings: Encounters, body: int, units: Mixture, run: Runner, ga
         lower=-caught, upper=-caught,
     )  # fmt: skip
     contacts, routes = np.nonzero(chances == 1.0)
-    _bound_survival(blocks, "caught", routes, most * attending[contacts], most, count)
+    if len(routes):
+        hindered = {"survival": _columns(routes, count), "route": most * attending[contacts]}
+        blocks.add_rows("caught", hindered, upper=most)
     # Chains: the first link follows D, the last one is the survival.
     contacts, routes = np.nonzero(((chances > 0.0) & (chances < 1.0)).T)[::-1]
     links = len(contacts)
@@ -243,8 +244,6 @@ def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run
     """
     cover, treeplex = _Coverage.of(meetings, attackers), meetings.treeplexes[1]
     size, count = treeplex.num_sequences, len(cover.weights)
-    inside = slice(1, size)
-    rows = _own_rows(treeplex, inside)
     cuts = _Cuts(cover)
     best = better_joint_route(meetings, attackers)
     made = routes_matrix([best.route], size).toarray().ravel()
@@ -256,7 +255,7 @@ def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run
         blocks = ProgramBlocks()
         blocks.add_columns("joint", size - 1, lower=0.0, upper=1.0)
         blocks.add_columns("caught", count, objective=cover.weights, lower=0.0, upper=1.0)
-        blocks.add_rows("flow", {"joint": rows.matrix}, lower=rows.limits, upper=rows.limits)
+        _add_flow(blocks, "joint", treeplex, slice(1, size))
         cuts.give(blocks)
         program = blocks.program(maximise=True)
         start = np.concatenate([made[1:], 1.0 - cover.escaping(made)])
@@ -345,24 +344,11 @@ class _Cuts:
             blocks.add_rows(f"cut {number}", cut, upper=constants)
 
 
-@dataclass(frozen=True, eq=False)
-class _OwnRows:
-    matrix: sp.csr_array
-    limits: Floats
-
-
-def _own_rows(treeplex: Treeplex, part: slice) -> _OwnRows:
-    """Return the rows of a treeplex on the sequences of some bodies, the empty one being made."""
-    infosets = np.unique(treeplex.sequence_infosets[part])
-    rows = treeplex.E[infosets + 1]
-    return _OwnRows(sp.csr_array(rows[:, part]), -rows[:, [0]].toarray().ravel())
-
-
-def _bound_survival(
-    blocks: ProgramBlocks, name: str, routes: Whole, slopes: sp.csr_array, most: float, count: int
-) -> None:
-    if len(routes):
-        blocks.add_rows(name, {"survival": _columns(routes, count), "route": slopes}, upper=most)
+def _add_flow(blocks: ProgramBlocks, columns: str, treeplex: Treeplex, part: slice) -> None:
+    """Add the rows of a treeplex on the sequences of some bodies, which are columns, the empty one being made."""
+    rows = treeplex.E[np.unique(treeplex.sequence_infosets[part]) + 1]
+    limits = -rows[:, [0]].toarray().ravel()
+    blocks.add_rows("flow", {columns: sp.csr_array(rows[:, part])}, lower=limits, upper=limits)
 
 
 def _columns(chosen: Whole, count: int) -> sp.csr_array:

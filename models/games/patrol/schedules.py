@@ -1,11 +1,10 @@
 """Schedules: routes for units, drawn day by day from a strategy, as tables and as calendars."""
 
-import csv
 import datetime as dt
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, takewhile
 from os import PathLike
 from typing import Any
 
@@ -16,7 +15,7 @@ from ....seqform.checks import check_number, check_type, check_whole
 from ....seqform.display import Displayed
 from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError
 from ....seqform.game import Game
-from ....seqform.interchange.files import check_suffix, write_bytes
+from ....seqform.interchange.files import check_suffix, csv_text, write_bytes
 from ....seqform.interchange.page import Content, first_rows
 from ....seqform.strategy import Profile, Strategy, check_same_game
 from ...constraints import LinearConstraint, RiskConstraint
@@ -117,27 +116,22 @@ class Schedule(Displayed):
 
     def _stretches(self, walks: Walks, place: int) -> Iterator[tuple[int, int, str, str, str]]:
         patrol, walker = patrol_of(self.game), walks.walker
-        names, waiting = patrol.map.nodes, None
-        for move, failed in zip(walks.moves[place].tolist(), walks.failed[place].tolist(), strict=True):
-            if move < 0:
-                break
-            source, target, begun = int(walker.sources[move]), int(walker.targets[move]), int(walker.times[move])
-            if failed or source == target:
-                word = "held up" if failed else "waits"
-                if waiting is not None and waiting[4] == word:
-                    waiting = (waiting[0], begun + 1, *waiting[2:])
-                    continue
-                if waiting is not None:
-                    yield waiting
-                waiting = (begun, begun + 1, names[source], names[source], word)
-                continue
-            if waiting is not None:
-                yield waiting
-                waiting = None
-            street = patrol.map.street(int(patrol.moves[walker.moves[move]]))
-            yield begun, begun + int(walker.durations[move]), names[source], names[target], street
-        if waiting is not None:
-            yield waiting
+        names = patrol.map.nodes
+
+        def what(made: tuple[int, bool]) -> str | int:
+            """Return what steps of one stretch share: why the unit stays, or the move that it makes."""
+            move, failed = made
+            return "held up" if failed else move if walker.moved[move] else "waits"
+
+        made = zip(walks.moves[place].tolist(), walks.failed[place].tolist(), strict=True)
+        for said, steps in groupby(takewhile(lambda one: one[0] >= 0, made), what):
+            moves = [move for move, _ in steps]
+            begun, source = int(walker.times[moves[0]]), names[walker.sources[moves[0]]]
+            if isinstance(said, str):
+                yield begun, begun + len(moves), source, source, said
+            else:
+                street = patrol.map.street(int(patrol.moves[walker.moves[said]]))
+                yield begun, begun + int(walker.durations[said]), source, names[walker.targets[said]], street
 
     def check(self, limits: Iterable[LinearConstraint | RiskConstraint]) -> list[LimitCheck]:
         """Compare what limits are about with the days that were drawn.
@@ -168,11 +162,7 @@ class Schedule(Displayed):
 
     def to_csv(self) -> str:
         """Return the rows as text parted by commas."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows())
-        return text.getvalue()
+        return csv_text(_COLUMNS, self.rows())
 
     def to_ics(self, first: dt.datetime | None = None, minutes: float = 1.0) -> str:
         """Return the days as a calendar (iCalendar, RFC 5545): an event a unit and day, with its route as description.

@@ -1,0 +1,13 @@
+from .events import Events as Events
+from .events import observed_events as observed_events
+from .hands import hand_observations as hand_observations
+from .intervals import Intervals as Intervals
+from .intervals import clopper_pearson_intervals as clopper_pearson_intervals
+from .intervals import proportion_intervals as proportion_intervals
+from .intervals import wilson_intervals as wilson_intervals
+from .lines import LineObservations as LineObservations
+from .observations import Observations as Observations
+from .opponent_model import OpponentModel as OpponentModel
+from .opponent_model import frequency_model as frequency_model
+from .spots import LineFrequency as LineFrequency
+from .spots import spot_frequencies as spot_frequencies

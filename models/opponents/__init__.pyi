@@ -1,0 +1,12 @@
+from .abstraction import Abstraction as Abstraction
+from .abstraction import leduc_buckets as leduc_buckets
+from .portfolio import EXP3 as EXP3
+from .portfolio import UCB1 as UCB1
+from .portfolio import Portfolio as Portfolio
+from .portfolio import run_portfolio as run_portfolio
+from .threshold import Threshold as Threshold
+from .threshold import ThresholdBot as ThresholdBot
+from .threshold import ThresholdRound as ThresholdRound
+from .variations import mixture as mixture
+from .variations import perturbed as perturbed
+from .variations import uniform_without as uniform_without

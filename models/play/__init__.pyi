@@ -1,0 +1,11 @@
+from .batches import BadLines as BadLines
+from .duplicate import DuplicateDeals as DuplicateDeals
+from .lines import LogLines as LogLines
+from .log import PlayLog as PlayLog
+from .log import PlayLogWriter as PlayLogWriter
+from .log import read_play_log as read_play_log
+from .log import write_play_log as write_play_log
+from .simulation import MeanResult as MeanResult
+from .simulation import Results as Results
+from .simulation import leaf_probabilities as leaf_probabilities
+from .simulation import simulate as simulate
