@@ -1,6 +1,7 @@
 """Strategies and profiles: realization plans that know their game."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
@@ -17,6 +18,7 @@ from .hints import Named, explained, hinting
 from .labels import listed
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
+from .sheet import Column, Table, decimals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,22 +240,15 @@ class Strategy(ReadOnly, Drawn, Displayed):
         infoset  reach     H     T
         _         1.00  0.50  0.50
         """
-        treeplex = self.treeplex
-        actions = dict.fromkeys(chain.from_iterable(treeplex.action_labels))
-        rows = [["infoset", "reach", *map(str, actions)]]
-        reach = treeplex.reach(self.plan)
-        for number, label in enumerate(treeplex.infoset_labels):
-            played = self._distribution(number)
-            cells = [f"{played[action]:.{digits}f}" if action in played else "" for action in actions]
-            rows.append([str(label), f"{reach[number]:.{digits}f}", *cells])
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if column else cell.ljust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
+        treeplex, unit = self.treeplex, partial(decimals, digits=digits)
+        actions = list(dict.fromkeys(chain.from_iterable(treeplex.action_labels)))
+        columns = [Column("infoset"), Column("reach", unit), *(Column("", unit, str(action)) for action in actions)]
+        reach = treeplex.reach(self.plan).tolist()
+        rows = [
+            (label, begun, *map(played.get, actions))
+            for begun, (label, played) in zip(reach, self.to_dict().items(), strict=True)
+        ]
+        return str(Table(columns, rows))
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the strategy as a DataFrame, a row a sequence: infoset, action, probability, realization.
