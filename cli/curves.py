@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..seqform.errors import shown
 from ..seqform.limits import now
+from ..seqform.sheet import Row, Sheet, count, counted, error, payoff
 from .errors import CommandLineError
 from .files import command_line
-from .tables import console, named, print_facts, print_pieces, seconds_text, status_facts, ten_decimals
+from .tables import console, ending, print_sheet, print_table, seconds_text
 
 if TYPE_CHECKING:
     from ..seqform.interchange.page import Page
@@ -76,7 +77,7 @@ class Responses:
 
     def to_dict(self) -> dict[str, Any]:
         """Return them as the JSON of ``solve`` has them."""
-        from ..solvers.solution import sizes_of
+        from ..solvers.answers import sizes_of
 
         return {
             "method": self.method.name,
@@ -90,7 +91,7 @@ class Responses:
             "iterations": self.frontier.solves,
             "seconds": self.seconds,
             "sizes": sizes_of(self.problem.game),
-            "frontier": _pieces(self.frontier),
+            "frontier": self.frontier.pieces.records,
         }
 
 
@@ -114,38 +115,27 @@ def find_frontier(posed: Any, chosen: "Method", tol: float | None) -> Responses:
     seconds = now() - begun
     status = Status.OPTIMAL if posed.constraints or frontier.gap <= tolerance else Status.UNCERTIFIED
     status = Status.CONVERGED if learned else status
-    count = len(frontier.strategies)
-    message = f"{count:,} response{'s' * (count > 1)} for p from 0 to 1, all proven within the gap"
+    found = counted(len(frontier.strategies), "response")
+    message = f"{found} for p from 0 to 1, all proven within the gap"
     if learned or posed.constraints:
-        message = f"{count:,} response{'s' * (count > 1)} proven, of all that there are; no other beats them by the gap"
+        message = f"{found} proven, of all that there are; no other beats them by the gap"
     return Responses(posed, frontier, method, tolerance, value, status, message, seconds)
 
 
-def _pieces(frontier: "Frontier") -> list[dict[str, float]]:
-    ends = [0.0, *frontier.breakpoints.tolist(), 1.0]
-    columns = (ends[:-1], ends[1:], frontier.gains.tolist(), frontier.exploitabilities.tolist())
-    return [
-        dict(zip(("p_from", "p_to", "gain", "exploitability"), piece, strict=True))
-        for piece in zip(*columns, strict=True)
-    ]
-
-
-def print_frontier(record: dict[str, Any]) -> None:
+def print_frontier(record: dict[str, Any], frontier: "Frontier") -> None:
     """Print a frontier: where the response changes, what it gains and what it may lose."""
-    from rich.text import Text
-
-    facts: dict[str, str | Text] = {
-        "problem": Text.assemble(record["question"], " on ", named(record["game"])),
-        "method": record["method"],
-        **status_facts(record["status"], record["message"]),
-        "player": str(record["player"]),
-        "game value": ten_decimals(record["game_value"]),
-        "gap": f"{record['gap']:.3g}, for every p at most",
-        "linear programs" if record["method"] in _METHODS else "solves": f"{record['iterations']:,}",
-        "seconds": seconds_text(),
-    }
-    print_facts(facts)
-    print_pieces(record["frontier"])
+    solves = "linear programs" if record["method"] in _METHODS else "solves"
+    rows = [
+        Row("problem", f"{record['question']} on {record['game']}"),
+        Row("method", record["method"]),
+        *ending(record),
+        Row("player", record["player"]),
+        Row("game_value", record["game_value"], payoff),
+        Row("gap", record["gap"], error, ", for every p at most"),
+        Row("iterations", record["iterations"], count, label=solves),
+        Row("seconds", seconds_text()),
+    ]
+    print_sheet(Sheet(rows, [frontier.pieces]))
 
 
 def check_sensitivity(problem: str) -> None:
@@ -206,38 +196,11 @@ def find_sensitivity(solution: "Solution", name: str, lower: float, upper: float
         return None
 
 
-def pieces_of(function: "ParametricValue | None") -> dict[str, Any] | None:
-    """Return what a bound is worth as plain data: pieces with the optimum at their ends, slope and price."""
-    from ..seqform.interchange.encoding import json_ready
-
-    if function is None:
-        return None
-    knots, values = function.knots.tolist(), function.values.tolist()
-    worth = (function.slopes.tolist(), function.prices.tolist())
-    columns = (knots[:-1], knots[1:], values[:-1], values[1:], *worth)
-    names = ("from", "to", "objective_from", "objective_to", "slope", "price")
-    return json_ready(  # type: ignore[no-any-return]
-        {
-            "constraint": function.name,
-            "player": function.player,
-            "lower": function.lower,
-            "upper": function.upper,
-            "feasible": list(function.feasible),
-            "pieces": [dict(zip(names, piece, strict=True)) for piece in zip(*columns, strict=True)],
-            "gap": function.gap,
-            "violation": function.violation,
-        }
-    )
-
-
-def print_sensitivity(record: dict[str, Any], player: int) -> None:
+def print_sensitivity(found: "ParametricValue") -> None:
     """Print what the bound of a constraint is worth, piece by piece; the objective is paid to the player."""
-    heading = f"objective, paid to player {player}, by the bound of {record['constraint']}"
-    price = f"price: what loosening it by one unit earns player {record['player']}"
-    pieces = [{name: number for name, number in piece.items() if name != "slope"} for piece in record["pieces"]]
-    print_pieces(pieces, f"{heading}; {price}; proven within {record['gap']:.3g}")
-    least, most = record["feasible"]
-    if (least, most) != (record["lower"], record["upper"]):
+    print_table(found.table)
+    least, most = found.feasible
+    if (least, most) != (found.lower, found.upper):
         console().print(
             f"no strategy meets the constraints with a bound outside {least:.9g} to {most:.9g}", style="dim"
         )

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ..seqform.limits import now
+from ..seqform.sheet import Column, Row, Sheet, Table
 from .errors import ExitStatus, deferring_interrupts
 from .files import Record, check_files
 from .options import JsonOption
 from .progress import waiting
-from .tables import print_columns, print_facts
+from .tables import print_sheet
 from .warmup import trial
 
 #: What each extra adds, by the module that is imported of it.
@@ -147,27 +148,25 @@ def _tested(name: str, run: Callable[[], float]) -> dict[str, Any]:
 def _print(record: Record) -> None:
     from ..seqform.memory import in_words
 
-    missing = [
-        f"{name} (pip install 'treeplex[{_EXTRAS[name]}]')" for name, found in record["extras"].items() if not found
+    extras = record["extras"]
+    missing = [f"{name} (pip install 'treeplex[{_EXTRAS[name]}]')" for name, one in extras.items() if not one]
+    libraries = ", ".join(f"{name} {one or 'missing'}" for name, one in record["libraries"].items())
+    loaded = [f"{one}: {', '.join(names)}" for one, names in record["extensions"].items()]
+    tests = [
+        (one["name"], "passed" if one["passed"] else "FAILED", f"{one['seconds']:.2f} s", one["message"])
+        for one in record["tests"]
     ]
-    print_facts(
-        {
-            "treeplex": f"{record['version']} in {record['folder']}",
-            "Python": f"{record['python']} on {record['platform']}",
-            "cores": str(record["cores"]),
-            "memory": f"{in_words(record['memory'])} may be taken (TREEPLEX_MEMORY, --memory)",
-            "compiled loops": _loops(record["cache"]),
-            "libraries": ", ".join(f"{name} {found or 'missing'}" for name, found in record["libraries"].items())
-            or "not known: treeplex runs from its sources",
-            "extras": ", ".join(name for name, found in record["extras"].items() if found) or "none",
-            "not installed": ", ".join(missing) or "none",
-            "extensions": "; ".join(f"{one}: {', '.join(names)}" for one, names in record["extensions"].items())
-            or "none",
-        },
-        {"JSON": record.path},
-    )
+    columns = [Column(heading) for heading in ("self-test", "result", "took", "")]
     rows = [
-        [test["name"], "passed" if test["passed"] else "FAILED", f"{test['seconds']:.2f} s", test["message"]]
-        for test in record["tests"]
+        Row("treeplex", f"{record['version']} in {record['folder']}"),
+        Row("Python", f"{record['python']} on {record['platform']}"),
+        Row("cores", record["cores"]),
+        Row("memory", f"{in_words(record['memory'])} may be taken (TREEPLEX_MEMORY, --memory)"),
+        Row("compiled_loops", _loops(record["cache"])),
+        Row("libraries", libraries or "not known: treeplex runs from its sources"),
+        Row("extras", ", ".join(name for name, one in extras.items() if one) or "none"),
+        Row("not_installed", ", ".join(missing) or "none"),
+        Row("extensions", "; ".join(loaded) or "none"),
+        Row("file", record.path, label="JSON in"),
     ]
-    print_columns(("self-test", "result", "took", ""), rows, names=True)
+    print_sheet(Sheet(rows, [Table(columns, tests)]))

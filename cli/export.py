@@ -13,11 +13,12 @@ import typer
 from ..models.games.files import FORMATS as GAME_FORMATS
 from ..seqform import interchange
 from ..seqform.errors import nearest, one_of
+from ..seqform.sheet import Row, count
 from .errors import CommandLineError
 from .files import STANDARD_OUTPUT, check_files
 from .options import GameArgument, seat
 from .progress import waiting
-from .tables import print_facts
+from .tables import print_rows
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
@@ -161,8 +162,8 @@ def _draw_strategies(
 def _report(game: "Game", what: str, out: str) -> None:
     """Say what has been written where, unless it went to standard output."""
     if out != STANDARD_OUTPUT:
-        size = f"{Path(out).stat().st_size:,} bytes"
-        print_facts({"game": game.spec, "format": what, "written to": out, "size": size})
+        size = Row("size", Path(out).stat().st_size, count, " bytes")
+        print_rows(Row("game", game.spec), Row("format", what), Row("written_to", out), size)
 
 
 def _format_name(kind: str | None, out: str) -> str:

@@ -12,6 +12,7 @@ import typer
 from ..seqform.errors import nearest, one_of
 from ..seqform.errors import shown as quoted
 from ..seqform.limits import answering
+from ..seqform.sheet import Column, Row, Sheet, Table, count, counted, error, payoff, price, setting, several, short
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import (
@@ -33,7 +34,7 @@ from .outputs import Output, Outputs, page
 from .progress import filling, solving, waiting
 from .solution import message_of
 from .spots import spot_of
-from .tables import console, named, price_text, print_columns, print_facts, seconds_text, status_facts, ten_decimals
+from .tables import console, ending, print_rows, print_sheet, print_table, seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,6 +56,21 @@ KEYS = (
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
     *("recommended", "games_needed", "least_violation", "conflict", "informative"),
     *("iterations", "seconds", "build_seconds", "time", "frequencies", "locks"),
+)
+#: What stands in the table of observations, and in that of a spot's lines.
+_EVIDENCE = (
+    Column("event", heading="observation"),
+    Column("count", count, "games"),
+    Column("lower", error, "from"),
+    Column("upper", error, "to"),
+    Column("side", heading="what binds"),
+    Column("price", price),
+    Column("worth", price),
+)
+_WORTH = "what is worth most: its part in what is earned beyond the game's value; prices are of a unit of its bound"
+_TAKEN = (
+    *(Column("at"), Column("action"), Column("count", count, "taken"), Column("times", count, "of")),
+    *(Column("lower", error, "from"), Column("upper", error, "to")),
 )
 #: Of so many names in a log the one that was meant is sought.
 _NAMES = 10_000
@@ -232,7 +248,7 @@ def fit(
     def make_page() -> "Page":
         from .reports import fitted
 
-        return fitted(loaded, record, response)
+        return fitted(loaded, record, fit_sheet(record), response)
 
     return outputs.deliver(
         exit_status(response.solution.status),
@@ -374,21 +390,17 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
     if not record.shown:
         return 0
     board = board_class(spot.cards)
-    rows = {
-        "game": named(spot.spec),
-        "log": log,
-        "lines": f"of {against}, {theirs}, on boards of the class {board}, with a like pot",
-        "confidence": f"{record['confidence']:g} for all intervals together, clopper-pearson",
-    }
-    print_facts(rows)
+    print_rows(
+        Row("game", spot.spec),
+        Row("log", log),
+        Row("lines", f"of {against}, {theirs}, on boards of the class {board}, with a like pot"),
+        Row("confidence", record["confidence"], setting, " for all intervals together, clopper-pearson"),
+    )
     if not found:
         console().print(f"\nno hand of {against} comes to this street with such a board and pot", style="dim")
         return 0
-    columns = [
-        (one.at or "root", one.action, f"{one.count:,}", f"{one.times:,}", f"{one.lower:.3g}", f"{one.upper:.3g}")
-        for one in found
-    ]
-    print_columns(("at", "action", "taken", "of", "from", "to"), columns, "how often each action was taken", names=True)
+    taken = [asdict(one) | {"at": one.at or "root"} for one in found]
+    print_table(Table.of(taken, _TAKEN, "how often each action was taken"))
     words = ["treeplex", "solve", spot.spec, *(word for lock in locks for word in ("--lock", lock))]
     console().print(f"\n{shlex.join(words)}", soft_wrap=True, highlight=False, markup=False)
     return 0
@@ -398,75 +410,67 @@ def _source(log: str) -> Any:
     return sys.stdin.buffer if log == STANDARD_OUTPUT else log
 
 
-def print_fit(record: dict[str, Any]) -> None:
-    """Print what was read, what the strategy is worth, and the observations that are worth most."""
+def fit_sheet(record: dict[str, Any]) -> Sheet:
+    """Return what was read, what the strategy is worth, and the observations that are worth most, as rows."""
     player = record["seat"]
     # Wilson's intervals hold on average, and the probability of an event is off where the probe is.
     sure = "at least" if record["interval"] == "clopper-pearson" and record["probe"] else "about"
     together = "for all of them together" if record["bonferroni"] else "for each of them"
-    rows: dict[str, Any] = {}
-    if record["recommended"] == "equilibrium":
-        needed = record["games_needed"]
-        enough = (
-            f"against an opponent who plays as it seems about {needed:,} would be needed"
-            if needed is not None
-            else "how many would be needed is not known"
-        )
-        rows["recommended"] = (
-            "an equilibrium (treeplex solve): these games do not prove that the strategy below earns more than the "
-            f"value of the game; {enough}"
-        )
-    rows |= {
-        "game": named(record["game"]),
-        "log": f"{record['log']}: {record['games']:,} games, seen from seat {player}",
-    }
-    if record["skipped"]:
-        rows["skipped"] = "; ".join(
-            f"{bad['count']:,} {bad['kind']}, first in line {bad['line']:,}: {bad['message']}"
-            for bad in record["skipped"]
-        )
-    if record["left_out"]:
-        rows["left out"] = ", ".join(f"{count:,} of {reason}" for reason, count in record["left_out"].items())
-    rows |= {
-        "probe": record["probe"] or "estimated from the log",
-        "intervals": f"{record['interval']}, confidence {sure} {record['confidence']:g} {together}",
-        "bounds": f"{record['constraints']:,} on player {1 - player}, about {record['events']:,} events",
-        "method": record["method"],
-        **status_facts(record["status"], record["message"]),
-    }
-    if record["p"] is not None:
-        rows["trusted"] = f"with the probability {record['p']:g}; otherwise the opponent does anything"
-    if record["penalty"] is not None:
-        rows["penalty"] = f"{record['penalty']:g} for each unit by which a bound is missed"
-    if record["least_violation"]:
-        rows["least violation"] = f"{record['least_violation']:.6g}: no opponent fits all of these games"
-        rows["conflict"] = "; ".join(record["conflict"])
-    nearest = "those that come nearest" if record["least_violation"] else "every opponent that fits"
-    if record["guaranteed"] is not None:
-        rows["guaranteed"] = f"{ten_decimals(record['guaranteed'])} to player {player}, against {nearest}"
-    rows["expected"] = f"{ten_decimals(record['expected'])}, against the one that fits the shares of games best"
-    if record["mean_result"] is not None:
-        rows["mean result"] = f"{ten_decimals(record['mean_result'])}, of the games in the log"
-    rows["game value"] = ten_decimals(record["game_value"])
-    rows["exploitability"] = f"{ten_decimals(record['exploitability'])} of the value of the game may be lost"
-    rows["iterations"] = f"{record['iterations']:,}"
-    rows["seconds"] = seconds_text()
-    print_facts(rows)
-    _print_evidence(record["informative"])
-
-
-def _print_evidence(evidence: list[dict[str, Any]]) -> None:
-    """Print the observations that are worth most, a line each."""
-    if not evidence:
-        console().print("\nno observation changes the strategy: there are too few games", style="dim")
-        return
-    rows = []
-    for one in evidence:
-        ends = (f"{one['lower']:.3g}", f"{one['upper']:.3g}", one["side"])
-        rows.append((one["event"], f"{one['count']:,}", *ends, f"{one['price']:.3g}", price_text(one["worth"])))
-    print_columns(
-        ("observation", "games", "from", "to", "what binds", "price", "worth"),
-        rows,
-        "what is worth most: its part in what is earned beyond the game's value; prices are of a unit of its bound",
-        names=True,
+    near = "those that come nearest" if record["least_violation"] else "every opponent that fits"
+    skipped = [
+        f"{count(bad['count'])} {bad['kind']}, first in line {count(bad['line'])}: {bad['message']}"
+        for bad in record["skipped"] or ()
+    ]
+    left_out = [f"{count(number)} of {reason}" for reason, number in (record["left_out"] or {}).items()]
+    about = f" on player {1 - player}, about {count(record['events'])} events"
+    doubted = "; otherwise the opponent does anything"
+    joined = "; ".join
+    return Sheet(
+        [
+            Row("recommended", _advice(record)),
+            Row("game", record["game"]),
+            Row("log", f"{record['log']}: {counted(record['games'], 'game')}, seen from seat {player}"),
+            Row("skipped", skipped, joined),
+            Row("left_out", left_out, several(str)),
+            Row("probe", record["probe"] or "estimated from the log"),
+            Row("intervals", f"{record['interval']}, confidence {sure} {setting(record['confidence'])} {together}"),
+            Row("constraints", record["constraints"], count, about, "bounds"),
+            Row("method", record["method"]),
+            *ending(record),
+            Row("p", record["p"], "with the probability {:g}".format, doubted, "trusted"),
+            Row("penalty", record["penalty"], setting, " for each unit by which a bound is missed"),
+            Row("least_violation", record["least_violation"] or None, short, ": no opponent fits all of these games"),
+            Row("conflict", record["conflict"] if record["least_violation"] else None, joined),
+            Row("guaranteed", record["guaranteed"], payoff, f" to player {player}, against {near}"),
+            Row("expected", record["expected"], payoff, ", against the one that fits the shares of games best"),
+            Row("mean_result", record["mean_result"], payoff, ", of the games in the log"),
+            Row("game_value", record["game_value"], payoff),
+            Row("exploitability", record["exploitability"], payoff, " of the value of the game may be lost"),
+            Row("iterations", record["iterations"], count),
+            Row("seconds", seconds_text()),
+        ],
+        [Table.of(record["informative"] or (), _EVIDENCE, _WORTH)],
     )
+
+
+def _advice(record: dict[str, Any]) -> str | None:
+    """Return what to play in the place of the strategy, if these games do not prove that it earns more."""
+    if record["recommended"] != "equilibrium":
+        return None
+    needed = record["games_needed"]
+    enough = (
+        f"against an opponent who plays as it seems about {count(needed)} would be needed"
+        if needed is not None
+        else "how many would be needed is not known"
+    )
+    return (
+        "an equilibrium (treeplex solve): these games do not prove that the strategy below earns more than the "
+        f"value of the game; {enough}"
+    )
+
+
+def print_fit(record: dict[str, Any]) -> None:
+    """Print what was read, what the strategy is worth, and the observations that are worth most."""
+    print_sheet(fit_sheet(record))
+    if not record["informative"]:
+        console().print("\nno observation changes the strategy: there are too few games", style="dim")

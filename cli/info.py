@@ -1,16 +1,18 @@
 """``treeplex info``: what a game is made of."""
 
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..seqform.limits import now
+from ..seqform.sheet import Column, Row, Sheet, Table, counted, listed, seconds, setting
 from .errors import CommandLineError
 from .files import STANDARD_OUTPUT, check_files, write_json
 from .options import GameArgument, JsonOption
 from .progress import waiting
 from .spots import describe, spot_of
-from .tables import listed, named, print_facts
+from .tables import print_rows
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
@@ -67,9 +69,9 @@ def info(
         return 0
     with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT), counting(told):
         form = sequence_form_of(loaded)
-    seconds = now() - begun
+    took = now() - begun
     with waiting(f"counting public states of {loaded.spec}", shown=json != STANDARD_OUTPUT):
-        record = game_record(loaded, seconds, _public_sizes(loaded, public))
+        record = game_record(loaded, took, _public_sizes(loaded, public))
     records: Infosets | None = None
     if infosets:
         records = [infoset_records(player, treeplex) for player, treeplex in enumerate(form.treeplexes)]
@@ -215,41 +217,45 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
     value = record["value_exact"] or (None if record["value"] is None else f"{record['value']:.13g}")
     source = f"  ({record['value_source']})" if record["value_source"] else ""
     values = ", ".join(f"{key}={_shown(value)}" for key, value in record["parameters"].items())
-    built = record["build_seconds"] is not None
-    rows = {
-        "game": named(record["game"]),
-        "parameters": values or "none",
-        "players": f"{record['players']}{_sums(record)}",
-        "histories": _histories(record),
-        "sequences": listed(record["sequences"]),
-        "infosets": listed(record["infosets"]),
-        **(_UNBUILT | {"memory": f"about {record['memory']} to build it"} if not built else {}),
-        **({"levels": f"{listed(record['levels'])} (own decisions in a row)"} if built else {}),
-        **({"public tree": _public(record), "payoffs": _payoffs(record)} if built else {}),
-        **({"largest payoff": f"{record['largest_payoff']:g}"} if built else {}),
-        **({"functionals": _functionals(record)} if record["functionals"] else {}),
-        "value": "not known" if value is None else f"{value}{source}",
-        **({"action words": _words(record)} if record["action_words"] else {}),
-        "citation": record["citation"] or "none",
-        **({"fingerprint": record["fingerprint"], "built in": f"{record['build_seconds']:.3g} s"} if built else {}),
-    }
-    print_facts(rows)
+    if record["build_seconds"] is None:
+        walked = [Row("not_built", _UNBUILT), Row("memory", record["memory"], "about {} to build it".format)]
+    else:
+        walked = [
+            Row("levels", record["levels"], listed, " (own decisions in a row)"),
+            Row("public_tree", _public(record)),
+            Row("payoffs", _payoffs(record)),
+            Row("largest_payoff", record["largest_payoff"], setting),
+        ]
+    rows = [
+        Row("game", record["game"]),
+        Row("parameters", values or "none"),
+        Row("players", record["players"], meaning=_sums(record)),
+        Row("histories", _histories(record)),
+        Row("sequences", record["sequences"], listed),
+        Row("infosets", record["infosets"], listed),
+        *walked,
+        Row("functionals", _functionals(record) if record["functionals"] else None),
+        Row("value", "not known" if value is None else f"{value}{source}"),
+        Row("action_words", _words(record)),
+        Row("citation", record["citation"] or "none"),
+        Row("fingerprint", record["fingerprint"]),
+        Row("build_seconds", record["build_seconds"], seconds, " s", "built in"),
+    ]
+    print_rows(*Sheet(rows).rows)
     for player, records in enumerate(infosets or []):
         typer.echo()
         _print_infosets(player, records)
 
 
-_UNBUILT = {"not built": "sizes are by formula; --public builds the game, for its levels, payoffs and fingerprint"}
+_UNBUILT = "sizes are by formula; --public builds the game, for its levels, payoffs and fingerprint"
 
 
 def _print_infosets(player: int, records: list[dict[str, Any]]) -> None:
     """Print a player's infosets a line each, plainly, for there may be many thousands."""
-    rows = [("infoset", "actions", "after")]
-    rows += [(one["infoset"], " ".join(one["actions"]), _before(one)) for one in records]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows]
-    typer.echo(f"player {player}: {len(records):,} infoset{'s' * (len(records) != 1)}")
-    typer.echo("\n".join(f"  {line}" for line in lines))
+    rows = [(one["infoset"], " ".join(one["actions"]), _before(one)) for one in records]
+    table = Table([Column(heading) for heading in ("infoset", "actions", "after")], rows)
+    typer.echo(f"player {player}: {counted(len(records), 'infoset')}")
+    typer.echo(indent(str(table), "  "))
 
 
 def _before(record: dict[str, Any]) -> str:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.parameter_texts import as_typed
+from ..seqform.sheet import Row, Sheet, count, error, seconds, setting, several
 from ..seqform.standard_error import StandardError
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
 from .files import STANDARD_OUTPUT, Record, check_files, writing
 from .options import JsonOption, reader, whole
 from .outputs import Outputs
 from .progress import filling, waiting
-from .tables import print_facts
+from .tables import print_sheet
 
 if TYPE_CHECKING:
     from ..models.matches import Estimate, MatchResult, Played
@@ -188,26 +189,25 @@ def _ends(estimate: "Estimate") -> list[float] | None:
 
 
 def _print(record: dict[str, Any], found: "MatchResult") -> None:
-    each = f" ({found.deals:,} deals in all rotations)" if found.duplicate else ""
-    rows = {"hands": f"{found.hands:,}{each}"}
+    each = f" ({count(found.deals)} deals in all rotations)" if found.duplicate else ""
+    rows = [Row("hands", found.hands, count, each)]
     for name, result in zip(_names(record["bots"]), record["results"], strict=True):
         ends = result["confidence_interval"]
         interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
         mean = "no hands" if result["mbb_per_hand"] is None else f"{result['mbb_per_hand']:+.1f} mBB a hand"
-        forfeits = f", {result['forfeits']:,} forfeited" if result["forfeits"] else ""
-        failures = f", failed at the end of {result['failures']:,}" if result["failures"] else ""
-        rows[name] = f"{mean}{interval}{forfeits}{failures}"
-    for row, folded in (("first forfeit", True), ("first failure", False)):
+        forfeits = f", {count(result['forfeits'])} forfeited" if result["forfeits"] else ""
+        failures = f", failed at the end of {count(result['failures'])}" if result["failures"] else ""
+        rows.append(Row("results", f"{mean}{interval}{forfeits}{failures}", label=name))
+    for label, folded in (("first forfeit", True), ("first failure", False)):
         first = next((each for each in found.forfeits if each.folded == folded), None)
         if first is not None:
-            rows[row] = f"{record['bots'][first.bot]}: {first.reason}"
+            rows.append(Row("forfeit_log", f"{record['bots'][first.bot]}: {first.reason}", label=label))
     if found.variance is not None:
-        rows["standard deviation"] = f"{found.variance.plain**0.5 / 1000:.3g} big blinds a hand"
-        saved = [f"{name} {share:.0%}" for name, share in found.variance.saved.items() if share is not None]
-        if saved:
-            rows["variance saved"] = ", ".join(saved)
-        rows["confidence"] = f"{found.confidence:g} for each interval, by the normal approximation"
-    if record["out"] is not None:
-        rows["hand histories"] = str(record["out"])
-    rows["seconds"] = f"{found.seconds:.3g}"
-    print_facts(rows)
+        saved = [f"{name} {part:.0%}" for name, part in found.variance.saved.items() if part is not None]
+        rows += [
+            Row("variance", found.variance.plain**0.5 / 1000, error, " big blinds a hand", "standard deviation"),
+            Row("variance", saved, several(str), label="variance saved"),
+            Row("confidence", found.confidence, setting, " for each interval, by the normal approximation"),
+        ]
+    rows += [Row("out", record["out"], label="hand histories"), Row("seconds", found.seconds, seconds)]
+    print_sheet(Sheet(rows))

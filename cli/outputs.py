@@ -252,6 +252,8 @@ def _flushed(report: Callable[[], None]) -> None:
 
 
 def _print_files(written: dict[str, str | None], order: list[str]) -> None:
-    from .tables import print_facts
+    from ..seqform.sheet import Row
+    from .tables import print_rows
 
-    print_facts({}, {name: written[name] for name in (*order, "JSON") if name in written})
+    paths = {name: written.get(name) for name in (*order, "JSON")}
+    print_rows(*(Row("file", path, label=f"{name} in") for name, path in paths.items() if path), after=True)

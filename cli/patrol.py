@@ -13,13 +13,14 @@ import typer
 
 from ..seqform.errors import nearest, one_of, shown
 from ..seqform.limits import answering, now
+from ..seqform.sheet import Column, Row, Sheet, Table, between, count, several, share
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, exit_status, print_note
 from .files import STANDARD_OUTPUT, Record, check_files, command_line
 from .options import HtmlOption, JsonOption, Limits, reader, whole
 from .outputs import Output, Outputs, page
 from .progress import solving, waiting
 from .solution import message_of, print_solution
-from .tables import print_columns, print_facts
+from .tables import print_sheet, print_table
 
 if TYPE_CHECKING:
     from ..models.games.patrol import Attacker, Patrol, PatrolGame
@@ -47,6 +48,14 @@ _OPTIONS = (
     ("units", "--unit"),
 )
 _KEYS = ("routes", "what_if", "notes")
+#: What is told of limits that hold on average.
+_CHECKS = (
+    Column("name", heading="limit"),
+    Column("expected", share, "planned on average"),
+    Column("mean", share, "in these days"),
+    Column("within", between(share), "within the error"),
+    Column("verdict", heading=""),
+)
 _positive = reader(float, "a number greater than 0, such as 250", minimum=0)
 _number = reader(float, "a number, such as -2")
 _chance = reader(float, "a probability from 0 to 1", minimum=0, maximum=1)
@@ -353,15 +362,7 @@ class _Plan:
         """Print the solution, and a line a change."""
         print_solution(self.solution, "patrol")
         if self.answer is not None:
-            rows = [
-                [
-                    row.change,
-                    row.status if row.value is None else f"{row.value:.6f}",
-                    "" if row.worth is None else f"{row.worth:+.6f}",
-                ]
-                for row in self.answer
-            ]
-            print_columns(["what if", "attackers earn", "worth to the units"], rows, names=True)
+            print_table(self.answer.table)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as the JSON has it."""
@@ -461,21 +462,13 @@ def patrol_schedule(
         how = {"first": first, "minutes": minutes}
 
     def report() -> None:
-        shown_days = f"{days:,}" if day is None else f"day {day} of {days:,}"
-        print_facts({"plan": plan, "units": ", ".join(units), "days": shown_days, "seed": str(chosen)})
-        rows = [
-            [
-                check.name,
-                f"{check.expected:.4f}",
-                f"{check.mean:.4f}",
-                f"{check.lower:.4f} to {check.upper:.4f}",
-                check.verdict,
-            ]
-            for check in checks
-        ]
-        if rows:
-            headings = ["limit", "planned on average", "in these days", "within the error", ""]
-            print_columns(headings, rows, names=True)
+        which = count(days) if day is None else f"day {day} of {count(days)}"
+        print_sheet(
+            Sheet(
+                [Row("plan", plan), Row("units", units, several(str)), Row("days", which), Row("seed", chosen)],
+                [Table.of((one | {"within": (one["lower"], one["upper"])} for one in told), _CHECKS)],
+            )
+        )
 
     return Outputs(record).deliver(
         ExitStatus.SUCCESS if agrees else ExitStatus.FAILURE,

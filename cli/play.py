@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import now
+from ..seqform.sheet import Row, count, estimate, payoff, seconds, setting
 from ..seqform.signals import WORTH_WAITING, patient
 from ..seqform.standard_error import is_terminal
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
@@ -14,7 +15,7 @@ from .files import STANDARD_OUTPUT, Record, check_files
 from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
 from .outputs import Outputs
 from .progress import filling, waiting
-from .tables import print_facts
+from .tables import print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +100,7 @@ def play(
         record.held.begin()
         record["interrupted"] = True
         print_interrupted()
-    seconds = now() - begun
+    took = now() - begun
     means = [results.of_player(player, _CONFIDENCE) for player in range(loaded.num_players)]
     return Outputs(record).deliver(
         ExitStatus.INTERRUPTED if record["interrupted"] else ExitStatus.SUCCESS,
@@ -109,8 +110,8 @@ def play(
             "mean": [None if each is None else each.mean for each in means],
             "interval": [None if each is None else [each.lower, each.upper] for each in means],
             "expected": expected_payoffs(loaded, profile).tolist(),
-            "seconds": seconds,
-            "games_per_second": results.num_games / seconds if seconds > 0.0 else None,
+            "seconds": took,
+            "games_per_second": results.num_games / took if took > 0.0 else None,
         },
     )
 
@@ -132,16 +133,20 @@ def _play(
 
 
 def _print(record: dict[str, Any]) -> None:
-    rows = {
-        "game": record["game"],
-        "seats": " and ".join(record["seats"]),
-        "games": f"{record['games']:,}",
-    }
-    for player, (mean, interval) in enumerate(zip(record["mean"], record["interval"], strict=True)):
-        measured = "" if mean is None else f"{mean:.6f} in [{interval[0]:.6f}, {interval[1]:.6f}], "
-        rows[f"result of seat {player}"] = f"{measured}expected {record['expected'][player]:.6f}"
+    rows = [
+        Row("game", record["game"]),
+        Row("seats", " and ".join(record["seats"])),
+        Row("games", record["games"], count),
+    ]
+    for player, (mean, ends) in enumerate(zip(record["mean"], record["interval"], strict=True)):
+        expected, label = f"expected {payoff(record['expected'][player])}", f"result of seat {player}"
+        if mean is None:
+            rows.append(Row("expected", expected, label=label))
+        else:
+            measured = {"mean": mean, "lower": ends[0], "upper": ends[1]}
+            rows.append(Row("mean", measured, estimate, f", {expected}", label))
     if record["games"]:
-        rows["confidence"] = f"at least {record['confidence']:g} for each interval, whatever the number of games"
-    rows["log"] = f"{record['log']}, of seat {record['observer']}"
-    rows["seconds"] = f"{record['seconds']:.3g}"
-    print_facts(rows)
+        sure = f"at least {setting(record['confidence'])} for each interval, whatever the number of games"
+        rows.append(Row("confidence", sure))
+    rows.append(Row("log", record["log"] or "None", meaning=f", of seat {record['observer']}"))
+    print_rows(*rows, Row("seconds", record["seconds"], seconds))

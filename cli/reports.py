@@ -3,7 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..seqform.interchange.page import Content, Page, columns, emphasis, facts, figure, heading, prose, table
+from ..seqform.interchange.page import (
+    Content,
+    Page,
+    columns,
+    emphasis,
+    figure,
+    heading,
+    prose,
+    sheet_blocks,
+    sheet_table,
+    table,
+)
+from ..seqform.sheet import Sheet, share, typeset
 from ..solvers.reports import (
     certificate_blocks,
     game_blocks,
@@ -37,7 +49,7 @@ def _page(title: str, game: "Game", blocks: Sequence[Content]) -> Page:
 # evaluate
 
 
-def evaluation(game: "Game", record: Mapping[str, Any], found: Mapping[int, "Strategy"]) -> Page:
+def evaluation(game: "Game", record: Mapping[str, Any], sheet: Sheet, found: Mapping[int, "Strategy"]) -> Page:
     """Return the page of strategies that were judged."""
     names, alone = ", ".join(record["strategies"]), len(found) < game.num_players
     low, high, loss = record["lower"], record["upper"], record["exploitability"]
@@ -63,17 +75,7 @@ def evaluation(game: "Game", record: Mapping[str, Any], found: Mapping[int, "Str
             f"strategy guarantees, wherever it is from. {_WRONG}"
         ),
     ]
-    if low is not None and high is not None:
-        blocks.append(facts({"value of the game": f"proven to be from {number(low)} to {number(high)}"}))
-    if record["payoffs"] is not None:
-        rows = [
-            (str(player), number(paid), number(best), number(best - paid))
-            for player, (paid, best) in enumerate(zip(record["payoffs"], record["best_response_values"], strict=True))
-        ]
-        blocks.append(table(("player", "is paid", "could be paid", "could gain"), rows, words=()))
-    if record["violations"]:
-        missed = [(name, number(violation)) for name, violation in record["violations"].items()]
-        blocks += [heading("Constraints"), table(("constraint", "violated by"), missed)]
+    blocks += sheet_blocks(sheet.without("game", "strategies", "left_out"))
     if any(record["left_out"] or ()):
         blocks.append(prose("Infosets that the files leave out are played uniformly.", cls="warn"))
     blocks += [heading("Strategies"), *strategy_blocks(list(found.values()), "treeplex show FILE prints them all")]
@@ -85,7 +87,11 @@ def evaluation(game: "Game", record: Mapping[str, Any], found: Mapping[int, "Str
 
 
 def comparison(
-    game: "Game", record: Mapping[str, Any], one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"]
+    game: "Game",
+    record: Mapping[str, Any],
+    sheet: Sheet,
+    one: Mapping[int, "Strategy"],
+    other: Mapping[int, "Strategy"],
 ) -> Page:
     """Return the page of two strategies or profiles side by side."""
     rows = record["players"]
@@ -100,14 +106,10 @@ def comparison(
         verdict(said, "compared", "", "warn"),
     ]
     if record["payoffs"] is not None:
-        pays, lost = record["payoffs"], record["exploitability"]
-        lines = [
-            (name.upper(), number(pays[name + "a"]), number(pays[name + "b"]), number(lost[name])) for name in "ab"
-        ]
         blocks += [
             heading("What they earn"),
             prose("What player 0 is paid, on average in a game, in each pairing, and how exploitable A and B are."),
-            table(("player 0 plays", "against A", "against B", "exploitability"), lines),
+            sheet_table(sheet.tables[-1]),
         ]
     tables = _differences(one, other, [row["player"] for row in rows])
     blocks += [heading("Where they differ"), columns(*tables)]
@@ -134,9 +136,8 @@ def _differences(
                 yield (
                     str(infoset),
                     str(action),
-                    f"{reach[place]:.4f}",
-                    *(f"{each:.4f}" for each in pair),
-                    (f"{pair[1] - pair[0]:+.4f}".replace("-", "−")),
+                    *map(share, (reach[place], *pair)),
+                    typeset(f"{pair[1] - pair[0]:+.4f}"),
                 )
 
         headings = ("infoset", "action", "reach", "A", "B", "B − A")
@@ -148,7 +149,7 @@ def _differences(
 # fit
 
 
-def fitted(game: "Game", record: Mapping[str, Any], response: "CounterStrategy") -> Page:
+def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "CounterStrategy") -> Page:
     """Return the page of a strategy against whoever a log shows."""
     player = record["seat"]
     nearest = "those that come nearest" if record["least_violation"] else "every opponent that fits"
@@ -158,22 +159,6 @@ def fitted(game: "Game", record: Mapping[str, Any], response: "CounterStrategy")
     said += ["against the one that fits the shares of games best it earns ", emphasis(number(record["expected"]))]
     said += [f". The value of the game is {number(record['game_value'])}, of which it may lose "]
     said += [emphasis(number(record["exploitability"])), " to others."]
-    together = "all intervals together" if record["bonferroni"] else "each interval"
-    rows: dict[str, Content] = {
-        "log": f"{record['log']}: {record['games']:,} games, seen from seat {player}",
-        "skipped lines": f"{sum(bad['count'] for bad in record['skipped']):,}" if record["skipped"] else None,
-        "mean result": None if record["mean_result"] is None else f"{number(record['mean_result'])} a game in the log",
-        "intervals": f"{record['interval']}, confidence {record['confidence']:g} for {together}",
-        "bounds": f"{record['constraints']:,} on player {1 - player}, about {record['events']:,} events",
-        "conflict": "; ".join(record["conflict"] or ()) or None,
-    }
-    evidence = [
-        [
-            *(one["event"], f"{one['count']:,}", f"{one['lower']:.3g}", f"{one['upper']:.3g}", one["side"]),
-            *(number(one["price"]), number(one["worth"])),
-        ]
-        for one in record["informative"] or ()
-    ]
     blocks: list[Content] = [
         *opening(
             f"{game.spec} · fit",
@@ -182,17 +167,12 @@ def fitted(game: "Game", record: Mapping[str, Any], response: "CounterStrategy")
         ),
         verdict(said, response.solution.status, record["message"]),
         heading("What was observed"),
-        facts({name: text for name, text in rows.items() if text is not None}),
+        *sheet_blocks(
+            sheet.only("log", "skipped", "left_out", "probe", "intervals", "constraints", "mean_result", "conflict")
+        ),
         heading("What is worth most"),
-        table(
-            ("observation", "games", "from", "to", "what binds", "price", "worth"),
-            evidence,
-            caption="What an observation is worth is its part in what is earned beyond the value of the game; "
-            "loosening its bound by one unit would cost the price.",
-            fold=None,
-        )
-        if evidence
-        else prose("No observation changes the strategy: there are too few games."),
+        *(sheet_table(each, fold=None) for each in sheet.tables),
+        *([] if sheet.tables else [prose("No observation changes the strategy: there are too few games.")]),
         *certificate_blocks(response.solution),
         prose(
             "That the opponent fits is not proven but likely: the intervals hold the true probabilities with the "
@@ -209,7 +189,11 @@ def fitted(game: "Game", record: Mapping[str, Any], response: "CounterStrategy")
 
 
 def styled(
-    game: "Game", record: Mapping[str, Any], answer: "StyleAnswer | Calibration", curve: "TradeOff | None"
+    game: "Game",
+    record: Mapping[str, Any],
+    sheet: Sheet,
+    answer: "StyleAnswer | Calibration",
+    curve: "TradeOff | None",
 ) -> Page:
     """Return the page of a strategy in a style, and what the style costs."""
     player, strategy = record["player"], answer.profile[record["player"]]
@@ -219,16 +203,6 @@ def styled(
         said = ["Meeting the targets costs at least ", emphasis(number(record["least_loss"]))]
         said += [f" of the value of the game, {number(record['game_value'])}. "]
     said += ["This strategy loses at most ", emphasis(number(record["exploitability"])), " of it to anybody."]
-    rows = [
-        (
-            one["target"],
-            "–" if one["reached"] is None else number(one["reached"]),
-            number(one["missed_by"]),
-            "not known" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}",
-            number(record["multipliers"].get(one["target"], 0.0)),
-        )
-        for one in record["targets"]
-    ]
     blocks: list[Content] = [
         *opening(
             f"{game.spec} · style",
@@ -236,10 +210,9 @@ def styled(
             "to anybody?",
         ),
         verdict(said, answer.status, record["message"]),
-        table(
-            ("target", "reached", "missed by", "alone, within the loss", "price of more"),
-            rows,
-            caption="A price is what one unit more of the target costs, for small changes",
+        *(
+            sheet_table(one, caption="A price is what one unit more of the target costs, for small changes")
+            for one in sheet.tables
         ),
         heading("Why this can be believed"),
     ]
@@ -264,37 +237,17 @@ def styled(
 # sample
 
 
-def sampled(game: "Game", record: Mapping[str, Any]) -> Page:
+def sampled(game: "Game", record: Mapping[str, Any], sheet: Sheet) -> Page:
     """Return the page of a sampling run, about which nothing is proven."""
-    from ..seqform.memory import in_words
-
     said: list[Content] = [f"{record['iterations']:,} iterations met {sum(record['infosets']):,} infosets."]
-    rows: dict[str, Content] = {
-        "method": record["method"],
-        "touched": f"{record['touched']:,} histories",
-        "infosets": ", ".join(f"{count:,}" for count in record["infosets"]),
-        "memory": f"about {in_words(record['memory'])}",
-        "seconds": f"{record['seconds']:.3g}",
-        "regret, estimated": ", ".join(
-            "unknown" if each is None else number(each) for each in record["regret_estimates"]
-        ),
-    }
     blocks: list[Content] = [
         *opening(f"{game.spec} · sample", f"Which strategies does {record['method']} find by sampling the game?"),
         verdict(said, record["stopped"].replace("_", " "), record["message"]),
-        facts(rows),
+        *sheet_blocks(sheet.without("game", "stopped")),
         heading("How far this can be believed"),
         prose(
             "Nothing is proven: the game is too large to be enumerated, and what stands here is estimated. A response "
             "that was learned shows what a player could gain at least, on average; the best one may gain more."
         ),
     ]
-    estimates = [
-        (f"{what} of player {player}", *(f"{one[end]:.4g}".replace("-", "−") for end in ("mean", "lower", "upper")))
-        for name, what in (("payoffs", "payoff"), ("gains", "gain by a response"))
-        for player, one in enumerate(record[name] or ())
-    ]
-    if estimates:
-        caption = f"Each interval holds the mean with a confidence of about {record['confidence']:g}"
-        blocks.append(table(("estimate", "mean", "from", "to"), estimates, caption=caption))
     return _page(f"sampling of {game.spec}", game, blocks)

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest, shown
+from ..seqform.sheet import Column, Table, count, error
 from .checking import deliver_findings, print_summary, run_check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
 from .limits import Held
 from .options import Checkpointing, JsonOption
 from .outputs import Output
-from .tables import console, show
+from .tables import console, print_table
 
 if TYPE_CHECKING:
     from ..solvers.checkpoint import Checkpoint
@@ -79,15 +80,9 @@ def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
     write_json({"experiments": entries}, json)
     if json == STANDARD_OUTPUT:
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("name", "figure", "shows"):
-        table.add_column(heading, no_wrap=heading != "shows", overflow="fold")
-    for one in kinds:
-        table.add_row(one.name, one.figure, one.title)
+    rows = [(one.name, one.figure, one.title) for one in kinds]
+    print_table(Table([Column(heading) for heading in ("name", "figure", "shows")], rows))
     out = console()
-    show(out, table)
     for citation in dict.fromkeys(one.paper.citation for one in kinds):
         out.print(citation, style="dim", soft_wrap=True)
 
@@ -117,14 +112,8 @@ def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", held: H
 
 def _beside(claim: "Claim") -> str:
     measured = "not measured" if claim.measured is None else _number(claim.measured)
-    return (
-        f"{measured} (the paper has no number)"
-        if claim.paper is None
-        else f"{measured} (paper: {_number(claim.paper)})"
-    )
+    return f"{measured} ({'the paper has no number' if claim.paper is None else f'paper: {_number(claim.paper)}'})"
 
 
 def _number(value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+    return value if isinstance(value, str) else count(value) if isinstance(value, int) else error(value)

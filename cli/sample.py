@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import answering, timed
+from ..seqform.sheet import Row, Sheet, count, error, estimate, listed, setting, several
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import (
@@ -25,7 +26,7 @@ from .options import (
 )
 from .outputs import Output, Outputs, page
 from .progress import filling, waiting
-from .tables import listed, print_facts, seconds_text
+from .tables import print_sheet, seconds_text
 
 if TYPE_CHECKING:
     from ..models.play import MeanResult
@@ -144,11 +145,11 @@ def sample(
     def make_page() -> "Page":
         from .reports import sampled
 
-        return sampled(loaded, record)
+        return sampled(loaded, record, sample_sheet(record))
 
     return outputs.deliver(
         ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS,
-        lambda: _print(record),
+        lambda: print_sheet(sample_sheet(record)),
         found,
         Output("strategies", "--out", out, lambda path: profile.save(path, loaded.spec), answers=True),
         page(html, make_page),
@@ -199,27 +200,33 @@ def _interval(result: "MeanResult") -> dict[str, float]:
     return {"mean": result.mean, "lower": result.lower, "upper": result.upper}
 
 
-def _print(record: dict[str, Any]) -> None:
+def sample_sheet(record: dict[str, Any]) -> Sheet:
+    """Return how far the run came, and what was estimated, as rows."""
     from ..seqform.memory import in_words
 
-    rows = {
-        "game": record["game"],
-        "method": record["method"],
-        "stopped": record["message"],
-        "iterations": f"{record['iterations']:,}",
-        "touched": f"{record['touched']:,} histories",
-        "infosets": f"{listed(record['infosets'])}, about {in_words(record['memory'])}",
-        "seconds": seconds_text(),
-    }
-    for preference in record["unmatched"]:
-        rows[f"preference {preference}"] = "matches no infoset that walks have met"
-    for name, heading in (("payoffs", "payoff of player"), ("gains", "a response gains player")):
-        for player, found in enumerate(record[name] or []):
-            rows[f"{heading} {player}"] = f"{found['mean']:.4g} in [{found['lower']:.4g}, {found['upper']:.4g}]"
-    if record["payoffs"] or record["gains"]:
-        rows["confidence"] = f"about {record['confidence']:g} for each interval, if games are many"
-    regrets = record["regret_estimates"]
-    rows["regret, estimated"] = ", ".join("unknown" if each is None else f"{each:.3g}" for each in regrets)
-    if None in regrets:
-        rows["regret, estimated"] += "; unknown where the samples are too few to tell"
-    print_facts(rows)
+    known = ["unknown" if one is None else error(one) for one in record["regret_estimates"]]
+    doubt = "; unknown where the samples are too few to tell" if "unknown" in known else ""
+    sure = f"about {setting(record['confidence'])}"
+    estimates = [
+        Row(name, found, estimate, label=f"{heading} {player}")
+        for name, heading in (("payoffs", "payoff of player"), ("gains", "a response gains player"))
+        for player, found in enumerate(record[name] or ())
+    ]
+    return Sheet(
+        [
+            Row("game", record["game"]),
+            Row("method", record["method"]),
+            Row("stopped", record["message"]),
+            Row("iterations", record["iterations"], count),
+            Row("touched", record["touched"], count, " histories"),
+            Row("infosets", record["infosets"], listed, f", about {in_words(record['memory'])}"),
+            Row("seconds", seconds_text()),
+            *(
+                Row("unmatched", "matches no infoset that walks have met", label=f"preference {preference}")
+                for preference in record["unmatched"]
+            ),
+            *estimates,
+            Row("confidence", sure if estimates else None, meaning=" for each interval, if games are many"),
+            Row("regret_estimates", known, several(str), doubt, "regret, estimated"),
+        ]
+    )

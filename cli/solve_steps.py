@@ -23,6 +23,7 @@ from .options import Checkpointing, choose_method, tolerance_of, with_preference
 from .outputs import Output, Outputs, page
 from .progress import solving, waiting
 from .solution import message_of, print_solution
+from .tables import print_sheet
 
 if TYPE_CHECKING:
     from ..models.games.holdem.solved import SolvedSpot
@@ -203,7 +204,7 @@ class SolveSteps:
             what = f"bounds of {moved[0]} on {spec}"
             with waiting(what, shown=shown), answering("sensitivity"):
                 bounds = outputs.ask(what, lambda: curves.find_sensitivity(solution, *moved), None)
-            worth = {"sensitivity": curves.pieces_of(bounds)}
+            worth = {"sensitivity": None if bounds is None else bounds.to_dict()}
         solved = None if self.spot is None else spots.read(solution, self.spot)
         if solved is not None:
             with waiting(f"what is earned on {spec}", shown=shown):
@@ -228,7 +229,7 @@ def deliver_frontier(found: curves.Responses, outputs: Outputs, record: Record, 
     """Write the responses for all p."""
     return outputs.deliver(
         exit_status(found.status),
-        lambda: curves.print_frontier(record),
+        lambda: curves.print_frontier(record, found.frontier),
         found.to_dict,
         page(files.html, found.page),
         Output("picture", "--plot", files.plot, found.frontier.plot),
@@ -266,12 +267,12 @@ class SolveAnswer:
         """Print the solution and the further answers."""
         solution, solved = self.solution, self.solved
         if solved is not None and solution.infeasibility is None and "ev" in self.worth:
-            spots.print_answer(solution, solved.spot, self.worth, self.asked)
+            print_sheet(spots.spot_sheet(solution, solved.spot, self.worth, self.asked))
             spots.print_node(solved, self.of_spot.at, self.of_spot.hands)
         else:
             print_solution(solution, self.asked)
-        if self.worth.get("sensitivity"):
-            curves.print_sensitivity(self.worth["sensitivity"], solution.player or 0)
+        if self.bounds is not None:
+            curves.print_sensitivity(self.bounds)
         elif self.moved is not None and solution.infeasibility is not None:
             curves.print_no_sensitivity(*self.moved)
 

@@ -1,17 +1,18 @@
 """What commands say of hold'em spots: sizes and betting before they are solved, and what each seat earns after."""
 
-import dataclasses
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.limits import now
+from ..seqform.sheet import Column, Row, Sheet, Table, between, chips, count, error, listed, share
 from .errors import CommandLineError, ExitStatus
 from .files import STANDARD_OUTPUT, Record, command_line, write_json
 from .outputs import Output, Outputs, page
 from .solution import message_of
-from .tables import listed, named, print_columns, print_facts, seconds_text, status_facts
+from .tables import print_rows, print_table, seconds_text
 
 if TYPE_CHECKING:
     from ..models.games.holdem.solved import SolvedSpot
@@ -52,8 +53,6 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
     CommandLineError
         If there are, and it is another game.
     """
-    from dataclasses import replace
-
     if not texts:
         return game
     spot = spot_of(game)
@@ -114,25 +113,26 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
     write_json(record, json)
     if json == STANDARD_OUTPUT:
         return 0
-    hands = " and ".join(f"{len(held):,} {seat}" for held, seat in zip(spot.hands, ("oop", "ip"), strict=True))
-    print_facts(
-        {
-            "spot": named(spot.spec),
-            "board": spot.board,
-            "pot": f"{spot.pot:,}, {spot.stack:,} behind",
-            **({"rake": _rake_of(spot)} if spot.rake else {}),
-            "hands": f"{hands} ({weights[0]:,.6g} and {weights[1]:,.6g} by weight)",
-            "decision nodes": f"{size.nodes:,}, {size.leaves:,} leaves",
-            "memory": f"{in_words(size.bytes)} of regrets and averages, {in_words(size.total_bytes)} with the tree",
-            **({"locks": "; ".join(map(str, spot.locks))} if spot.locks else {}),
-        }
-    )
+    hands = " and ".join(f"{count(len(held))} {seat}" for held, seat in zip(spot.hands, ("oop", "ip"), strict=True))
+    rows = [
+        Row("game", spot.spec, label="spot"),
+        Row("board", spot.board),
+        Row("pot", spot.pot, count, f", {count(spot.stack)} behind"),
+        Row("rake", _rake_of(spot)),
+        Row("hands", f"{hands} ({weights[0]:,.6g} and {weights[1]:,.6g} by weight)"),
+        Row("nodes", size.nodes, count, f", {count(size.leaves)} leaves", "decision nodes"),
+        Row("memory", f"{in_words(size.bytes)} of regrets and averages, {in_words(size.total_bytes)} with the tree"),
+        Row("locks", record["locks"], "; ".join),
+    ]
+    print_rows(*Sheet(rows).rows)
     typed = "\n".join(tree_lines(tree))
     print(f"\n{typed}")  # noqa: T201
     return 0
 
 
 def _rake_of(spot: "HoldemSpot") -> str:
+    if not spot.rake:
+        return ""
     most = f", at most {spot.rake_cap:,.10g} chips" if math.isfinite(spot.rake_cap) else ""
     return f"{100.0 * float(spot.rake):.10g}% of a pot{most}"
 
@@ -261,16 +261,14 @@ def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None)
     if line is None:
         return
     if _by_card(line):
-        table = solved.runouts(line)
+        shown = solved.runouts(line)
     else:
         node = solved.at(line)
-        table = node.hands(only=hands)
+        shown = node.hands(only=hands)
         head, *rest = str(node).splitlines()
         print(f"\n{head}", *rest, sep="\n")  # noqa: T201
-        table = dataclasses.replace(
-            table, rows=tuple(row for row in table if hands or row["reach"] >= _SHOWN), title=""
-        )
-    print_columns(table.headings, table.cells(), table.title or None, names=True)
+        shown = replace(shown, rows=tuple(row for row in shown if hands or row["reach"] >= _SHOWN), title="")
+    print_table(shown.table)
 
 
 def show_file(
@@ -287,12 +285,10 @@ def show_file(
     lost, pot, root = solved.profile.exploitability, solved.spot.pot, solved.at()
 
     def report() -> None:
-        print_facts(
-            {
-                "solved spot": file,
-                "pot": f"{pot:,}, {solved.spot.stack:,} behind, board {solved.spot.board}",
-                "exploitability": f"{lost:.4g} chips, {100 * lost / pot:.3g}% of the pot, computed again",
-            }
+        print_rows(
+            Row("file", file, label="solved spot"),
+            _pot(solved.spot),
+            Row("exploitability", lost, solved.spot.of_pot, ", computed again"),
         )
         print_node(solved, at or "", hands)
 
@@ -391,87 +387,76 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
         return solve_part(nash, exactly, needed=needed)
 
 
-def _print_locks(found: Mapping[str, Any]) -> dict[str, str]:
-    rows = {"locks": "; ".join(found["locks"])}
-    if found["unlocked_ev"] is None:
-        return rows
-    for seat, ev, gain, risk in zip(
-        ("oop", "ip"), *(found[name] for name in ("unlocked_ev", "lock_gain", "lock_risk")), strict=True
-    ):
+def _pot(spot: "HoldemSpot") -> Row:
+    return Row("pot", spot.pot, count, f", {count(spot.stack)} behind, board {spot.board}")
+
+
+def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
+    """Return what locks gain the player who knows of them, and what that risks."""
+    yield Row("locks", found.get("locks"), "; ".join)
+    told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
+    for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):
         if gain is not None:
-            other = "ip" if seat == "oop" else "oop"
-            rows[f"{seat} gains"] = f"{gain:.4f} chips at least while {other} keeps to them; {ev:.4f} without locks"
-            rows[f"{seat} risks"] = f"{risk:.4f} chips of that EV if {other} does not, as a best response proves"
-    return rows
+            kept = f" chips at least while {other} keeps to them; {chips(ev)} without locks"
+            broken = f" chips of that EV if {other} does not, as a best response proves"
+            yield Row("lock_gain", gain, chips, kept, f"{seat} gains")
+            yield Row("lock_risk", risk, chips, broken, f"{seat} risks")
 
 
-def _print_regrets(solution: "Solution", pot: int) -> dict[str, str]:
-    """Return what is proven of a spot with a rake, which has no value."""
-    regrets, epsilon, total = solution.regrets, solution.certificate.epsilon, solution.certificate.nash_conv
-    if regrets is None or epsilon is None or total is None:
-        return {}
-    met = "at most the tolerance" if epsilon <= solution.tolerance else "above the tolerance"
-    gains = ", ".join(f"{seat} {regret:.4g}" for seat, regret in zip(("oop", "ip"), regrets, strict=True))
-    return {
-        "ε-Nash": f"ε {epsilon:.4g} chips, {100 * epsilon / pot:.3g}% of the pot; "
-        f"{met} of {100 * solution.tolerance / pot:.3g}%",
-        "regrets": f"{gains}: what a best response would gain; NashConv {total:.4g}",
-    }
+def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
+    """Return what is proven; of a spot with a rake, which has no value, how close to an equilibrium it is."""
+    regrets, low, high = solution.regrets, solution.lower, solution.upper
+    missed = solution.certificate.epsilon if regrets is not None else solution.exploitability
+    assert missed is not None
+    met = "at most the tolerance" if missed <= solution.tolerance else "above the tolerance"
+    judged = f"; {met} of {error(100 * solution.tolerance / spot.pot)}%"
+    if regrets is not None:
+        yield Row("epsilon", missed, lambda number: f"ε {spot.of_pot(number)}", judged, "ε-Nash")
+        gains = ", ".join(f"{seat} {error(regret)}" for seat, regret in zip(("oop", "ip"), regrets, strict=True))
+        total = f": what a best response would gain; NashConv {error(sum(regrets))}"
+        yield Row("regrets", gains, meaning=total)
+    elif solution.problem.name == "nash":
+        yield Row("exploitability", missed, spot.of_pot, judged)
+    else:
+        yield Row("exploitability", None if solution.problem.constraints else missed, spot.of_pot)
+        yield Row("gap", solution.gap, error, " chips")
+    if solution.player is None and low is not None and high is not None:
+        ends = low + spot.pot / 2, high + spot.pot / 2
+        yield Row("proven_bounds", ends, lambda ends: f"an EV of oop from {between(chips)(ends)}", label="proven")
+    if solution.problem.constraints:
+        meaning = " of a probability at most, by which locks are missed"
+        yield Row("violation", solution.violation, error, meaning)
 
 
-def print_answer(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any], asked: str) -> None:
-    """Print a solved spot: what both earn, how close to an equilibrium that is, and what is done at first."""
-    pot, seats = spot.pot, ("oop", "ip")
-    met = "at most the tolerance" if solution.exploitability <= solution.tolerance else "above the tolerance"
-    lost = f"{solution.exploitability + 0.0:.4g} chips, {found['exploitability_percent']:.3g}% of the pot"
-    low, high = solution.lower, solution.upper
-    print_facts(
-        {
-            "problem": f"{asked} on {spot.spec or spot.board}",
-            "method": solution.method.name,
-            **status_facts(str(solution.status), message_of(solution)),
-            "pot": f"{pot:,}, {spot.stack:,} behind, board {spot.board}",
-            **({"rake": f"{_rake_of(spot)}; {found['rake']:.4f} on average"} if spot.rake else {}),
-            **(_print_locks(found) if found.get("locks") else {}),
-            **_print_regrets(solution, pot),
-            **(
-                {"exploitability": f"{lost}; {met} of {100 * solution.tolerance / pot:.3g}%"}
-                if solution.problem.name == "nash"
-                else ({} if solution.problem.constraints or solution.regrets else {"exploitability": lost})
-                | ({} if solution.gap is None else {"gap": f"{solution.gap:.3g} chips"})
-            ),
-            **(
-                {"proven": f"an EV of oop from {low + pot / 2:.4f} to {high + pot / 2:.4f}"}
-                if solution.player is None and low is not None and high is not None
-                else {}
-            ),
-            **(
-                {"violation": f"{solution.violation:.3g} of a probability at most, by which locks are missed"}
-                if solution.problem.constraints
-                else {}
-            ),
-            "iterations": f"{solution.iterations:,}",
-            "seconds": seconds_text(),
-            "decision nodes": f"{found['nodes']:,}, {listed(found['hands'])} hands",
-        }
-    )
-    rows = [
-        [seat, f"{ev:.4f}", f"{share:.4f}"] for seat, ev, share in zip(seats, found["ev"], found["equity"], strict=True)
+def spot_sheet(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any], asked: str) -> Sheet:
+    """Return what both earn, how close to an equilibrium that is, and what is done at first, as rows."""
+    rake = f"; {chips(found['rake'])} on average" if spot.rake else ""
+    earned = zip(("oop", "ip"), found["ev"], found["equity"], strict=True)
+    actions = list(found["root"])
+    hands = [
+        (f"{hand} {seat}", one["ev"], one["equity"], *map((one["strategy"] or {}).get, actions))
+        for hand, by_seat in found.get("by_hand", {}).items()
+        for seat, one in by_seat.items()
+        if one is not None
     ]
-    print_columns(["seat", "EV", "equity"], rows, names=True)
-    if found["root"]:
-        frequencies = [[action, f"{share:.4f}"] for action, share in found["root"].items()]
-        print_columns(["oop at first", "frequency"], frequencies, names=True)
-    if "by_hand" in found:
-        actions = list(found["root"])
-        rows = [
-            [f"{hand} {seat}", f"{one['ev']:.4f}", f"{one['equity']:.4f}", *_played(one["strategy"], actions)]
-            for hand, by_seat in found["by_hand"].items()
-            for seat, one in by_seat.items()
-            if one is not None
-        ]
-        print_columns(["hand", "EV", "equity", *actions], rows, names=True)
-
-
-def _played(strategy: Mapping[str, float] | None, actions: Sequence[str]) -> list[str]:
-    return ["" if strategy is None else f"{strategy[action]:.4f}" for action in actions]
+    worth = [Column("ev", chips, "EV"), Column("equity", share)]
+    return Sheet(
+        [
+            Row("problem", f"{asked} on {spot.spec or spot.board}"),
+            Row("method", solution.method.name),
+            Row("status", str(solution.status)),
+            Row("message", message_of(solution), label=""),
+            _pot(spot),
+            Row("rake", _rake_of(spot), meaning=rake),
+            *_lock_rows(found),
+            *_proven(solution, spot),
+            Row("iterations", solution.iterations, count),
+            Row("seconds", seconds_text()),
+            Row("nodes", found["nodes"], count, f", {listed(found['hands'])} hands", "decision nodes"),
+        ],
+        [
+            Table([Column("seat"), *worth], list(earned)),
+            Table([Column("oop at first"), Column("frequency", share)], list(found["root"].items())),
+            Table([Column("hand"), *worth, *(Column(one, share, one) for one in actions)], hands),
+        ],
+    )

@@ -10,12 +10,13 @@ import typer
 
 from ..seqform.errors import nearest
 from ..seqform.limits import now, timed
+from ..seqform.sheet import Column, Row, Sheet, Table, between, count, payoff, setting, several, share
 from .errors import CommandLineError, ExitStatus
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance
 from .outputs import Output, Outputs, page
 from .progress import waiting
-from .tables import print_columns, print_facts, ten_decimals
+from .tables import print_rows, print_sheet, print_table
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
@@ -109,11 +110,11 @@ def show(
     shown = _selected(file, selection, record)
 
     def report() -> None:
-        print_facts({"strategies": f"{file}, for {shown.game.spec}"} | _left_out(shown.left_out))
+        print_rows(*Sheet([Row("strategies", f"{file}, for {shown.game.spec}"), *_left_out(shown.left_out)]).rows)
         for number in shown.strategies:
             own = [row for row in shown.rows if row["player"] == number]
             if own:
-                _print_strategy(number, own, long or against is not None, against)
+                print_table(_strategy_table(number, own, long or against is not None, against))
 
     return Outputs(record).deliver(
         ExitStatus.SUCCESS,
@@ -212,25 +213,22 @@ def _infosets(strategy: "Strategy", other: "Strategy | None") -> Iterator[dict[s
         yield row
 
 
-def _print_strategy(player: int, rows: list[dict[str, Any]], long: bool, against: str | None) -> None:
-    """Print a player's infosets, an action a column, or an action a line."""
-    title = f"player {player}; reach is the player's own probability of playing to the infoset"
+def _strategy_table(player: int, rows: list[dict[str, Any]], long: bool, against: str | None) -> Table:
+    """Return a player's infosets, an action a column, or an action a line."""
+    columns = [Column("infoset"), Column("reach", share)]
     if long:
-        headings = ["infoset", "reach", "action", "probability", *([against] if against else [])]
-        lines = []
-        for row in rows:
-            for action, share in row["actions"].items():
-                beside = [f"{row['against'][action]:.4f}"] if against else []
-                lines.append([row["infoset"], f"{row['reach']:.4f}", action, f"{share:.4f}", *beside])
+        columns += [Column("action"), Column("probability", share)]
+        columns += [] if against is None else [Column("against", share, against)]
+        lines = [
+            (row["infoset"], row["reach"], action, played, *([] if against is None else [row["against"][action]]))
+            for row in rows
+            for action, played in row["actions"].items()
+        ]
     else:
         actions = list(dict.fromkeys(action for row in rows for action in row["actions"]))
-        headings = ["infoset", "reach", *actions]
-        lines = [
-            [row["infoset"], f"{row['reach']:.4f}"]
-            + [f"{row['actions'][action]:.4f}" if action in row["actions"] else "" for action in actions]
-            for row in rows
-        ]
-    print_columns(headings, lines, title, names=True)
+        columns += [Column(action, share, action) for action in actions]
+        lines = [(row["infoset"], row["reach"], *map(row["actions"].get, actions)) for row in rows]
+    return Table(columns, lines, f"player {player}; reach is the player's own probability of playing to the infoset")
 
 
 # evaluate
@@ -310,11 +308,11 @@ def evaluate(
     def make_page() -> "Page":
         from .reports import evaluation
 
-        return evaluation(loaded, record, dict(sorted(found.items())))
+        return evaluation(loaded, record, judged_sheet(record), dict(sorted(found.items())))
 
     return Outputs(record).deliver(
         ExitStatus.SUCCESS if within else ExitStatus.FAILURE,
-        lambda: _print_judged(record, left_out),
+        lambda: print_sheet(judged_sheet(record)),
         dict,
         page(html, make_page),
     )
@@ -369,27 +367,31 @@ def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"])
     return violations
 
 
-def _print_judged(record: Record, left_out: Mapping[int, int]) -> None:
-    """Print what strategies are worth."""
-    facts = {"game": record["game"], "strategies": ", ".join(record["strategies"])} | _left_out(left_out)
-    if record["payoffs"] is not None:
-        facts["payoffs"] = ", ".join(ten_decimals(number) for number in record["payoffs"])
-        facts["best responses"] = ", ".join(ten_decimals(number) for number in record["best_response_values"])
+def judged_sheet(record: Mapping[str, Any]) -> Sheet:
+    """Return what strategies are worth, as rows."""
     low, high = record["lower"], record["upper"]
-    if low is not None and high is not None:
-        facts["value of the game"] = f"from {ten_decimals(low)} to {ten_decimals(high)}"
-    elif low is not None:
-        facts["guaranteed"] = f"at least {ten_decimals(low)}, paid to player 0"
-    elif high is not None:
-        facts["guaranteed"] = f"at most {ten_decimals(high)}, paid to player 0"
-    if record["game_value"] is not None:
-        facts["value of the game"] = ten_decimals(record["game_value"])
-    facts["exploitability"] = ten_decimals(record["exploitability"])
-    for name, violation in record["violations"].items():
-        facts[f"violation of {name}"] = ten_decimals(violation)
-    if record["tolerance"] is not None:
-        facts["tolerance"] = f"{record['tolerance']:g}: {'within' if record['passed'] else 'exceeded'}"
-    print_facts(facts)
+    alone = low is None or high is None
+    columns = [Column("player", count), *(Column(key, payoff) for key in ("is_paid", "could_be_paid", "could_gain"))]
+    earned = zip(record["payoffs"] or (), record["best_response_values"] or (), strict=True)
+    paid = [(player, one, best, best - one) for player, (one, best) in enumerate(earned)]
+    return Sheet(
+        [
+            Row("game", record["game"]),
+            Row("strategies", record["strategies"], several(str)),
+            *_left_out(dict(zip(record["players"], record["left_out"], strict=True))),
+            Row("proven_bounds", None if alone else (low, high), between(payoff), label="value of the game"),
+            Row("lower", low if alone else None, payoff, " at least, paid to player 0", "guaranteed"),
+            Row("upper", high if alone else None, payoff, " at most, paid to player 0", "guaranteed"),
+            Row("game_value", record["game_value"], payoff, label="value of the game"),
+            Row("exploitability", record["exploitability"], payoff),
+            *(
+                Row("violations", one, payoff, label=f"violation of {name}")
+                for name, one in record["violations"].items()
+            ),
+            Row("tolerance", record["tolerance"], setting, ": within" if record["passed"] else ": exceeded"),
+        ],
+        [Table(columns, paid)],
+    )
 
 
 # compare
@@ -417,16 +419,14 @@ def compare(
     if len(shared) == loaded.num_players == 2:
         found |= _matches(loaded, one, other)
 
-    def report() -> None:
-        print_facts({"game": loaded.spec, "A": first, "B": second})
-        _print_compared(record)
-
     def make_page() -> "Page":
         from .reports import comparison
 
-        return comparison(loaded, record, one, other)
+        return comparison(loaded, record, compared_sheet(record), one, other)
 
-    return Outputs(record).deliver(ExitStatus.SUCCESS, report, lambda: found, page(html, make_page))
+    return Outputs(record).deliver(
+        ExitStatus.SUCCESS, lambda: print_sheet(compared_sheet(record)), lambda: found, page(html, make_page)
+    )
 
 
 def _difference(one: "Strategy", other: "Strategy") -> dict[str, Any]:
@@ -462,21 +462,27 @@ def _matches(game: "Game", one: Mapping[int, "Strategy"], other: Mapping[int, "S
     return {"payoffs": payoffs, "exploitability": found}
 
 
-def _print_compared(record: Mapping[str, Any]) -> None:
-    rows = []
-    for row in record["players"]:
-        where = "" if row["at"] is None else f"{row['at']['infoset']}:{row['at']['action']}"
-        plan, share = row["largest_plan_difference"], row["largest_probability_difference"]
-        rows.append([str(row["player"]), ten_decimals(plan), ten_decimals(share), where])
-    print_columns(("player", "in the plan", "in a probability", "at"), rows, "largest differences")
-    if record["payoffs"] is not None:
-        pays = record["payoffs"]
-        lines = [[name.upper(), *(ten_decimals(pays[name + other]) for other in "ab")] for name in "ab"]
-        for line, name in zip(lines, "ab", strict=True):
-            line.append(ten_decimals(record["exploitability"][name]))
-        print_columns(
-            ("player 0 plays", "against A", "against B", "exploitability"), lines, "payoffs of player 0", names=True
+def compared_sheet(record: Mapping[str, Any]) -> Sheet:
+    """Return where strategies differ most, and what they earn against each other, as rows."""
+    apart = [
+        (
+            row["player"],
+            row["largest_plan_difference"],
+            row["largest_probability_difference"],
+            None if row["at"] is None else f"{row['at']['infoset']}:{row['at']['action']}",
         )
+        for row in record["players"]
+    ]
+    pays, lost = record["payoffs"] or {}, record["exploitability"]
+    earned = [(one.upper(), pays[f"{one}a"], pays[f"{one}b"], lost[one]) for one in "ab" if pays]
+    numbers = ("in the plan", "in a probability")
+    differences = [Column("player", count), *(Column(heading, payoff) for heading in numbers), Column("at")]
+    worths = ("against A", "against B", "exploitability")
+    pairings = [Column("player 0 plays"), *(Column(heading, payoff) for heading in worths)]
+    return Sheet(
+        [Row("game", record["game"]), Row("A", record["a"]), Row("B", record["b"])],
+        [Table(differences, apart, "largest differences"), Table(pairings, earned, "payoffs of player 0")],
+    )
 
 
 # What they share
@@ -517,10 +523,10 @@ def _strategies(text: str, game: "Game", players: tuple[int, ...] = ()) -> "tupl
     return found, behaviours.left_out
 
 
-def _left_out(counts: Mapping[int, int]) -> dict[str, str]:
+def _left_out(counts: Mapping[int, int]) -> list[Row]:
     """Say that infosets are missing in a file, if any are."""
-    said = [f"{count:,} of player {player}" for player, count in counts.items() if count]
-    return {"left out": f"{', '.join(said)}: infosets that no file names are played uniformly"} if said else {}
+    said = [f"{count(number)} of player {player}" for player, number in counts.items() if number]
+    return [Row("left_out", said, several(str), ": infosets that no file names are played uniformly")]
 
 
 def _check_suffix(out: str | None) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import answering, now, timed
+from ..seqform.sheet import Column, Row, Sheet, Table, between, count, error, payoff, price, setting, several, short
 from .errors import CommandLineError, deferring_interrupts, exit_status, print_note
 from .files import Record, check_files
 from .options import (
@@ -29,16 +30,7 @@ from .options import (
 from .outputs import Output, Outputs, page
 from .progress import waiting
 from .spots import is_large
-from .tables import (
-    named,
-    price_text,
-    print_columns,
-    print_facts,
-    print_pieces,
-    seconds_text,
-    status_facts,
-    ten_decimals,
-)
+from .tables import ending, print_sheet, print_table, seconds_text
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
@@ -190,7 +182,7 @@ def style(
     with record.interruptible():
         with deferring_interrupts():
             from ..models.saddle import check_two_players
-            from ..solvers.solution import sizes_of
+            from ..solvers.answers import sizes_of
             from ..solvers.style.calibration import calibrate_style
             from ..solvers.style.targets import reach_style
 
@@ -228,11 +220,11 @@ def style(
     def make_page() -> "Page":
         from .reports import styled
 
-        return styled(loaded, record, answer, found)
+        return styled(loaded, record, style_sheet(record), answer, found)
 
     return outputs.deliver(
         exit_status(answer.status),
-        lambda: print_style(record, curve=curve.curve and found is not None),
+        lambda: print_style(record, found if curve.curve else None),
         told,
         Output("profile", "--out", out, answer.profile.save, answers=True),
         page(html, make_page),
@@ -275,76 +267,84 @@ def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
         return opponent_strategy(name, game, 1 - player)
 
 
-def print_style(record: dict[str, Any], *, curve: bool) -> None:
-    """Print whether the targets can be met, what that costs, and what the strategy does."""
-    rows: dict[str, Any] = {
-        "game": named(record["game"]),
-        "player": str(record["player"]),
-        **status_facts(record["status"], record["message"]),
-    }
-    if record["reference"] != "uniform":
-        rows["counted"] = f"with player {1 - record['player']} as {record['reference']}"
+def style_sheet(record: dict[str, Any]) -> Sheet:
+    """Return whether the targets can be met, what that costs, and what the strategy does, as rows."""
+    other, counted = 1 - record["player"], record["reference"] != "uniform"
     met = record["violation"] <= 0.0 if record["runs"] else record["feasible"]
-    if record["runs"]:
-        rows |= _preference_rows(record)
-    elif record["least_loss"] is None:
-        rows["least loss"] = "none: no strategy meets the targets"
-    else:
-        exact = f"{record['least_loss_exact']} = " if record["least_loss_exact"] is not None else ""
-        gap = record["least_loss_upper"] - record["least_loss_lower"]
-        rows["least loss"] = f"{exact}{ten_decimals(record['least_loss'])}, proven within {gap:.3g}"
     most = " at most" if record["runs"] else ""
     what = "this strategy" if met else "the nearest strategy"
-    rows["loss"] = f"{ten_decimals(record['exploitability'])}{most} of {record['max_loss']:g} allowed, of {what}"
-    rows["game value"] = f"{ten_decimals(record['game_value'])} to player {record['player']}"
-    rows["seconds"] = seconds_text()
-    print_facts(rows)
-    _print_targets(record)
-    if curve:
-        found = record["trade_off"]
-        print_pieces(found["pieces"], f"what {found['functional']} costs; proven within {found['gap']:.3g}")
+    allowed = f"{most} of {setting(record['max_loss'])} allowed, of {what}"
+    return Sheet(
+        [
+            Row("game", record["game"]),
+            Row("player", record["player"]),
+            *ending(record),
+            Row("reference", f"with player {other} as {record['reference']}" if counted else None, label="counted"),
+            *(_preference_rows(record) if record["runs"] else [_least_loss(record)]),
+            Row("exploitability", record["exploitability"], payoff, allowed, "loss"),
+            Row("game_value", record["game_value"], payoff, f" to player {record['player']}"),
+            Row("seconds", seconds_text()),
+        ],
+        [_targets(record)],
+    )
 
 
-def _preference_rows(record: dict[str, Any]) -> dict[str, Any]:
+def _least_loss(record: dict[str, Any]) -> Row:
+    if record["least_loss"] is None:
+        return Row("least_loss", "none: no strategy meets the targets")
+    exact, gap = record["least_loss_exact"], record["least_loss_upper"] - record["least_loss_lower"]
+    found = record["least_loss"] if exact is None else Fraction(exact)
+    return Row("least_loss", found, payoff, f", proven within {error(gap)}")
+
+
+def print_style(record: dict[str, Any], curve: "TradeOff | None") -> None:
+    """Print whether the targets can be met, what that costs, and what the strategy does."""
+    print_sheet(style_sheet(record))
+    if curve is not None:
+        print_table(curve.pieces)
+
+
+def _preference_rows(record: dict[str, Any]) -> list[Row]:
     """Return how much which actions were preferred."""
     chosen = record["preference"]
-    runs = f"{len(record['runs']):,} of {record['iterations']:,} iterations together"
     # Preferences for actions can be typed, those for shares of several actions and those of several targets cannot.
     alone = len(chosen["vulnerabilities"]) == 1
-    listed = ", ".join(chosen["prefer"]) if alone else f"the actions that help each target, δ = {chosen['degree']:g}"
-    rows = {
-        "prefer": listed if chosen["prefer"] else "nothing: no preference is needed",
-        "vulnerability": ", ".join(_betas(record)),
-        "runs": runs,
-    }
+    listed = (
+        ", ".join(chosen["prefer"]) if alone else f"the actions that help each target, δ = {setting(chosen['degree'])}"
+    )
+    rows = [
+        Row("prefer", listed if chosen["prefer"] else "nothing: no preference is needed"),
+        Row("vulnerability", _betas(record), several(str)),
+        Row("runs", len(record["runs"]), count, f" of {count(record['iterations'])} iterations together"),
+    ]
     if chosen["prefer"] and alone and all(re.fullmatch(r".+:[^:]+", text) for text in chosen["prefer"]):
         words = ["solve", record["game"], "--method", "pref-cfr"]
         words += [word for text in chosen["prefer"] for word in ("--prefer", text)]
         words += ["--vulnerability", repr(chosen["vulnerabilities"][0]), "--base", chosen["base"]]
         words += ["--updates", chosen["updates"], "--tol", "0", "--max-iterations", str(chosen["iterations"])]
-        rows["again by"] = shlex.join(["treeplex", *words])
+        rows.append(Row("again_by", shlex.join(["treeplex", *words])))
     return rows
 
 
 def _betas(record: dict[str, Any]) -> list[str]:
     """Return what each target may give up, by name where there are several."""
-    betas = [f"{beta:.6g}" for beta in record["preference"]["vulnerabilities"]]
+    betas = [short(beta) for beta in record["preference"]["vulnerabilities"]]
     names = [one["target"] for one in record["targets"]]
     return betas if len(betas) == 1 else [f"{beta} for {name}" for beta, name in zip(betas, names, strict=True)]
 
 
-def _print_targets(record: dict[str, Any]) -> None:
-    """Print a line a target: what the strategy has, what could be had alone, and what more of it costs."""
-    rows = []
-    for one in record["targets"]:
-        alone = "not known" if one["low"] is None else f"{_short(one['low'])} to {_short(one['high'])}"
-        price = record["multipliers"].get(one["target"])
-        reached, missed = _short(one["reached"]), _short(one["missed_by"])
-        rows.append((one["target"], reached, missed, alone, "" if price is None else price_text(price)))
-    headings = ("target", "reached", "missed by", "alone, within the loss", "price of more")
-    print_columns(headings, rows, names=True)
-
-
-def _short(number: float | None) -> str:
-    """Return a number in six digits; what is zero but for round-off is zero."""
-    return "not met with" if number is None else f"{0.0 if abs(number) < 1e-9 else number:.6g}"
+def _targets(record: dict[str, Any]) -> Table:
+    """Return a row a target: what the strategy has, what could be had alone, and what more of it costs."""
+    rows = [
+        one | {"alone": None if one["low"] is None else (one["low"], one["high"]), "price": prices.get(one["target"])}
+        for prices in [record["multipliers"]]
+        for one in record["targets"]
+    ]
+    columns = (
+        Column("target"),
+        Column("reached", short, missing="not met with"),
+        Column("missed_by", short),
+        Column("alone", between(short), "alone, within the loss", "not known"),
+        Column("price", price, "price of more"),
+    )
+    return Table.of(rows, columns)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest, shown
+from ..seqform.sheet import Column, Row, Sheet, Table, count, counted
 from .checking import deliver_findings, print_summary, run_check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import (
@@ -21,7 +22,7 @@ from .files import (
 from .limits import Held
 from .options import HtmlOption, JsonOption, reader
 from .outputs import Output, page
-from .tables import print_columns, print_facts
+from .tables import print_sheet
 
 if TYPE_CHECKING:
     from ..validation.sweeps import Sweep
@@ -166,15 +167,12 @@ def _check(within: Any, file: str, setting: dict[str, Any], label: str) -> None:
 def _list(settings: list[dict[str, Any]], varied: list[str]) -> None:
     """Print the settings."""
     from ..validation.sweep_settings import as_text
-    from ..validation.table import counted
 
-    fixed = {name: as_text(value) for name, value in settings[0].items() if name not in varied}
-    print_facts(fixed | {"settings": counted(len(settings), "setting")})
-    rows = [
-        [str(number), *(as_text(one[name]) if name in one else "" for name in varied)]
-        for number, one in enumerate(settings, 1)
-    ]
-    print_columns(["", *varied], rows)
+    fixed = [Row("fixed", as_text(value), label=name) for name, value in settings[0].items() if name not in varied]
+    columns = [Column("", count), *(Column(name, as_text, name) for name in varied)]
+    rows = ((number, *map(one.get, varied)) for number, one in enumerate(settings, 1))
+    table = Table(columns, list(rows))
+    print_sheet(Sheet([*fixed, Row("settings", counted(len(settings), "setting"))], [table]))
 
 
 def _run(run: Any, settings: list[dict[str, Any]], out: str, where: _Where, held: Held, *, shown: bool) -> "Sweep":
@@ -185,7 +183,7 @@ def _run(run: Any, settings: list[dict[str, Any]], out: str, where: _Where, held
         def on_row(row: SweepRow) -> None:
             keep(row)
             if advance is not None:
-                advance(row.label.strip())
+                advance(row.label)
 
         if advance is not None:
             advance("")

@@ -1,13 +1,12 @@
-"""The tables that commands print: facts in two columns, numbers in many, and rows that come one by one."""
+"""How commands print an answer sheet: its facts in two columns, its tables in many."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..seqform.limits import seconds_in_words, stopwatches
+from ..seqform.sheet import Row, Sheet, Table
 from ..seqform.standard_error import StandardError, is_terminal
-from ..validation.table import decimals
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,151 +48,82 @@ def show(out: "Console", renderable: Any) -> None:
     out.file.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
 
 
-def print_facts(facts: "Mapping[str, str | Text]", files: Mapping[str, str | None] | None = None) -> None:
+def print_sheet(sheet: Sheet) -> None:
+    """Print an answer sheet: its facts in two columns, then its tables."""
+    print_rows(*sheet.rows)
+    for table in sheet.tables:
+        print_table(table)
+
+
+def print_rows(*rows: Row, after: bool = False) -> None:
     """Print names and what belongs to them in two columns; nothing is cut off, and lists wrap at their blanks.
 
-    Parameters
-    ----------
-    facts : mapping of str to str or rich.text.Text
-    files : mapping of str to str, optional
-        Where results are written, by what they are; ``None`` where nothing is.
+    Those that come `after` others, such as the names of files that were written since, stand in the same columns.
     """
-    from rich.table import Table
+    from rich.table import Table as Grid
 
-    if not facts and _columns_since[0]:
+    if after and _columns_since[0]:
         console().print()
     _columns_since[0] = False
-    table = Table.grid(padding=(0, 2))
-    # What follows, such as the names of files that were written since, stands in the same columns.
-    width = _width[0] = max([len(name) for name in facts] or _width)
-    table.add_column(style="bold", no_wrap=True, min_width=width)
-    table.add_column(overflow="fold")
-    for name, text in facts.items():
-        table.add_row(name, text)
-    for name, path in (files or {}).items():
-        if path is not None:
-            table.add_row(f"{name} in", path)
-    show(console(), table)
+    if not after:
+        _width[0] = max(len(row.name) for row in rows)
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True, min_width=_width[0])
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(row.name, _styled(row))
+    show(console(), grid)
 
 
-def status_facts(status: str, message: str) -> "dict[str, Text]":
-    """Return the facts of how a solve ended, in the colour of its status."""
+def ending(record: Mapping[str, Any]) -> tuple[Row, Row]:
+    """Return how a solve ended."""
+    return Row("status", record["status"]), Row("message", record["message"], label="")
+
+
+def _styled(row: Row) -> "Text":
+    """Return the text of a row, in the colour of what it says."""
     from rich.text import Text
 
-    return {
-        "status": Text(status, style=f"bold {_COLOURS.get(status, 'yellow')}"),
-        "": Text(message, style="dim"),
-    }
+    text = Text(row.text)
+    if row.key == "status":
+        text.stylize(f"bold {_COLOURS.get(str(row.value), 'yellow')}")
+    elif row.key == "message":
+        text.stylize("dim")
+    elif row.key in ("game", "problem"):
+        text.stylize("bold cyan", row.text.rfind(" on ") + 4 if row.key == "problem" else 0)
+    return text
 
 
-def named(text: str) -> "Text":
-    """Return the name of a game as tables show it."""
-    from rich.text import Text
+def print_table(table: Table) -> None:
+    """Print a table below a blank line and its title.
 
-    return Text(text, style="bold cyan")
-
-
-def print_columns(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None, *, names: bool = False
-) -> None:
-    """Print rows below headings, after a blank line and perhaps a title.
-
-    Numbers are never cut: where the terminal is too narrow, lines are longer than it is. With `names` the first column
-    holds words, which wrap.
+    Numbers are never cut: where the terminal is too narrow, words wrap, and lines are longer than it is if need be.
     """
-    from rich.table import Table
+    from rich.table import Table as Grid
 
-    out = console()
+    out, headings, words, lines = console(), table.headings, table.words, list(table.cells())
+    if not headings:
+        return
     _columns_since[0] = True
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
+    grid = Grid(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
     for place, heading in enumerate(headings):
-        if names and not place:
-            table.add_column(heading, overflow="fold")
+        if place in words:
+            grid.add_column(heading, overflow="fold")
         else:
-            table.add_column(heading, justify="right", no_wrap=True)
-    lines = [list(row) for row in rows]
-    for row in lines:
-        table.add_row(*row)
+            grid.add_column(heading, justify="right", no_wrap=True)
+    for line in lines:
+        grid.add_row(*line)
     out.print()
-    if title is not None:
-        out.print(title, style="bold", soft_wrap=True)
+    if table.title:
+        out.print(table.title, style="bold", soft_wrap=True)
     # Each column has two blanks behind it. Words need the room of the longest one.
     columns = list(zip(headings, *lines, strict=True))
-    needed = [max(map(len, column)) for column in columns]
-    if names:
-        needed[0] = max(len(word) for cell in columns[0] for word in cell.split() or [""])
-    out.width = max(out.width, sum(needed) + 2 * len(needed))
-    show(out, table)
-
-
-def print_pieces(pieces: Iterable[Mapping[str, float]], title: str | None = None) -> None:
-    """Print a function piece by piece: numbers by their names, ``slope`` and ``price`` as prices are shown."""
-    lines = list(pieces)
-    headings = [name.replace("_", " ") for name in lines[0]] if lines else []
-    rows = [
-        [price_text(one) if name in ("slope", "price") else ten_decimals(one) for name, one in line.items()]
-        for line in lines
+    needed = [
+        max(len(part) for cell in column for part in (cell.split() if place in words else [cell]) or [""])
+        for place, column in enumerate(columns)
     ]
-    print_columns(headings, rows, title)
-
-
-def listed(numbers: Iterable[int]) -> str:
-    """Return whole numbers as text.
-
-    Examples
-    --------
-    >>> from treeplex.cli.tables import listed
-    >>> listed([1093, 1093])
-    '1,093 and 1,093'
-    """
-    *first, last = (f"{number:,}" for number in numbers)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def listed_numbers(numbers: "Sequence[float]", most: int = 8) -> str:
-    """Return numbers with six digits; of many the first and the last.
-
-    Examples
-    --------
-    >>> from treeplex.cli.tables import listed_numbers
-    >>> listed_numbers([0.5, 1.0]), listed_numbers(range(10), most=4)
-    ('0.5, 1', '0, 1, 2, …, 9')
-    """
-    texts = [f"{float(number) + 0.0:.6g}" for number in numbers]
-    return ", ".join(texts if len(texts) <= most else [*texts[: most - 1], "…", texts[-1]])
-
-
-def price_text(number: float) -> str:
-    """Return a price: ten decimals, fewer for large ones, which are not known to more than twelve digits.
-
-    Examples
-    --------
-    >>> from treeplex.cli.tables import price_text
-    >>> price_text(1 / 3), price_text(4400.726016227312), price_text(-10101010.101001486)
-    ('0.3333333333', '4400.72601623', '-10101010.1010')
-    """
-    return decimals(float(number), min(10, max(0, 12 - len(str(int(abs(number)))))))
-
-
-def ten_decimals(number: float | Fraction) -> str:
-    """Return ten decimals; what is zero but for round-off is zero.
-
-    Examples
-    --------
-    >>> from treeplex.cli.tables import ten_decimals
-    >>> ten_decimals(-1e-17), ten_decimals(-1 / 18)
-    ('0.0000000000', '-0.0555555556')
-    """
-    return decimals(float(number), 10)
-
-
-def shown_exactly(number: float, exact: Fraction | None) -> str:
-    """Return a number, and the fraction that it is where that is known."""
-    from ..seqform.rationals import fraction_text
-    from ..solvers.solution import SHOWN_DIGITS
-
-    shown = ten_decimals(number)
-    return shown if exact is None else f"{fraction_text(exact, SHOWN_DIGITS)} = {shown}"
+    out.width = max(out.width, sum(needed) + 2 * len(needed))
+    show(out, grid)
 
 
 def seconds_text() -> str:

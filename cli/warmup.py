@@ -8,11 +8,12 @@ import typer
 
 from ..seqform.errors import nearest, shown
 from ..seqform.limits import now
+from ..seqform.sheet import Column, Table
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import Record, check_files
 from .options import JsonOption
 from .progress import waiting
-from .tables import print_columns
+from .tables import print_table
 
 if TYPE_CHECKING:
     from ..solvers import Solution
@@ -48,10 +49,9 @@ def warmup(
             record.update(loops=done)
         record.write()
     if record.shown:
-        rows = [
-            [one["name"], "compiled" if one["compiled"] else "was there", f"{one['seconds']:.1f} s"] for one in done
-        ]
-        print_columns(("loop", "", "took"), rows, names=True)
+        words = {True: "compiled", False: "was there"}
+        rows = [(one["name"], words[one["compiled"]], f"{one['seconds']:.1f} s") for one in done]
+        print_table(Table([Column(heading) for heading in ("loop", "", "took")], rows))
     return ExitStatus.SUCCESS
 
 

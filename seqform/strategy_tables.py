@@ -1,12 +1,14 @@
 """Strategies as dictionaries, as tables of text and as frames of pandas."""
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from .arrays import Floats
 from .errors import InvalidStrategyError, needing, shown
 from .polytope import Treeplex
+from .sheet import Column, Table, decimals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,22 +58,15 @@ def behaviour_of_dict(
 
 def text_table(strategy: "Strategy", digits: int) -> str:
     """Return a strategy as text, a line an infoset."""
-    treeplex = strategy.treeplex
-    actions = dict.fromkeys(chain.from_iterable(treeplex.action_labels))
-    rows = [["infoset", "reach", *map(str, actions)]]
-    reach = treeplex.reach(strategy.plan)
-    for number, label in enumerate(treeplex.infoset_labels):
-        played = strategy._distribution(number)
-        cells = [f"{played[action]:.{digits}f}" if action in played else "" for action in actions]
-        rows.append([str(label), f"{reach[number]:.{digits}f}", *cells])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    treeplex, unit = strategy.treeplex, partial(decimals, digits=digits)
+    actions = list(dict.fromkeys(chain.from_iterable(treeplex.action_labels)))
+    columns = [Column("infoset"), Column("reach", unit), *(Column("", unit, str(action)) for action in actions)]
+    reach = treeplex.reach(strategy.plan).tolist()
+    rows = [
+        (label, begun, *map(played.get, actions))
+        for begun, (label, played) in zip(reach, strategy.to_dict().items(), strict=True)
+    ]
+    return str(Table(columns, rows))
 
 
 def frame_of(strategy: "Strategy") -> "pd.DataFrame":

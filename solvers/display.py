@@ -2,25 +2,19 @@
 
 from collections.abc import Iterator
 
-from ..seqform.interchange.page import Content, emphasis, facts, first_rows, folded, prose
+from ..seqform.interchange.page import Content, emphasis, folded, prose, sheet_blocks
 from ..seqform.interchange.strategy_display import profile_blocks, strategy_blocks
+from .answers import solution_sheet
 from .solution import Solution
 
 
 def solution_blocks(solution: Solution) -> Iterator[Content]:
-    """Return what ``print`` shows, constraints with their prices as a table, and the strategies."""
-    found = dict(solution.rows()) if solution.infeasibility is None else {}
-    prices = {name: found.pop(f"price of {name}", None) for name in solution.multipliers}
+    """Return what ``print`` shows, and the strategies."""
     title = f"{solution.problem.name} on {solution.problem.game.spec} by {solution.method.name}"
     verdict = "good" if solution.status.is_success else "bad" if solution.infeasibility else "warn"
     yield prose(emphasis(title), ": ", emphasis(str(solution.status), verdict))
     yield prose(solution.message, cls="dim")
-    for name in ("problem", "method", "status"):
-        found.pop(name, None)
-    yield facts(found)
-    if prices and solution.infeasibility is None:
-        rows = ([name, prices[name]] for name in prices)
-        yield first_rows(["constraint", "price"], rows, len(prices), "solution.multipliers holds all")
+    yield from sheet_blocks(solution_sheet(solution).without("problem", "method", "status", "message"))
     if solution.player is None:
         yield folded("strategies", *profile_blocks(solution.profile))
     else:

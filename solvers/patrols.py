@@ -13,7 +13,8 @@ from ..models.problems import ConstrainedNash, Nash
 from ..seqform.display import Displayed
 from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, shown
 from ..seqform.game import Game
-from ..seqform.interchange.page import Content, table
+from ..seqform.interchange.page import Content, sheet_table
+from ..seqform.sheet import Column, Table, change, payoff
 from ..seqform.strategy import Profile, Strategy
 from .solution import Solution
 from .solve import solve
@@ -135,16 +136,20 @@ class WhatIf(Displayed):
     def __iter__(self) -> Iterator[Changed]:
         return iter(self.rows)
 
-    def __str__(self) -> str:
-        lines = [("change", "attackers earn", "worth to the units"), ("as it is", f"{self.value:.4f}", "")]
-        for row in self.rows:
-            known = row.value is not None and row.worth is not None
-            lines.append((row.change, *((f"{row.value:.4f}", f"{row.worth:+.4f}") if known else (row.status, ""))))
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            f"{first:{widths[0]}}  {second:>{widths[1]}}  {third:>{widths[2]}}".rstrip()
-            for first, second, third in lines
+    @property
+    def table(self) -> Table:
+        """What the attackers then earn, and what that is worth to the units; the status where there is no answer."""
+        columns = (
+            Column("change", heading="what if"),
+            Column("value", payoff, "attackers earn"),
+            Column("worth", change, "worth to the units"),
+            Column("status"),
         )
+        now = {"change": "as it is", "value": self.value, "worth": None, "status": ""}
+        return Table.of([now, *map(vars, self.rows)], columns)
+
+    def __str__(self) -> str:
+        return str(self.table)
 
     @property
     def blocks(self) -> tuple[Content, ...]:
@@ -152,12 +157,7 @@ class WhatIf(Displayed):
         return tuple(self._html_blocks())
 
     def _html_blocks(self) -> Iterator[Content]:
-        rows = [
-            (row.change, row.value, "" if row.worth is None else f"{row.worth:+.4f}", row.status) for row in self.rows
-        ]
-        yield table(
-            ("change", "the attackers then earn", "worth to the units", "status"), rows, words=(0, 3), fold=None
-        )
+        yield sheet_table(self.table, fold=None)
 
 
 def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:

@@ -48,17 +48,20 @@ from ..seqform.interchange.page import (
     prose,
     reading,
     share,
+    sheet_blocks,
+    sheet_table,
     slider,
     table,
 )
 from ..seqform.interchange.strategy_display import strategy_rows
-from ..seqform.rationals import fraction_text
+from ..seqform.sheet import Row, Sheet, count, error, short, typeset
 from ..seqform.strategy import Strategy
+from .answers import found_rows, sizes_of, solution_sheet
 from .methods import find_method
 from .parametric.frontier import Frontier, restricted_nash_frontier
 from .parametric.sensitivity import parametric_value
 from .parametric.trade_off import TradeOff
-from .solution import SHOWN_DIGITS, Solution, sizes_of
+from .solution import Solution
 from .solve import solve_part
 from .status import Status
 
@@ -122,10 +125,7 @@ def _spot_page(
 ) -> Page:
     """Return the page of a solved spot of hold'em: what both earn, and a browser through betting and cards."""
     problem = solution.problem
-    lost = (
-        f" The best reply gains {number(solution.exploitability)} chips on average, "
-        f"{100 * solution.exploitability / solved.spot.pot:.3g}% of the pot."
-    )
+    lost = f" The best reply gains on average {typeset(solved.spot.of_pot(solution.exploitability))}."
     said: list[Content] = [*earned(solved), *([] if problem.constraints else [lost])]
     if solution.player is not None:
         said = [*_said(solution)]
@@ -201,8 +201,6 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
         f"Which strategy of player {player} earns most if player {1 - player} {problem.followed} with probability p, "
         "and otherwise plays as well as it can, for every p?"
     )
-    ends = [0.0, *frontier.breakpoints.tolist(), 1.0]
-    rows = zip(ends[:-1], ends[1:], frontier.gains.tolist(), frontier.exploitabilities.tolist(), strict=True)
     count = len(frontier.strategies)
     best = f"{count:,} strategies are best, each for a range of p" if count > 1 else "One strategy is best for all p"
     if not frontier.whole:
@@ -226,11 +224,9 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
         verdict((said, risked), status, message),
         heading("The strategies"),
         slider_block(_frontier(problem, frontier, 0.5)),
-        table(
-            ("p from", "to", "gain against the model", "may be lost"),
-            [tuple(map(number, row)) for row in rows],
+        sheet_table(
+            frontier.pieces,
             caption="Where the best strategy changes" if frontier.whole else "The strategies, and the p for each",
-            words=(),
             more="--json has all",
         ),
         heading("Why this can be believed"),
@@ -256,7 +252,7 @@ def verdict(said: Iterable[Content], status: str, message: str, colour: str = ""
     return callout(prose(*said), ended, cls=colour)
 
 
-# Numbers
+# Numbers in sentences
 
 
 def number(value: Any, exact: Fraction | None = None) -> str:
@@ -269,15 +265,11 @@ def number(value: Any, exact: Fraction | None = None) -> str:
     >>> number(-1 / 18), number(-1e-17), number(0.5, Fraction(1, 2))
     ('−0.0555556', '0', '1/2 = 0.5')
     """
-    rounded = 0.0 if abs(float(value)) < 1e-12 else float(value)
-    text = f"{rounded:.6g}"
-    if exact is not None and exact.denominator > 1:
-        text = f"{fraction_text(exact, SHOWN_DIGITS)} = {text}"
-    return text.replace("-", "−")
+    return typeset(short(value, exact))
 
 
 def _error(value: float) -> str:
-    return "0" if value <= 0.0 else f"{value:.2g}".replace("-", "−")
+    return typeset(error(value))
 
 
 # The answer
@@ -350,7 +342,6 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
     certificate, problem, player = solution.certificate, solution.problem, solution.player
     lower, upper, game = solution.lower, solution.upper, problem.game
     infeasibility = solution.infeasibility
-    rows: dict[str, Content] = {}
     if infeasibility is not None:
         yield prose(
             f"The constraints were given weights such that every strategy of player {infeasibility.player} "
@@ -359,15 +350,12 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
             + " Leave out any one of the constraints named above, and the others named can be met together."
             * bool(infeasibility.conflict)
         )
-        rows["least sum of violations"] = number(infeasibility.least_violation)
-        rows["least largest violation"] = number(infeasibility.largest_violation)
     elif certificate.steps:
         yield prose(
             f"The strategy is decided in {len(certificate.steps):,} steps, each with what came before it as it is. For "
             "every step an upper bound on what any plan could earn in it was computed. This proves each step, and not "
             "that the whole is the best there is: another first step might leave better ones."
         )
-        rows["largest gap of a step"] = _error(max(step.gap for step in certificate.steps))
     elif player is None and not certificate.violations:
         if lower is not None and upper is not None and game.num_players == 2:
             yield prose(
@@ -405,21 +393,7 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
                 if problem.penalty is None
                 else "Constraints may be broken here, at the price that was set: what is paid is part of the bounds."
             )
-    if lower is not None and upper is not None and infeasibility is None:
-        rows["proven bounds"] = f"{number(lower)} to {number(upper)}"
-        rows["gap"] = _error(upper - lower)
-    if certificate.violations and infeasibility is None:
-        rows["largest violation of a constraint"] = _error(certificate.violation)
-    if certificate.regrets is not None:
-        rows["ε, the largest regret"] = _error(max(certificate.regrets))
-        rows["NashConv, their sum"] = _error(sum(certificate.regrets))
-    if infeasibility is None:
-        aside = ", with the constraints left aside" if player is None and problem.constraints else ""
-        rows["exploitability"] = _error(solution.exploitability) + aside
-    rows["tolerance"] = _error(solution.tolerance)
-    if solution.safety_bound is not None:
-        rows["loss is at most"] = f"{number(solution.safety_bound)}, by p, the gain and the gap"
-    yield facts(rows)
+    yield from sheet_blocks(Sheet(found_rows(solution).rows))
     arithmetic = (
         "in fractions, so that there is no round-off"
         if solution.exact
@@ -463,19 +437,8 @@ def _prices(solution: Solution) -> Iterator[Content]:
             f"{binding:,} of {len(prices):,} constraints have a price. Where it is proven, it is what loosening the "
             f"constraint by one unit is worth to the player whose constraint it is, {unit}, for small changes."
         )
-    violations = solution.certificate.violations
-    if constraints:
-        rows = (
-            (
-                each.name,
-                str(each.player),
-                solution.price_text(each.name, number),
-                _error(violations.get(each.name, 0.0)),
-            )
-            for each in constraints
-        )
-        caption = "Constraints, their prices, and by how much they are violated"
-        yield table(("constraint", "player", "price", "violation"), rows, caption=caption, more="--json has all")
+    caption = "Constraints, their prices, and by how much they are violated"
+    yield from (sheet_table(each, caption=caption, more="--json has all") for each in found_rows(solution).tables)
 
 
 def _said_of_price(solution: Solution, name: str, price: float, player: int | None, unit: str) -> str:
@@ -786,24 +749,16 @@ _PICTURES: tuple[Callable[[Game, Sequence[Strategy]], Element], ...] = (_tree, _
 
 
 def _how(solution: Solution) -> Iterator[Content]:
-    game, method = solution.problem.game, solution.method
-    sizes = sizes_of(game)
+    method = solution.method
     usual = {each.name: each.default for each in dataclasses.fields(method)}
     options = {name: getattr(method, name) for name in usual}
     chosen = ", ".join(
         f"{name} {value}" for name, value in options.items() if value != usual[name] and value is not None
     )
-    sequences = " and ".join(f"{count:,}" for count in sizes["sequences"])
-    leaves = "" if sizes["leaves"] is None else f", {sizes['leaves']:,} leaves"
     yield heading("How it was found")
-    yield facts(
-        {
-            "method": f"{method.name}{f' with {chosen}' if chosen else ''}",
-            "iterations": f"{solution.iterations:,}",
-            "seconds": solution.time_in_words,
-            "game": f"{sequences} sequences{leaves}",
-        }
-    )
+    found = solution_sheet(solution).only("iterations", "seconds", "sequences").rows
+    how = Row("method", method.name, meaning=f" with {chosen}" if chosen else "")
+    yield from sheet_blocks(Sheet([how, *found, Row("leaves", sizes_of(solution.problem.game)["leaves"], count)]))
 
 
 def origin(again: str, *citations: str) -> Iterator[Content]:

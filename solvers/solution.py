@@ -14,12 +14,13 @@ from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
 from ..seqform.display import Displayed, Drawn
 from ..seqform.errors import SolverError, UnsupportedProblemError
-from ..seqform.game import Game
 from ..seqform.hints import hinting
 from ..seqform.interchange.encoding import json_ready
 from ..seqform.limits import seconds_in_words
 from ..seqform.rationals import Fractions, fraction_text, shown_number, to_fraction
+from ..seqform.sheet import SHOWN_DIGITS
 from ..seqform.strategy import Profile, Strategy
+from .answers import sizes_of, solution_sheet
 from .status import Status
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from ..seqform.interchange.page import Page
 
-#: How many digits of a numerator or denominator are printed.
-SHOWN_DIGITS = 24
 #: By how much of the largest payoff, or of a bound, bounds may cross by round-off.
 CROSSED = 1e-9
 
@@ -506,50 +505,11 @@ class Solution(Drawn, Displayed):
         )
 
     def __str__(self) -> str:
-        if self.infeasibility is not None:
-            return f"{self.problem.name} on {self.problem.game.spec}: {self.status}: {self.message}"
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+        return str(solution_sheet(self))
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return what ``print`` shows: a name and a text for each line."""
-        value = self.value
-        # Adding zero turns the zero that prints a minus sign into the other one.
-        payoff = ", ".join(f"{float(one) + 0.0:.10g}" for one in (value if isinstance(value, tuple) else (value,)))
-        if isinstance(value, Fraction):
-            payoff = f"{fraction_text(value, SHOWN_DIGITS)} = {payoff}"
-        roles = self.problem.roles
-        rows = [
-            ("problem", f"{self.problem.name} on {self.problem.game.spec}"),
-            ("method", self.method.name),
-            ("status", f"{self.status}: {self.message}"),
-            *([] if roles else [("value", payoff)]),
-            *((f"{role}'s payoff", f"{self.certificate.value[one] + 0.0:.10g}") for one, role in roles.items()),
-        ]
-        if self.problem.game.constant and self.values is not None:
-            rows.append(("values", ", ".join(f"{float(one) + 0.0:.10g}" for one in self.values)))
-        if self.player is not None and self.objective is not None and not roles:
-            rows.append(("objective", f"{self.objective + 0.0:.10g}"))
-        if self.gain is not None:
-            rows.append(("gain", f"{self.gain + 0.0:.10g} against the model of player {1 - (self.player or 0)}"))
-        if self.lower is not None and self.upper is not None:
-            kept = ", with all decisions before the last step as they are" if self.certificate.steps else ""
-            rows.append(("proven bounds", f"[{self.lower + 0.0:.10g}, {self.upper + 0.0:.10g}]{kept}"))
-        if self.regrets is not None:
-            gains = " and ".join(f"{regret:.3g}" for regret in self.regrets)
-            rows.append(("regrets", f"{gains}: an ε-Nash equilibrium, NashConv {sum(self.regrets):.3g}"))
-        rows.append(("exploitability", f"{self.exploitability:.3g}"))
-        rows.append(("tolerance", f"{self.tolerance:.3g}"))
-        if self.certificate.violations:
-            rows.append(("violation", f"{self.violation:.3g}"))
-        rows += [
-            (f"price of {name}", self.price_text(name, lambda number: f"{number + 0.0:.10g}"))
-            for name in self.multipliers
-        ]
-        rows.append(("iterations", f"{self.iterations:,}"))
-        rows.append(("seconds", self.time_in_words))
-        return rows
+        """Return the rows that ``print`` shows: a name and a text for each."""
+        return [(row.name, row.text) for row in solution_sheet(self).rows]
 
     @property
     def time_in_words(self) -> str:
@@ -684,19 +644,3 @@ class Solution(Drawn, Displayed):
 
 def _exact_text(number: Any) -> str | None:
     return fraction_text(number) if isinstance(number, Fraction) else None
-
-
-def sizes_of(game: Game) -> dict[str, Any]:
-    """Return the sizes of a game, as :meth:`Solution.to_dict` has them."""
-    public = game.public_form
-    # Nothing is built for the sake of its sizes.
-    if public is not None and not ("sequence_form" in vars(game) and public.is_zero_sum):
-        sequences, infosets = list(public.num_sequences), list(public.num_infosets)
-        return {"sequences": sequences, "infosets": infosets, "leaves": None, "nnz": None}
-    form = game.sequence_form
-    return {
-        "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
-        "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
-        "leaves": form.num_leaves,
-        "nnz": form.nnz,
-    }

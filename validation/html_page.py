@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from ..seqform.interchange.page import Content, Page, code, code_block, element, emphasis, footer, heading, prose, table
+from ..seqform.sheet import decimals, magnitude
 from .suites import Report, Row
-from .table import columns_of, decimals, magnitude
+from .table import columns_of
 
 
 def html_page(report: Report, again: str = "") -> Page:

@@ -13,10 +13,11 @@ from ..seqform.checks import check_number, check_type
 from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..seqform.hints import explained
 from ..seqform.limits import now
+from ..seqform.sheet import counted, decimals, magnitude
 from ..solvers import Solution, Status, find_method, solve
 from ..solvers.checkpoint import Checkpoint, Keeper, digest
 from .bank import Case, Suite, find_suite
-from .table import Column, Findings, counted, decimals, magnitude
+from .table import Column, Findings
 from .table import Row as TableRow
 
 if TYPE_CHECKING:

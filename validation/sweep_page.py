@@ -9,6 +9,7 @@ from ..seqform.checks import is_number
 from ..seqform.errors import UnsupportedProblemError, nearest, shown
 from ..seqform.interchange import page
 from ..seqform.interchange.pictures import COLOURS, dot_size, legend_below, panels
+from ..seqform.sheet import plain
 from .questions import question_parameters
 from .sweep_settings import as_text, label_of
 
@@ -233,4 +234,4 @@ def _table(records: Records, varied: Sequence[str]) -> list[page.Content]:
 def _cell(value: Any) -> page.Content:
     if value is None or isinstance(value, str):
         return value
-    return f"{value:.6g}" if isinstance(value, float) else as_text(value)
+    return plain(value) if isinstance(value, float) else as_text(value)

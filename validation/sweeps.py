@@ -37,10 +37,11 @@ from ..seqform.interchange.encoding import from_json, json_ready
 from ..seqform.interchange.files import read_bytes, reason_of, writing_whole
 from ..seqform.interchange.pictures import write_picture
 from ..seqform.limits import now
+from ..seqform.sheet import counted, plain
 from ..solvers import Solution, Status
 from .sweep_page import draw, report
 from .sweep_settings import Setting, as_text, expand, flat, keys_of, label_of, varied_names
-from .table import Column, Findings, Row, counted
+from .table import Column, Findings, Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,19 +179,22 @@ class SweepRow(Row):
         ``None`` if the setting failed.
     strategies : str or None
         The file of its strategies in the folder.
+    longest : int
+        Characters of the longest label of the sweep.
     seconds : float
     failure : str
         The message of a setting that failed.
     """
 
     number: Annotated[int, Column("")]
-    label: Annotated[str, Column("setting")]
+    label: Annotated[str, Column("setting", width=lambda row: row.longest + 1)]
     headline: Annotated[str, Column("result", missing="no result")]
     seconds: Annotated[float, Column("seconds", ".2f")]
     key: str = ""
     setting: Mapping[str, Any] = field(default_factory=dict)
     result: Mapping[str, Any] | None = None
     strategies: str | None = None
+    longest: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain numbers and strings."""
@@ -343,7 +347,7 @@ class Sweep(Findings):
         command : str
             The command that makes it again.
         """
-        failures = [(row.label.strip(), row.failure) for row in self.failed_rows if isinstance(row, SweepRow)]
+        failures = [(row.label, row.failure) for row in self.failed_rows if isinstance(row, SweepRow)]
         return report(
             self.records(),
             self.varied,
@@ -606,20 +610,21 @@ def sweep(
     name = name_of(run)
     keys, varied = keys_of(name, chosen), varied_names(chosen)
     labels = [label_of(one, varied) or "all fixed" for one in chosen]
-    width = max(map(len, labels))
+    longest = max(map(len, labels))
     rows: dict[str, SweepRow] = {}
 
     def row(number: int, entry: Mapping[str, Any]) -> SweepRow:
         result = entry["result"]
         return SweepRow(
             number + 1,
-            f"{labels[number]:<{width}}",
+            labels[number],
             _headline(result or {}),
             entry["seconds"],
             entry["key"],
             chosen[number],
             result,
             entry["strategies"],
+            longest,
             failure=entry["failure"],
         )
 
@@ -681,7 +686,7 @@ def _headline(result: Mapping[str, Any]) -> str:
         elif isinstance(value, bool):
             parts.append(f"{name} {as_text(value)}")
         elif isinstance(value, int | float) and math.isfinite(value):
-            parts.append(f"{name} {value + 0.0:.6g}")
+            parts.append(f"{name} {plain(value)}")
     if not parts:
-        parts = [f"{name} {value:.6g}" for name, value in flat(result).items() if isinstance(value, int | float)][:3]
+        parts = [f"{name} {plain(value)}" for name, value in flat(result).items() if isinstance(value, int | float)][:3]
     return ", ".join(parts[:4])

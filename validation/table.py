@@ -5,8 +5,9 @@ import typing
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Self
+
+from ..seqform.sheet import counted, padded
 
 #: The fewest characters that a column of a table has.
 _NARROWEST = 7
@@ -24,8 +25,8 @@ class Column:
         what makes text of the row.
     missing : str
         What is shown for ``None`` and for empty text.
-    width : int
-        How many characters it takes at least.
+    width : int or callable
+        How many characters it takes at least; or what says so of the first row.
     short : str
         The heading on a narrow terminal, if it is another one.
     """
@@ -33,7 +34,7 @@ class Column:
     heading: str
     form: "str | Callable[[Any], str]" = ""
     missing: str = ""
-    width: int = _NARROWEST
+    width: "int | Callable[[Any], int]" = _NARROWEST
     short: str = ""
 
     def text(self, row: "Row", value: object) -> str:
@@ -43,6 +44,10 @@ class Column:
         if callable(self.form):
             return self.form(row)
         return self.form.format(**vars(row)) if "{" in self.form else format(value, self.form)
+
+    def width_of(self, first: "Row") -> int:
+        """Return how many characters it takes at least, by the first row."""
+        return self.width(first) if callable(self.width) else self.width
 
 
 def verdict(*checks: tuple[bool, str]) -> str:
@@ -184,12 +189,11 @@ class TableLines:
     def __init__(self, first: Row, *, narrow: bool = False) -> None:
         columns, shown = columns_of(type(first)), first.cells()
         headings = [(narrow and column.short) or column.heading for _, column, _ in columns]
-        widths = [
-            max(len(heading), len(shown[column.heading]) + text, column.width)
+        self._words = tuple(place for place, (_, _, text) in enumerate(columns) if text)
+        self._widths = [
+            max(len(heading), len(shown[column.heading]) + text, column.width_of(first))
             for heading, (_, column, text) in zip(headings, columns, strict=True)
         ]
-        self._signs = ["<" if text else ">" for _, _, text in columns]
-        self._ends = list(accumulate(width + 1 for width in widths))
         self.headings = self._joined(headings)
 
     def line(self, row: Row) -> str:
@@ -197,39 +201,4 @@ class TableLines:
         return self._joined(list(row.cells().values()))
 
     def _joined(self, texts: list[str]) -> str:
-        line = ""
-        for text, sign, end in zip(texts, self._signs, self._ends, strict=True):
-            line += f"{text:{sign}{max(0, end - len(line) - 1)}} "
-        return line[:-1]
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one.
-
-    Examples
-    --------
-    >>> from treeplex.validation.table import counted
-    >>> counted(1, "row"), counted(2_000, "game")
-    ('1 row', '2,000 games')
-    """
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def decimals(number: float, digits: int) -> str:
-    """Return a number with so many decimals, no minus before a zero.
-
-    Examples
-    --------
-    >>> from treeplex.validation.table import decimals
-    >>> decimals(-1e-12, 3), decimals(-1 / 18, 3)
-    ('0.000', '-0.056')
-    """
-    text = f"{number:.{digits}f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text
-
-
-def magnitude(number: float | None) -> str:
-    """Return a number's order of size in two digits; nothing for ``None``."""
-    if number is None:
-        return ""
-    return "0" if number == 0.0 else f"{number:.1e}"
+        return padded(texts, self._widths, self._words, gap=1)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import metadata, resources
@@ -20,6 +20,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 from ..errors import MissingExtraError
+from ..sheet import Sheet, Table, typeset
 from .files import write_bytes
 from .pictures import COLOURS, Figure, number_text, picture
 
@@ -231,10 +232,28 @@ def first_rows(
     return table(headings, islice(rows, HEAD), total=total, more=more, sortable=False, fold=None, **how)
 
 
-def first_numbers(headings: Sequence[str], *columns: Any, more: str) -> Element:
-    """Return :func:`first_rows` of columns of numbers, with six decimals."""
-    rows = ([f"{number + 0.0:.6f}" for number in row] for row in zip(*columns, strict=True))
-    return first_rows(headings, rows, len(columns[0]), more, words=())
+def sheet_blocks(sheet: Sheet, rest: str = "") -> Iterator[Element]:
+    """Return an answer sheet: its facts, and its tables.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    rest : str
+        Where all rows are: then tables show the first ones, as notebooks do.
+    """
+    if sheet.rows:
+        yield facts({row.name: row.on_page for row in sheet.rows})
+    for each in sheet.tables:
+        yield sheet_table(each, rest)
+
+
+def sheet_table(whole: Table, rest: str = "", **how: Any) -> Element:
+    """Return a table of an answer sheet, as :func:`table` makes it, or as :func:`first_rows` does."""
+    cells = ([typeset(cell, place in whole.words) for place, cell in enumerate(row)] for row in whole.cells())
+    how = {"caption": whole.title[:1].upper() + whole.title[1:], "words": whole.words} | how
+    if rest:
+        return first_rows(whole.headings, cells, len(whole.rows), rest, **how)
+    return table(whole.headings, cells, **how)
 
 
 def _row(cells: Sequence[Content], words: Collection[int]) -> Element:

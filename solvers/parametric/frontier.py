@@ -15,9 +15,10 @@ from ...seqform.display import Displayed, Drawn
 from ...seqform.errors import SolverError, UnknownMethodError
 from ...seqform.game import Game
 from ...seqform.hints import explained
-from ...seqform.interchange.page import Content, emphasis, first_numbers, prose
+from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
 from ...seqform.interchange.pictures import COLOURS, cut, dot_size, legend, panels
+from ...seqform.sheet import Column, Sheet, Table, error, payoff
 from ...seqform.strategy import Strategy
 from ..dispatch import chosen_method, options_of
 from ..methods import RegretMethod
@@ -99,11 +100,17 @@ class Frontier(Drawn, Displayed):
 
     def _html_blocks(self) -> Iterator[Content]:
         count = len(self.strategies)
-        yield prose(emphasis(f"{count:,} restricted Nash responses"), f", proven within {self.gap:.3g} for every p")
+        yield prose(emphasis(f"{count:,} restricted Nash responses"), f", proven within {error(self.gap)} for every p")
         yield drawn(self.figure)
-        ends = np.concatenate([[0.0], self.breakpoints, [1.0]])
-        columns = (ends[:-1], ends[1:], self.gains, self.exploitabilities)
-        yield first_numbers(["p from", "to", "gain", "exploitability"], *columns, more="its arrays hold all")
+        yield from sheet_blocks(Sheet([], [self.pieces]), "its arrays hold all")
+
+    @property
+    def pieces(self) -> Table:
+        """What the response for each range of p gains and may lose."""
+        ends = pairwise([0.0, *self.breakpoints.tolist(), 1.0])
+        numbers = zip(ends, self.gains.tolist(), self.exploitabilities.tolist(), strict=True)
+        columns = [Column(key, payoff) for key in ("p_from", "p_to", "gain", "exploitability")]
+        return Table(columns, [(*p, gain, lost) for p, gain, lost in numbers])
 
     def __repr__(self) -> str:
         return f"Frontier({len(self.strategies)} responses, gap={self.gap:.3g}, solves={self.solves})"

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,11 @@ from ...seqform.errors import (
     shown,
 )
 from ...seqform.hints import explained
-from ...seqform.interchange.page import Content, emphasis, first_numbers, prose
+from ...seqform.interchange.encoding import json_ready
+from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
 from ...seqform.interchange.pictures import COLOURS, cut, dot_size, panels
+from ...seqform.sheet import Column, Sheet, Table, error, payoff, price
 from ..outcome import nearest_profile
 from ..solve import with_game_value
 from .envelope import Line, find_envelope
@@ -92,12 +95,42 @@ class ParametricValue(Drawn, Displayed):
     _infeasible_value: float = field(default=-math.inf, repr=False)
 
     def _html_blocks(self) -> Iterator[Content]:
-        yield prose(emphasis(f"Optimum by the bound of {self.name}"), f", proven within {self.gap:.3g}")
+        yield prose(emphasis(f"Optimum by the bound of {self.name}"), f", proven within {error(self.gap)}")
         yield drawn(self.figure)
-        knots, values = self.knots, self.values
-        columns = (knots[:-1], knots[1:], values[:-1], values[1:], self.prices)
-        headings = ["bound from", "to", "optimum from", "to", "price"]
-        yield first_numbers(headings, *columns, more="knots, values and prices hold all")
+        yield from sheet_blocks(Sheet([], [self.table]), "knots, values and prices hold all")
+
+    @property
+    def pieces(self) -> Table:
+        """The optimum at both ends of each piece, its slope and its price."""
+        columns = [Column(key, payoff) for key in ("from", "to", "objective_from", "objective_to")]
+        columns += [Column("slope", price), Column("price", price)]
+        worth = zip(self.slopes.tolist(), self.prices.tolist(), strict=True)
+        numbers = zip(pairwise(self.knots.tolist()), pairwise(self.values.tolist()), worth, strict=True)
+        title = (
+            f"objective, paid to player {self.payee}, by the bound of {self.name}; price: what loosening it by one "
+            f"unit earns player {self.player}; proven within {error(self.gap)}"
+        )
+        return Table(columns, [tuple(chain(*parts)) for parts in numbers], title)
+
+    @property
+    def table(self) -> Table:
+        """The pieces without slopes, which have the size of prices."""
+        return self.pieces.without("slope")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the function as ``treeplex solve`` writes it: its pieces, with the optimum at both ends of each."""
+        return json_ready(  # type: ignore[no-any-return]
+            {
+                "constraint": self.name,
+                "player": self.player,
+                "lower": self.lower,
+                "upper": self.upper,
+                "feasible": list(self.feasible),
+                "pieces": self.pieces.records,
+                "gap": self.gap,
+                "violation": self.violation,
+            }
+        )
 
     @property
     def prices(self) -> Floats:

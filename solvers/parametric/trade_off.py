@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,10 @@ from ...seqform.errors import InvalidConstraintError, UnknownMethodError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.hints import explained
-from ...seqform.interchange.page import Content, emphasis, first_numbers, prose
+from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
 from ...seqform.interchange.pictures import COLOURS, cut, dot_size, panels
+from ...seqform.sheet import Column, Sheet, Table, error, payoff, price
 from ..solve import with_game_value
 from .sensitivity import ParametricValue, parametric_value
 
@@ -87,9 +89,17 @@ class TradeOff(Drawn, Displayed):
     solves: int
 
     def _html_blocks(self) -> Iterator[Content]:
-        yield prose(emphasis(f"Least loss by {self.description}"), f", proven within {self.gap:.3g}")
+        yield prose(emphasis(f"Least loss by {self.description}"), f", proven within {error(self.gap)}")
         yield drawn(self.figure)
-        yield first_numbers(["value", "least loss"], self.knots, self.losses, more="knots and losses hold all")
+        yield from sheet_blocks(Sheet([], [self.pieces]), "knots, losses and slopes hold all")
+
+    @property
+    def pieces(self) -> Table:
+        """The least loss at both ends of each piece, and its slope."""
+        columns = [*(Column(key, payoff) for key in ("from", "to", "loss_from", "loss_to")), Column("slope", price)]
+        numbers = zip(pairwise(self.knots.tolist()), pairwise(self.losses.tolist()), self.slopes.tolist(), strict=True)
+        title = f"what {self.description} costs; proven within {error(self.gap)}"
+        return Table(columns, [(*ends, *losses, slope) for ends, losses, slope in numbers], title)
 
     def loss(self, value: float) -> float:
         """Return the least loss with which the functional has a value.
@@ -182,13 +192,10 @@ class TradeOff(Drawn, Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as ``treeplex style`` writes it: its pieces, with the least loss at both ends of each."""
-        knots, losses = self.knots.tolist(), self.losses.tolist()
-        columns = (knots[:-1], knots[1:], losses[:-1], losses[1:], self.slopes.tolist())
-        names = ("from", "to", "loss_from", "loss_to", "slope")
         return {
             "functional": self.description,
             "free": list(self.free),
-            "pieces": [dict(zip(names, piece, strict=True)) for piece in zip(*columns, strict=True)],
+            "pieces": self.pieces.records,
             "gap": self.gap,
         }
 

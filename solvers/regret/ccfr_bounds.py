@@ -16,6 +16,7 @@ from ...seqform.checks import check_number
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.interchange.encoding import json_ready
 from ...seqform.polytope import Treeplex
+from ...seqform.sheet import Column, Table
 from ..constrained_exploitability import constrained_exploitability, least_violation
 from ..methods import CCFR
 from ..solution import Solution
@@ -325,14 +326,13 @@ class CCFRBounds:
         return all(bound.holds for bound in self.bounds)
 
     def __str__(self) -> str:
-        rows = [("bound", "on", "actual", "at most", "holds")]
-        for one in self.bounds:
-            holds = "yes" if one.holds else "no"
-            name = f"{one.name}, measured" if one.measured else one.name
-            rows.append((name, one.quantity, f"{one.actual + 0.0:.4g}", f"{one.bound:.4g}", holds))
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines = ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join(line.rstrip() for line in lines)
+        numbers = [Column(name, "{:.4g}".format) for name in ("actual", "at most")]
+        rows = [
+            (one.name + ", measured" * one.measured, one.quantity, one.actual + 0.0, one.bound, one.holds)
+            for one in self.bounds
+        ]
+        holds = Column("holds", lambda holds: "yes" if holds else "no")
+        return str(Table([Column("bound"), Column("on"), *numbers, holds], rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain numbers and strings, ready for JSON."""

@@ -16,6 +16,7 @@ from ...models.saddle import check_two_players, zero_sum_of
 from ...seqform.checks import check_exact_number, check_type, check_whole
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
+from ...seqform.sheet import setting, several, short
 from ...seqform.signals import settling
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..checkpoint import Checkpoint, asked_of, digest
@@ -466,9 +467,9 @@ class _Search:
         else:
             best = min(runs, key=lambda run: run.loss)
         names = ", ".join(target.name for target in self.targets)
-        betas = ", ".join(f"{beta:.6g}" for beta in best.vulnerabilities)
-        had = f"{', '.join(f'{one:.6g}' for one in best.reached)} for a loss of at most {best.loss:.6g}"
-        how = f"δ = {best.degree:g} and β = {betas} come to"
+        betas = several(short)(best.vulnerabilities)
+        had = f"{several(short)(best.reached)} for a loss of at most {short(best.loss)}"
+        how = f"δ = {setting(best.degree)} and β = {betas} come to"
         if best.degree == 1.0:
             how = "without a preference it comes to"
         is_, was = ("is", "was") if len(self.targets) == 1 else ("are", "were")

@@ -17,6 +17,7 @@ from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.hints import explained
 from ...seqform.rationals import to_fraction
+from ...seqform.sheet import short
 from ...seqform.signals import settling
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..certification import ROUND_OFF
@@ -365,7 +366,7 @@ class _Search:
 
     def message(self, status: Status, outcomes: Sequence[TargetOutcome]) -> str:
         """Say in one line what came out."""
-        allowed = f"{float(self.max_loss):.6g}"
+        allowed = short(float(self.max_loss))
         single = self.is_single
         name = outcomes[0].name.removesuffix(" (at most)")
         subject = name if single else f"all {len(outcomes)} targets together"
@@ -381,10 +382,10 @@ class _Search:
                 f"{allowed} at most: the method rational decides it"
             )
         if status is Status.OPTIMAL:
-            cost = f"{float(least):.6g} of {allowed}" if upper > self.tolerance else "nothing"
+            cost = f"{short(float(least))} of {allowed}" if upper > self.tolerance else "nothing"
             return f"{subject} {verb} {cost}"
-        told = f"{subject} {verb} {float(least):.6g}, more than {allowed}"
+        told = f"{subject} {verb} {short(float(least))}, more than {allowed}"
         if single:
-            return told if outcomes[0].reached is None else f"{told}, which buys {outcomes[0].reached:.6g}"
+            return told if outcomes[0].reached is None else f"{told}, which buys {short(outcomes[0].reached)}"
         beyond = [one.name for one in outcomes if one.is_within_reach is False]
         return f"{told}; {', '.join(beyond)} alone is too much" if beyond else f"{told}; each alone can be had"

@@ -243,7 +243,7 @@ def test_a_node_is_shown_by_its_line(capsys):
     start = lines.index("ip after all-in, board Qc Jc 9c 3d 2d, pot 200")
     assert lines[start + 1] == "fold 0.5000, call 0.5000"
     assert lines[start + 4].split()[:6] == ["hand", "class", "reach", "weight", "ev", "equity"]
-    numbers = ["1.0000", "1.0000", "0.00", "0.3333", "0.5000", "0.5000", "0.00", "0.00"]
+    numbers = ["1.0000", "1.0000", "0.0000", "0.3333", "0.5000", "0.5000", "0.0000", "0.0000"]
     assert lines[start + 5].split() == ["QhQd", "QQ", *numbers]
     record = json_of(capsys, "solve", "toy.toml", "--method", "highs", "--at", "all-in")
     assert record["at"]["averages"]["fold"] == pytest.approx(0.5)

@@ -154,7 +154,7 @@ def test_a_game_by_hand():
     found = solve(Nash(game), "rational")
     assert found.exact.certificate.value == (Fraction(3, 2), Fraction(7, 2))
     assert found.values == (1.5, 3.5)
-    assert "values          1.5, 3.5" in str(found)
+    assert "value           3/2 = 1.5000000000 to player 0, 3.5000000000 to player 1" in str(found)
     assert found.to_dict()["values"] == [1.5, 3.5]
     plans = [strategy.plan[1:].tolist() for strategy in found.profile]
     assert plans == [pytest.approx([0.25, 0.75]), pytest.approx([0.5, 0.5])]

@@ -20,6 +20,7 @@ from treeplex import (
     trade_off,
 )
 from treeplex.models.constraints import parse_constraint
+from treeplex.seqform.sheet import typeset
 
 KUHN = load_game("kuhn")
 HOSTILE = ("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "'\"&amp;<b>", "line\nbreak", "</style>")
@@ -69,12 +70,13 @@ def test_a_game_is_described_and_not_built():
 def test_a_solution_shows_what_its_text_says():
     solution = solve(ConstrainedNash(KUHN, parse_constraint("0/J_:bet >= 1/2 as <bluff>", KUHN)))
     seen = shown(solution)
-    for name, text in (line.split("  ", 1) for line in str(solution).splitlines()[3:]):
-        if not name.startswith("price of"):
-            assert f"{name}{text.strip()}" in seen.text
-    price = f"{solution.multipliers['<bluff>']:.10g}"
+    for name, text in solution.rows()[4:]:
+        assert f"{name}{' '.join(typeset(text).split())}" in seen.text
+    price = f"{solution.multipliers['<bluff>']:.10f}"
     assert solution.multipliers["<bluff>"] > 0.1
-    assert seen.texts[seen.texts.index("<bluff>") + 1] == price
+    assert price in str(solution)
+    place = seen.texts.index("<bluff>")
+    assert seen.texts[place : place + 4] == ["<bluff>", "0", "0", price]
     assert seen.tags.count("details") == 1
 
 
@@ -117,7 +119,7 @@ def test_curves_show_their_pieces_and_a_picture():
         assert title in seen.text
         assert seen.tags.count("svg") == 1
         for number in numbers:
-            assert f"{number:.6f}" in seen.texts
+            assert f"{number:.10f}" in seen.texts
 
 
 def test_a_constraint_is_named_and_bounded():

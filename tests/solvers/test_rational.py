@@ -383,7 +383,7 @@ def test_what_is_reported_is_a_number_and_a_fraction():
     record = json.loads(solution.to_json())
     assert record["value"] == pytest.approx(-1 / 18, abs=1e-16)
     assert record["value_exact"] == "-1/18"
-    assert "-1/18 = -0.05555555556" in str(solution)
+    assert "-1/18 = -0.0555555556 to player 0" in str(solution)
     assert "value -1/18" in repr(solution)
     assert json.loads(solve(Nash(KUHN)).to_json())["value_exact"] is None
     assert solve(Nash(KUHN)).exact is None

@@ -24,6 +24,7 @@ from ....seqform.interchange.page import (
     prose,
 )
 from ....seqform.rules import CHANCE, TERMINAL
+from ....seqform.sheet import plain
 from .cards import CARDS, read_cards
 from .charts import SHADES, action_colours
 from .solved import SolvedSpot, SpotNode
@@ -78,11 +79,11 @@ def spot_page(
     spot, title = solved.spot, title_of(solved)
     lost = solved.profile.exploitability
     proof = (
-        f"On average over both seats, the best reply to these strategies gains {lost:,.3g} chips, "
-        f"{100 * lost / spot.pot:.3g}% of the pot: computed from the strategies, in double precision."
+        f"On average over both seats, the best reply to these strategies gains {spot.of_pot(lost)}: computed from "
+        "the strategies, in double precision."
     )
     known = {
-        name: f"{value:.6g}" if isinstance(value, float) else str(value)
+        name: plain(value) if isinstance(value, float) else str(value)
         for name, value in solved.certificate.items()
         if isinstance(value, str | int | float)
     }

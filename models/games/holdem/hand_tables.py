@@ -1,7 +1,7 @@
 """Tables of what hands do and earn at a node, and the averages over them."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,14 @@ from ....seqform.display import Displayed
 from ....seqform.errors import needing
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import check_suffix, csv_text, write_bytes
-from ....seqform.interchange.page import Content, first_rows
+from ....seqform.interchange.page import Content, sheet_blocks
+from ....seqform.sheet import Column, Sheet, Table, chips
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: What is shown in the place of a number that is not defined.
+NOT_DEFINED = "–"
 
 
 @dataclass(frozen=True)
@@ -48,33 +52,14 @@ class SpotTable(Displayed):
         return tuple(self.rows[0]) if self.rows else ()
 
     def __str__(self) -> str:
-        return "\n".join([self.title, *self.lines()])
+        return f"{self.title}\n{self.table}"
 
-    def cells(self) -> list[list[str]]:
-        """Return the rows as text: chips with two decimals, shares with four."""
-        return [self._cells(row) for row in self.rows]
-
-    def lines(self) -> Iterator[str]:
-        """Yield headings and rows, columns aligned."""
-        cells = [list(self.headings), *self.cells()]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        words = [any(isinstance(row[name], str) for row in self.rows) for name in self.headings]
-        for row in cells:
-            aligned = (
-                cell.ljust(width) if word else cell.rjust(width)
-                for cell, width, word in zip(row, widths, words, strict=True)
-            )
-            yield "  ".join(aligned).rstrip()
-
-    @staticmethod
-    def _cells(row: Mapping[str, Any]) -> list[str]:
-        cells = []
-        for name, value in row.items():
-            if value is None or isinstance(value, str):
-                cells.append(value or "–")
-            else:
-                cells.append(decimals(value, 2 if "ev" in name.split() else 4))
-        return cells
+    @property
+    def table(self) -> Table:
+        """The rows as the terminal, pages and notebooks show them."""
+        words = [name for name in self.headings if any(isinstance(row[name], str) for row in self.rows)]
+        columns = [Column(name, str if name in words else chips, name, NOT_DEFINED) for name in self.headings]
+        return Table.of(self.rows, columns, self.title)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data, for JSON."""
@@ -110,7 +95,7 @@ class SpotTable(Displayed):
         write_bytes(path, text.encode())
 
     def _html_blocks(self) -> Iterator[Content]:
-        yield first_rows(self.headings, self.cells(), len(self.rows), "to_frame() holds them", caption=self.title)
+        yield from sheet_blocks(Sheet([], [self.table]), "to_frame() holds them")
 
 
 def weighted_mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> float | None:
@@ -121,6 +106,6 @@ def weighted_mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> 
     return float(values[some] @ weights[some] / total) if total > 0.0 else None
 
 
-def decimals(number: float | None, digits: int) -> str:
-    """Return a number as tables show it."""
-    return "–" if number is None else f"{round(number, digits) + 0.0:.{digits}f}"
+def told(number: float | None) -> str:
+    """Return chips or a share as texts show them."""
+    return NOT_DEFINED if number is None else chips(number)

@@ -14,7 +14,7 @@ from .cards import Range
 from .charts import ChartedNode
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
 from .equities import equities, pairs
-from .hand_tables import SpotTable, decimals
+from .hand_tables import SpotTable, told
 from .preflop import PREFLOP_SEATS, Betting, Preflop
 
 
@@ -114,8 +114,8 @@ class PreflopNode(ChartedNode):
 
     def __str__(self) -> str:
         mean = self.averages
-        taken = ", ".join(f"{action} {decimals(mean[action], 4)}" for action in self.actions)
-        worth = ", ".join(f"{seat} EV {decimals(mean[f'{seat} ev'], 4)} BB" for seat in PREFLOP_SEATS)
+        taken = ", ".join(f"{action} {told(mean[action])}" for action in self.actions)
+        worth = ", ".join(f"{seat} EV {told(mean[f'{seat} ev'])} BB" for seat in PREFLOP_SEATS)
         return "\n".join(filter(None, [self.title, taken, worth]))
 
     @cached_property

@@ -26,7 +26,7 @@ from .bets import SEATS
 from .cards import CARDS, HANDS, RANKS, Range
 from .charts import ChartedNode
 from .classes import CLASS_OF_HAND, CLASSES
-from .hand_tables import SpotTable, decimals, weighted_mean
+from .hand_tables import SpotTable, told, weighted_mean
 from .spot import HoldemGame, HoldemSpot
 
 _FORMAT, _VERSION = "treeplex solved spot", 1
@@ -274,12 +274,11 @@ class SpotNode(ChartedNode):
         mean = self.averages
         lines = [self.title]
         if self.actions:
-            lines.append(", ".join(f"{action} {decimals(mean[action], 4)}" for action in self.actions))
+            lines.append(", ".join(f"{action} {told(mean[action])}" for action in self.actions))
         ev, equity = (
-            ", ".join(f"{seat} {decimals(mean[f'{seat} {what}'], digits)}" for seat in SEATS)
-            for what, digits in (("ev", 2), ("equity", 4))
+            ", ".join(f"{seat} {told(mean[f'{seat} {what}'])}" for seat in SEATS) for what in ("ev", "equity")
         )
-        taken = f"; rake {decimals(self.rake, 2)}" if self.solved.spot.rake else ""
+        taken = f"; rake {told(self.rake)}" if self.solved.spot.rake else ""
         return "\n".join([*lines, f"EV {ev}; equity {equity}{taken}"])
 
     # By hand: arrays over the hands of the seat's range, in the order of HoldemSpot.hands

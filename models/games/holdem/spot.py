@@ -26,6 +26,7 @@ from ....seqform.number_texts import read_share
 from ....seqform.public_form import Boards, Leaves, PublicForm, Symmetry
 from ....seqform.rules import CHANCE, TERMINAL
 from ....seqform.sequence_form import SequenceForm
+from ....seqform.sheet import error
 from ....seqform.strategy import Profile, Strategy
 from ...constraints import LinearConstraint
 from ..betting import PlacedOffer
@@ -372,6 +373,10 @@ class HoldemSpot:
         (5.0, 8.0)
         """
         return min(float(self.rake) * pot, self.rake_cap)
+
+    def of_pot(self, number: float) -> str:
+        """Return an error in chips as text, with its part of the pot."""
+        return f"{error(number)} chips, {error(100.0 * number / self.pot)}% of the pot"
 
     def rake_table(self, rate: str, cap: str) -> dict[str, float]:
         """Return the rate, and the cap if there is one, under two names."""

@@ -1,0 +1,240 @@
+"""The answer sheet of a solution: what was asked, how it ended, what is proven, and what constraints cost."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..seqform.game import Game
+from ..seqform.rationals import shown_number
+from ..seqform.sheet import (
+    Column,
+    Row,
+    Sheet,
+    Table,
+    between,
+    count,
+    error,
+    listed,
+    magnitude,
+    payoff,
+    price,
+    setting,
+    several,
+    short,
+)
+from .status import Status
+
+if TYPE_CHECKING:
+    from .solution import Infeasibility, Solution
+
+#: Losses of one strategy below this are shown by their order of size.
+_TINY = 1e-9
+#: Of more steps than this the first ones and the last are shown.
+_STEPS = 8
+
+
+def solution_sheet(solution: "Solution", asked: str = "", message: str = "", took: str = "") -> Sheet:
+    """Return the answer sheet of a solution.
+
+    Parameters
+    ----------
+    solution : Solution
+    asked : str
+        What was asked, if it says more than the problem's name does.
+    message : str
+        In the place of the solution's own.
+    took : str
+        Where the seconds went, in the place of those of the solve.
+    """
+    problem, failed = solution.problem, solution.infeasibility
+    # Constraints have a table of their own.
+    question = problem.name if problem.constraints else asked or problem.name
+    return Sheet(
+        [
+            Row("problem", f"{question} on {problem.game.spec}"),
+            Row("method", solution.method.name),
+            Row("status", str(solution.status)),
+            Row("message", message or solution.message, label=""),
+            *(_results(solution) if failed is None else _conflict(failed)),
+            *_preferences(solution),
+            Row("iterations", solution.iterations, count),
+            Row("seconds", took or solution.time_in_words),
+            Row("sequences", sizes_of(problem.game)["sequences"], listed),
+        ],
+        [_constraints(solution)],
+    )
+
+
+def found_rows(solution: "Solution") -> Sheet:
+    """Return what was found and what it proves, without how it was found."""
+    return solution_sheet(solution).without(
+        "problem", "method", "status", "message", "iterations", "seconds", "sequences"
+    )
+
+
+def sizes_of(game: Game) -> dict[str, Any]:
+    """Return the sizes of a game, as :meth:`Solution.to_dict` has them."""
+    public = game.public_form
+    # Nothing is built for the sake of its sizes.
+    if public is not None and not ("sequence_form" in vars(game) and public.is_zero_sum):
+        sequences, infosets = list(public.num_sequences), list(public.num_infosets)
+        return {"sequences": sequences, "infosets": infosets, "leaves": None, "nnz": None}
+    form = game.sequence_form
+    return {
+        "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
+        "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
+        "leaves": form.num_leaves,
+        "nnz": form.nnz,
+    }
+
+
+def _results(solution: "Solution") -> list[Row]:
+    """Return what was found and what it proves, and how that stands to the tolerance."""
+    return [*_judged([*_values(solution), *_bounds(solution)], solution), *_constraint_rows(solution)]
+
+
+def _values(solution: "Solution") -> Iterator[Row]:
+    """Return what the strategies earn."""
+    problem, exact, player, roles = solution.problem, solution.exact, solution.player, solution.problem.roles
+    value, values = solution.value, solution.values or ()
+    if roles:
+        for one, role in roles.items():
+            yield Row("values", values[one], payoff, f" to player {one}", f"{role}'s payoff")
+    elif isinstance(value, tuple):
+        yield Row("values", value, several(payoff))
+    else:
+        meaning = " to player 0"
+        if problem.game.constant:
+            meaning += f", {payoff(solution.certificate.value[1])} to player 1"
+        if solution.opponent_value is not None:
+            meaning += ", against the model"
+        elif player is not None and not problem.exploitability_meaning:
+            meaning += ", at worst"
+        yield Row("value", value, payoff, meaning)
+    if problem.penalty is not None:
+        yield Row("penalty", float(problem.penalty), setting, " per unit of violation")
+        yield Row("objective", solution.objective, payoff, " to player 0, the value with penalties")
+    elif player is not None and not roles:
+        yield Row("player", player)
+        whom = f" to player {player}" if problem.name != "style" else ""  # a style's is no payoff
+        meaning = f", {problem.meaning}" if problem.meaning else ""
+        yield Row("objective", exact.objective if exact else solution.objective, payoff, whom + meaning)
+    yield Row("gain", exact.gain if exact else solution.gain, payoff, " beyond the value of the game")
+    if solution.gain is not None:
+        yield Row("game_value", solution.game_value, payoff)
+    yield Row("slack", solution.slack, magnitude, " less than that value may be guaranteed, for round-off")
+    yield Row("multiplier_bound", solution.multiplier_bound, setting, " at the end", "price bound")
+
+
+def _bounds(solution: "Solution") -> Iterator[Row]:
+    """Return what is proven."""
+    regrets, steps = solution.regrets, solution.certificate.steps
+    if solution.lower is not None and solution.upper is not None:
+        kept = ", with all decisions before the last step as they are" if steps else ""
+        yield Row("proven_bounds", (solution.lower, solution.upper), between(payoff), kept)
+        yield Row("gap", solution.gap, error)
+    if regrets is not None:
+        yield Row("epsilon", max(regrets), lambda number: f"ε {error(number)}", label="ε-Nash")
+        gains = ", ".join(f"{error(regret)} of player {player}" for player, regret in enumerate(regrets))
+        yield Row("regrets", gains, meaning=f"; NashConv {error(sum(regrets))}")
+    yield _exploitability(solution)
+    meaning = ", the most that p, the gain and proven gaps allow"
+    yield Row("safety_bound", solution.safety_bound, payoff, meaning)
+    if steps:
+        yield Row("steps", [step.objective for step in steps], _worth)
+        yield Row("step_gaps", max(step.gap for step in steps), error, " in a step", "largest gap")
+    if solution.value_errors is not None:
+        measured = [one for one in solution.value_errors if one is not None]
+        whole = measured and len(measured) == len(solution.value_errors)
+        worst = f"{error(max(measured))} on average in a step, at most" if whole else "not measured; gaps are"
+        yield Row("value_errors", worst)
+
+
+def _exploitability(solution: "Solution") -> Row:
+    """Return the exploitability and what it is; of one strategy it is a result, and has all decimals."""
+    problem, number, exact = solution.problem, solution.exploitability, solution.exact
+    known = None if exact is None else exact.exploitability
+    if solution.player is None:
+        aside = ", constraints left aside" if problem.constraints else ""
+        return Row("exploitability", 0.0 if known == 0 else number, error, aside)
+    meaning = f" {problem.exploitability_meaning or 'of the value of the game may be lost'}"
+    tiny = known is None and abs(number) < _TINY
+    return Row("exploitability", number if known is None else known, magnitude if tiny else payoff, meaning)
+
+
+def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
+    """Say of the quantity that is held against the tolerance how it stands to it; of no other one."""
+    # A violation has a row of its own.
+    met = replace(solution.certificate, violations=dict.fromkeys(solution.certificate.violations, 0.0))
+    missed, tolerance = float(solution.problem.error(met)), solution.tolerance
+    more = []
+    if missed <= tolerance:
+        judged = f", at most the tolerance of {error(tolerance)}"
+    elif solution.status is Status.OPTIMAL:
+        judged = ", at round-off"
+        more = [Row("tolerance", tolerance, error)]
+    elif not tolerance:  # all iterations were asked for
+        return [*rows]
+    else:
+        judged = f", above the tolerance of {error(tolerance)}"
+    first, last = ("exploitability", "gap") if solution.player is None else ("gap", "exploitability")
+    by_key = {row.key: place for place, row in enumerate(rows)}
+    for key in ("epsilon", "step_gaps", first, last):
+        place = by_key.get(key)
+        if place is not None and error(float(rows[place].value)) == error(missed):
+            row = replace(rows[place], meaning=rows[place].meaning + judged)
+            return [*rows[:place], row, *rows[place + 1 :], *more]
+    return [*rows, *more, Row("error", missed, error, judged)]
+
+
+def _constraint_rows(solution: "Solution") -> Iterator[Row]:
+    """Return how far constraints are missed, and the prices of what is no constraint, such as safety."""
+    if solution.certificate.violations:
+        exact = solution.exact
+        met = exact is not None and max(exact.certificate.violations.values()) <= 0
+        yield Row("violation", 0.0 if met else solution.violation, error)
+    if not solution.problem.constraints:
+        for name in solution.multipliers:
+            yield Row("prices", name, partial(solution.price_text, text=price), label=f"price of {name}")
+
+
+def _conflict(found: "Infeasibility") -> Iterator[Row]:
+    """Return by how much constraints are missed at least, and which exclude each other."""
+    six = partial(shown_number, digits=6)
+    meaning = f" in sum, {six(found.largest_violation)} the largest alone"
+    yield Row("least_violation", found.least_violation, six, meaning)
+    yield Row("conflict", found.conflict, several(str))
+
+
+def _preferences(solution: "Solution") -> Iterator[Row]:
+    """Return what became of preferences."""
+    record = solution._kept.preference_record(solution)
+    if record is None:
+        return
+    for one in record["shares"] or ():
+        share = "never asked for" if one["share"] is None else f"{one['share']:.2%} of the time"
+        yield Row("preference", share, label=f"{one['preference']}, player {one['player']}")
+    if record["vulnerability_bounds"] is not None:
+        now = record["nash_conv_bound"]
+        proven = "not proven for these options" if now is None else f"{error(now)} after this many iterations"
+        yield Row("preference", sum(record["vulnerability_bounds"]), error, f" in the end, {proven}", "NashConv bound")
+
+
+def _constraints(solution: "Solution") -> Table:
+    """Return a row a constraint: whose it is, by how much it is violated, and its price to that player."""
+    failed = solution.infeasibility
+    violations = solution.certificate.violations if failed is None else failed.violations
+    columns = [Column("constraint"), Column("player", count), Column("violation", error)]
+    rows = [(one.name, one.player, max(0.0, violations.get(one.name, 0.0))) for one in solution.problem.constraints]
+    if failed is not None:
+        return Table(columns, rows)
+    columns.append(Column("price", partial(solution.price_text, text=price)))
+    return Table(columns, [(*row, row[0]) for row in rows])
+
+
+def _worth(numbers: Sequence[float]) -> str:
+    """Return how many steps there are, and what they are worth."""
+    texts = [short(number) for number in numbers]
+    shown = texts if len(texts) <= _STEPS else [*texts[: _STEPS - 1], "…", texts[-1]]
+    return f"{len(texts)}, worth {', '.join(shown)}"
