@@ -1,12 +1,14 @@
 """The answer sheet of a solution: what was asked, how it ended, what is proven, and what constraints cost."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.game import Game
-from ..seqform.rationals import shown_number
+from ..seqform.interchange.encoding import json_ready
+from ..seqform.rationals import fraction_text, shown_number
 from ..seqform.sheet import (
     Column,
     Row,
@@ -71,6 +73,69 @@ def found_rows(solution: "Solution") -> Sheet:
     return solution_sheet(solution).without(
         "problem", "method", "status", "message", "iterations", "seconds", "sequences"
     )
+
+
+def record_of(solution: "Solution") -> dict[str, Any]:
+    """Return what the JSON of a solution has; see :meth:`Solution.to_dict <treeplex.Solution.to_dict>`."""
+    from .. import __version__
+
+    game = solution.problem.game
+    value = solution.value
+    record = {
+        "schema": 1,
+        "version": __version__,
+        "game": game.spec,
+        "parameters": game.parameters,
+        "problem": solution.problem.name,
+        "method": solution.method.name,
+        "options": {field.name: getattr(solution.method, field.name) for field in fields(solution.method)},
+        "tolerance": solution.tolerance,
+        "player": solution.player,
+        "status": str(solution.status),
+        "message": solution.message,
+        "objective": solution.objective,
+        "value": list(value) if isinstance(value, tuple) else None if value is None else float(value),
+        "value_exact": fraction_text(value) if isinstance(value, Fraction) else None,
+        "values": None if solution.values is None else [float(one) for one in solution.values],
+        "objective_exact": None if solution.exact is None else fraction_text(solution.exact.objective),
+        "gain_exact": None if solution.exact is None else _exact_text(solution.exact.certificate.gain),
+        "lower": solution.lower,
+        "upper": solution.upper,
+        "gap": solution.gap,
+        "exploitability": None if solution.infeasibility is not None else solution.exploitability,
+        "regrets": None if solution.regrets is None else list(solution.regrets),
+        "epsilon": solution.certificate.epsilon,
+        "nash_conv": solution.certificate.nash_conv,
+        "gain": solution.gain,
+        "opponent_value": solution.opponent_value,
+        "game_value": solution.game_value,
+        "slack": solution.slack,
+        "violation": solution.violation,
+        "violations": dict(solution.certificate.violations),
+        "least_violation": None if solution.infeasibility is None else float(solution.infeasibility.least_violation),
+        "conflict": None if solution.infeasibility is None else list(solution.infeasibility.conflict),
+        "multipliers": dict(solution.multipliers),
+        "dual_multipliers": dict(solution.dual_multipliers),
+        "prices": {name: asdict(price) for name, price in solution.prices.items()},
+        "multiplier_bound": solution.multiplier_bound,
+        "preference": solution.kept.preference_record(solution),
+        "steps": None if solution.steps is None else list(solution.steps),
+        "step_levels": [step.level for step in solution.certificate.steps] or None,
+        "step_gaps": [step.gap for step in solution.certificate.steps] or None,
+        "value_errors": None if solution.value_errors is None else list(solution.value_errors),
+        "safety_bound": solution.safety_bound,
+        "history": solution.history.to_dict() if len(solution.history) else None,
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+        "build_seconds": solution.build_seconds,
+        "time": dict(solution.time),
+        "sizes": sizes_of(game),
+    }
+    return dict(json_ready(record))
+
+
+def _exact_text(number: Any) -> str | None:
+    return fraction_text(number) if isinstance(number, Fraction) else None
 
 
 def sizes_of(game: Game) -> dict[str, Any]:
@@ -209,7 +274,7 @@ def _conflict(found: "Infeasibility") -> Iterator[Row]:
 
 def _preferences(solution: "Solution") -> Iterator[Row]:
     """Return what became of preferences."""
-    record = solution._kept.preference_record(solution)
+    record = solution.kept.preference_record(solution)
     if record is None:
         return
     for one in record["shares"] or ():

@@ -15,12 +15,9 @@ from ..seqform.arrays import Floats
 from ..seqform.display import Displayed, Drawn
 from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..seqform.hints import hinting
-from ..seqform.interchange.encoding import json_ready
 from ..seqform.limits import seconds_in_words
-from ..seqform.rationals import Fractions, fraction_text, shown_number, to_fraction
-from ..seqform.sheet import SHOWN_DIGITS
+from ..seqform.rationals import SHOWN_DIGITS, Fractions, fraction_text, shown_number, to_fraction
 from ..seqform.strategy import Profile, Strategy
-from .answers import sizes_of, solution_sheet
 from .status import Status
 
 if TYPE_CHECKING:
@@ -218,34 +215,7 @@ def _uncrossed(certificate: Certificate, problem: Problem) -> Certificate:
     return dataclasses.replace(certificate, lower=middle, upper=middle)
 
 
-@hinting(
-    x="profile[0].plan",
-    y="profile[1].plan",
-    strategies="profile, or strategy where it is one player's",
-    policy="profile[player][infoset]",
-    average_policy="profile",
-    solution="profile",
-    payoffs="certificate.value",
-    objective_value="objective",
-    optimal_value="objective",
-    fun="objective",
-    nash_value="value",
-    nash_conv="exploitability",
-    duals="multipliers",
-    dual_value="multipliers",
-    dual_values="multipliers",
-    shadow_prices="prices",
-    shadow_price="prices[name]",
-    price="prices[name]",
-    multiplier="multipliers[name]",
-    success="status.is_success",
-    converged="status.is_success",
-    is_optimal="status.is_success",
-    runtime="seconds",
-    nit="iterations",
-    save="profile.save(path)",
-    to_frame="profile.to_frame()",
-)
+@hinting("treeplex.solvers.other_names:OF_SOLUTIONS")
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Drawn, Displayed):
     """Strategies with the bounds that they prove.
@@ -458,7 +428,7 @@ class Solution(Drawn, Displayed):
     @property
     def multiplier_bound(self) -> float | None:
         """What the multipliers were bounded by at the end, where the method found a bound by doubling; see ``CCFR``."""
-        return self._kept.multiplier_bound
+        return self.kept.multiplier_bound
 
     @property
     def value_errors(self) -> tuple[float | None, ...] | None:
@@ -466,11 +436,12 @@ class Solution(Drawn, Displayed):
 
         Payoff units; ``None`` for a step whose errors the value function did not measure, 0 where it was not asked.
         """
-        errors = self._kept.value_errors
+        errors = self.kept.value_errors
         return None if errors is None else tuple(None if math.isnan(error) else float(error) for error in errors)
 
     @property
-    def _kept(self) -> RunState:
+    def kept(self) -> RunState:
+        """What the method keeps of its run."""
         return self.state if isinstance(self.state, RunState) else RunState()
 
     @property
@@ -505,10 +476,14 @@ class Solution(Drawn, Displayed):
         )
 
     def __str__(self) -> str:
+        from .answers import solution_sheet
+
         return str(solution_sheet(self))
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the rows that ``print`` shows: a name and a text for each."""
+        from .answers import solution_sheet
+
         return [(row.name, row.text) for row in solution_sheet(self).rows]
 
     @property
@@ -524,61 +499,9 @@ class Solution(Drawn, Displayed):
         dict
             What was not computed is ``None``; NaN and infinity never appear.
         """
-        from .. import __version__
+        from .answers import record_of
 
-        game = self.problem.game
-        value = self.value
-        record = {
-            "schema": 1,
-            "version": __version__,
-            "game": game.spec,
-            "parameters": game.parameters,
-            "problem": self.problem.name,
-            "method": self.method.name,
-            "options": {field.name: getattr(self.method, field.name) for field in dataclasses.fields(self.method)},
-            "tolerance": self.tolerance,
-            "player": self.player,
-            "status": str(self.status),
-            "message": self.message,
-            "objective": self.objective,
-            "value": list(value) if isinstance(value, tuple) else None if value is None else float(value),
-            "value_exact": fraction_text(value) if isinstance(value, Fraction) else None,
-            "values": None if self.values is None else [float(one) for one in self.values],
-            "objective_exact": None if self.exact is None else fraction_text(self.exact.objective),
-            "gain_exact": None if self.exact is None else _exact_text(self.exact.certificate.gain),
-            "lower": self.lower,
-            "upper": self.upper,
-            "gap": self.gap,
-            "exploitability": None if self.infeasibility is not None else self.exploitability,
-            "regrets": None if self.regrets is None else list(self.regrets),
-            "epsilon": self.certificate.epsilon,
-            "nash_conv": self.certificate.nash_conv,
-            "gain": self.gain,
-            "opponent_value": self.opponent_value,
-            "game_value": self.game_value,
-            "slack": self.slack,
-            "violation": self.violation,
-            "violations": dict(self.certificate.violations),
-            "least_violation": None if self.infeasibility is None else float(self.infeasibility.least_violation),
-            "conflict": None if self.infeasibility is None else list(self.infeasibility.conflict),
-            "multipliers": dict(self.multipliers),
-            "dual_multipliers": dict(self.dual_multipliers),
-            "prices": {name: dataclasses.asdict(price) for name, price in self.prices.items()},
-            "multiplier_bound": self.multiplier_bound,
-            "preference": self._kept.preference_record(self),
-            "steps": None if self.steps is None else list(self.steps),
-            "step_levels": [step.level for step in self.certificate.steps] or None,
-            "step_gaps": [step.gap for step in self.certificate.steps] or None,
-            "value_errors": None if self.value_errors is None else list(self.value_errors),
-            "safety_bound": self.safety_bound,
-            "history": self.history.to_dict() if len(self.history) else None,
-            "iterations": self.iterations,
-            "seconds": self.seconds,
-            "build_seconds": self.build_seconds,
-            "time": dict(self.time),
-            "sizes": sizes_of(game),
-        }
-        return dict(json_ready(record))
+        return record_of(self)
 
     def report(self, *, again: str = "", explore: bool | None = None) -> "Page":
         """Return a page that explains the solution: the answer, its proof, prices, strategies and what would change it.
@@ -640,7 +563,3 @@ class Solution(Drawn, Displayed):
     def to_json(self) -> str:
         """Return :meth:`to_dict` as one JSON object."""
         return json.dumps(self.to_dict(), allow_nan=False)
-
-
-def _exact_text(number: Any) -> str | None:
-    return fraction_text(number) if isinstance(number, Fraction) else None

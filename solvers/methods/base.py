@@ -1,13 +1,15 @@
 """What every method declares of itself, and declarations that several share."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ...seqform.checks import check_attribute
 from ...seqform.errors import UnknownMethodError
 from ...seqform.hints import Explained
 from ...seqform.parameters import About, check_parameters
-from .rules import LocalBias
+
+if TYPE_CHECKING:
+    from .rules import LocalBias
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
 #: What averaging means.
@@ -131,6 +133,8 @@ class PreferringMethod(Method):
             raise UnknownMethodError(f"{self.name}: vulnerability = {self.vulnerability!r} without any preference")
 
     @property
-    def bias(self) -> LocalBias:
+    def bias(self) -> "LocalBias":
         """The preferences."""
+        from .rules import LocalBias
+
         return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")
