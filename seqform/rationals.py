@@ -18,6 +18,9 @@ from .rules import Number
 #: Arrays of ``Fraction``; where there is no bound, of the floats ``inf`` and ``-inf`` too.
 Fractions = npt.NDArray[np.object_]
 
+#: How many digits of a numerator or denominator are shown.
+SHOWN_DIGITS = 24
+
 
 def to_fraction(number: Number) -> Fraction:
     """Return a number as an exact fraction; a float counts as the shortest decimal that rounds to it.

@@ -12,8 +12,6 @@ from typing import Any
 
 #: Writes a value as text; ``str`` for words.
 Unit = Callable[[Any], str]
-#: How many digits of a numerator or denominator are shown.
-SHOWN_DIGITS = 24
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)|(?<=\de)-(?=\d)")
 
 
@@ -46,7 +44,7 @@ def payoff(number: float | Fraction) -> str:
     shown = decimals(float(number), 10)
     if not isinstance(number, Fraction):
         return shown
-    from .rationals import fraction_text
+    from .rationals import SHOWN_DIGITS, fraction_text
 
     return f"{fraction_text(number, SHOWN_DIGITS)} = {shown}"
 
@@ -98,7 +96,7 @@ def short(number: float, exact: Fraction | None = None) -> str:
     text = plain(0.0 if abs(float(number)) < 1e-12 else float(number))
     if exact is None or exact.denominator == 1:
         return text
-    from .rationals import fraction_text
+    from .rationals import SHOWN_DIGITS, fraction_text
 
     return f"{fraction_text(exact, SHOWN_DIGITS)} = {text}"
 

@@ -18,7 +18,6 @@ from .hints import Named, explained, hinting
 from .labels import listed
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
-from .sheet import Column, Table, decimals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,6 +239,8 @@ class Strategy(ReadOnly, Drawn, Displayed):
         infoset  reach     H     T
         _         1.00  0.50  0.50
         """
+        from .sheet import Column, Table, decimals
+
         treeplex, unit = self.treeplex, partial(decimals, digits=digits)
         actions = list(dict.fromkeys(chain.from_iterable(treeplex.action_labels)))
         columns = [Column("infoset"), Column("reach", unit), *(Column("", unit, str(action)) for action in actions)]

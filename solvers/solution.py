@@ -17,16 +17,15 @@ from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..seqform.hints import hinting
 from ..seqform.interchange.encoding import json_ready
 from ..seqform.limits import seconds_in_words
-from ..seqform.rationals import Fractions, fraction_text, shown_number, to_fraction
-from ..seqform.sheet import SHOWN_DIGITS
+from ..seqform.rationals import SHOWN_DIGITS, Fractions, fraction_text, shown_number, to_fraction
 from ..seqform.strategy import Profile, Strategy
-from .answers import sizes_of, solution_sheet
 from .status import Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..seqform.interchange.page import Page
+    from ..seqform.sheet import Sheet
 
 #: By how much of the largest payoff, or of a bound, bounds may cross by round-off.
 CROSSED = 1e-9
@@ -505,11 +504,17 @@ class Solution(Drawn, Displayed):
         )
 
     def __str__(self) -> str:
-        return str(solution_sheet(self))
+        return str(self._sheet)
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the rows that ``print`` shows: a name and a text for each."""
-        return [(row.name, row.text) for row in solution_sheet(self).rows]
+        return [(row.name, row.text) for row in self._sheet.rows]
+
+    @property
+    def _sheet(self) -> "Sheet":
+        from .answers import solution_sheet  # who solves need not load how answers are shown
+
+        return solution_sheet(self)
 
     @property
     def time_in_words(self) -> str:
@@ -525,6 +530,7 @@ class Solution(Drawn, Displayed):
             What was not computed is ``None``; NaN and infinity never appear.
         """
         from .. import __version__
+        from .answers import sizes_of
 
         game = self.problem.game
         value = self.value
