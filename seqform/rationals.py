@@ -20,6 +20,9 @@ Fractions = npt.NDArray[np.object_]
 #: How many digits of a numerator or denominator are shown.
 SHOWN_DIGITS = 24
 
+#: How many digits of a numerator or denominator are shown.
+SHOWN_DIGITS = 24
+
 
 def to_fraction(number: Number) -> Fraction:
     """Return a number as an exact fraction; a float counts as the shortest decimal that rounds to it.

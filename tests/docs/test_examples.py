@@ -71,7 +71,7 @@ def test_every_line_of_the_picture_is_named() -> None:
 @pytest.mark.parametrize("method", ["highs", "pcfr+"])
 def test_own_game_bluffs_one_queen_in_three(method: str) -> None:
     printed = run_example("own_game.py", "--method", method)
-    value = re.search(r"^value +(\S+)$", printed, re.MULTILINE)
+    value = re.search(r"^value +(\S+) to player 0$", printed, re.MULTILINE)
     queen = re.search(r"^queen +1\.000 +(\S+) +(\S+)$", printed, re.MULTILINE)
     assert value is not None
     assert queen is not None
