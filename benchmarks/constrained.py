@@ -18,6 +18,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -186,10 +187,11 @@ def iteration_times(spec: str) -> dict[str, float]:
     """
     game = load_game(spec)
     kernel = kernel_for(CCFR(), game.sequence_form, min(TOLERANCES))
-    rule, dual = CCFR().local_rule, DualRule(step=STEP)
+    rule = CCFR().local_rule
     ways: dict[str, KernelConstraints | None] = {"none": None}
     for name, count in (("one", 1), ("many", ROWS)):
-        ways[name] = KernelConstraints.of(ConstrainedNash(game, random_rows(game, count)).canonical, kernel.layout)
+        rows = KernelConstraints.of(ConstrainedNash(game, random_rows(game, count)).canonical, kernel.layout)
+        ways[name] = replace(rows, dual=DualRule(step=STEP))
     # One run that all go on with in turn: at other addresses the same loop takes up to a tenth longer or shorter.
     arrays = kernel.initial_state().arrays
     states = {
@@ -201,7 +203,7 @@ def iteration_times(spec: str) -> dict[str, float]:
         state = states[name]
         state.next_check = 2**62
         started = time.process_time()
-        kernel.run(state, rule, iterations, constraints=ways[name], dual=dual)
+        kernel.run(state, rule, iterations, constraints=ways[name])
         return time.process_time() - started
 
     for name in ways:

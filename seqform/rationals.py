@@ -17,8 +17,6 @@ from .rules import Number
 
 #: Arrays of ``Fraction``; where there is no bound, of the floats ``inf`` and ``-inf`` too.
 Fractions = npt.NDArray[np.object_]
-#: How many digits of a numerator or denominator are shown.
-SHOWN_DIGITS = 24
 
 #: How many digits of a numerator or denominator are shown.
 SHOWN_DIGITS = 24

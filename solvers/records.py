@@ -5,18 +5,19 @@ handle each of them. A game and the state of a loop have a hundred arrays. A rec
 wrapper that Python calls has put the descriptions of the arrays, on its stack. Compiled code reads a field from there.
 It cannot make a record or replace a field; it can write into the arrays.
 
-A field may be an array, a number, a tuple, ``None``, or another record. Branches on a field that is ``None`` are not
-compiled, as with tuples.
+A field may be an array, a number, a tuple, ``None``, another record, or an item of a numpy array with named fields:
+these have numbers that compiled code can replace. Branches on a field that is ``None`` are not compiled.
 """
 
+import functools
 import hashlib
 import itertools
 from typing import Any
 
-from .compilation import AttributeTemplate, alloca_once, extending, ir, models, register_model, types
+from .compilation import AttributeTemplate, Fielded, alloca_once, extending, ir, models, register_model, types
 
 
-class Record(types.Type):
+class Record(Fielded):
     """The type of a record: its class, and the types of its fields."""
 
     def __init__(self, named: Any, members: tuple[Any, ...]) -> None:
@@ -28,6 +29,11 @@ class Record(types.Type):
     def key(self) -> Any:
         """What tells records apart."""
         return self.named, self.members
+
+    def field(self, name: str) -> Any:
+        """Return the type of a field; ``None`` if there is no such field."""
+        fields = self.named._fields
+        return self.members[fields.index(name)] if name in fields else None
 
 
 @register_model(Record)
@@ -42,9 +48,15 @@ def record(named: Any) -> Any:
     @extending.typeof_impl.register(named)
     def type_of(value: Any, purpose: Any) -> Record | None:
         members = tuple(extending.typeof_impl(each, purpose) for each in value)
-        return None if any(member is None for member in members) else Record(named, members)
+        return None if any(member is None for member in members) else _type_of(named, members)
 
     return named
+
+
+@functools.cache
+def _type_of(named: Any, members: tuple[Any, ...]) -> Record:
+    """Return the type of records of a class, which takes longer to make than to look up."""
+    return Record(named, members)
 
 
 def _words(kind: Any) -> int:
@@ -72,7 +84,7 @@ class _Fields(AttributeTemplate):
 
     def generic_resolve(self, record: Any, name: str) -> Any:  # type: ignore[override]
         """Return the type of a field."""
-        return record.members[record.named._fields.index(name)] if name in record.named._fields else None
+        return record.field(name)
 
 
 @extending.lower_getattr_generic(Record)

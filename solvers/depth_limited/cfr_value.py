@@ -11,7 +11,7 @@ from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import UnknownMethodError, shown
 from ..iteration import NEVER
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
-from ..regret.arrays import PartArrays
+from ..regret.arrays import DONE, PartArrays
 from ..regret.kernel import Kernel, KernelState
 from ..regret.layout import layout_from_matrices
 from .value_functions import BorderValues
@@ -176,7 +176,7 @@ class CFRValue:
             plan[0] = 1.0
             layout.from_user(player, plan, out=state.arrays.plan)
         state.arrays.plan_sums[:] = 0.0
-        state.arrays.clock[0] = 0  # so that averages weigh the iterations of this query alone
+        state.arrays.clock[DONE] = 0  # so that averages weigh the iterations of this query alone
         return PartArrays(rest.nothing, rest.nothing, inflow)
 
     def _answer(self, rest: _Rest, ranges: tuple[Floats, Floats]) -> BorderValues:

@@ -12,7 +12,7 @@ from ..iteration import NEVER
 from ..methods import RegretMethod
 from ..methods.rules import CFR_PLUS
 from ..outcome import Options, Outcome
-from ..regret.arrays import PartArrays
+from ..regret.arrays import DONE, PartArrays
 from ..solution import RunState
 from .method import DepthLimitedCFR
 from .regret_steps import AnsweringStepper, RegretStepSolver, check_double, compile_loop
@@ -188,7 +188,7 @@ class TrunkLoop(AnsweringStepper):
             settled[still], kept[still] = 1.0, state.arrays.behaviour[still]
         regrets = np.array(state.arrays.regrets[still])
         state.next_check = NEVER
-        state.arrays.clock[0] = self._done - 1
+        state.arrays.clock[DONE] = self._done - 1
         part = PartArrays(settled, kept, placed.part.inflow)
         kernel.run(state, self.solver.rule, 1, alternating=False, tilt=tilt, part=part)
         state.arrays.regrets[still] = regrets

@@ -4,10 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from ...seqform.arrays import Floats
-
 if TYPE_CHECKING:
     from ...models.preferences import Preference
     from ...seqform.game import Game
@@ -53,11 +49,6 @@ class Rule:
     growth: float = 0.0
     changes: tuple[float, float, float] = (0.0, 0.0, 0.0)
     horizon: float = math.inf
-
-    def parameters(self, unit: float) -> Floats:
-        """Return the numbers as the compiled loop wants them, whose payoffs are in units of ``unit``."""
-        numbers = [self.positive, self.negative, self.floor / unit, self.prediction, self.averaging, self.growth]
-        return np.array([*numbers, *self.changes, self.horizon], dtype=np.float64)
 
     def discounts(self, done: int) -> tuple[float, float]:
         """Return what positive and negative regrets count in the next update, when so many are done, but for growth.

@@ -154,6 +154,7 @@ class RoomArrays(NamedTuple):
     paid: Any
     sums: Any
     starts: Any  # shape (2, num_lanes): where rows of reaches and of values begin
+    now: Any  # what regrets count in this update
 
 
 @record
@@ -171,3 +172,14 @@ class PlayArrays(NamedTuple):
     forecast: Any
     sums: Any
     scales: Any  # in 16 bits: the units, one for each action's row, of which each node's first counts; or None
+
+
+@record
+class WalkArrays(NamedTuple):
+    """All that walks are given; what is ``None`` is not compiled."""
+
+    game: PublicArrays
+    terms: Any  # TermArrays, or None where a problem adds nothing
+    state: PlayArrays
+    room: RoomArrays
+    rule: Any  # RuleNumbers; or None where averages are evaluated

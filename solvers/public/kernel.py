@@ -15,8 +15,9 @@ from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile
 from ...seqform.rules import TERMINAL
 from ..methods.rules import Rule
+from ..regret.local_rule import rule_numbers
 from ..threads import most_threads
-from .arrays import ASCEND, DESCEND, ITERATE, WORK, PlayArrays
+from .arrays import ASCEND, DESCEND, ITERATE, WORK, PlayArrays, WalkArrays
 from .layout import PublicLayout
 from .loop import evaluate_public, run_public
 from .terms import PublicTerms
@@ -154,12 +155,11 @@ class PublicKernel:
 
     def run(self, state: PlayArrays, rule: Rule, iterations: int) -> None:
         """Do that many more iterations; the state is changed in place, and tells how many were done after Ctrl-C."""
-        numbers, begun = rule.parameters(1.0), int(state.clock[0])
+        numbers, begun = rule_numbers(rule), int(state.clock[0])
 
         def call(room: Any, what: int, player: int, first: int, last: int, done: int, count: int) -> None:
-            run_public(
-                self._game, self._terms, state, room, what, player, first, last, count, done, rule.power, numbers
-            )
+            walk = WalkArrays(self._game, self._terms, state, room, numbers)
+            run_public(walk, what, player, first, last, count, done)
 
         if self.threads == 1:
             call(self._rooms[0], ITERATE, 0, 0, self._num_groups, begun, iterations)
@@ -236,7 +236,7 @@ class PublicKernel:
             terms.scales[player] = scale
 
         def call(room: Any, what: int, first: int, end: int) -> float:
-            value: float = evaluate_public(game, terms, state, room, what, player, first, end, best)
+            value: float = evaluate_public(WalkArrays(game, terms, state, room, None), what, player, first, end, best)
             return value
 
         if self.threads == 1:

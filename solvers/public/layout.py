@@ -11,6 +11,7 @@ from ...seqform.arrays import Floats, Indices
 from ...seqform.card_payoff import CardPayoff
 from ...seqform.public_form import Leaves, PublicForm, Symmetry
 from ...seqform.rules import CHANCE, TERMINAL
+from ..regret.local_rule import no_discounts
 from .arrays import (
     BOARD_COLUMNS,
     CALL_COLUMNS,
@@ -541,6 +542,7 @@ class PublicLayout:
                 paid=np.zeros(widest * longest, dtype=number),
                 sums=np.zeros(int(CARDS) * longest, dtype=number),
                 starts=np.zeros((2, lanes), dtype=np.uint64),
+                now=no_discounts(),
             )
             for _ in range(threads)
         ]

@@ -1,11 +1,27 @@
-"""What leaves of a public form pay, a register of neighbouring leaves in one sweep over the hands."""
+"""What leaves of a public form pay: one, two or three registers of neighbouring leaves in one sweep over the hands.
+
+Functions take ``nothing``, zeros in as many registers: they are compiled for each number of them.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from ..compilation import compiled
-from ..regret.registers import in_rows, load, side_by_side, spread, store, width
+from ..regret.registers import (
+    in_rows,
+    length,
+    load,
+    load_each,
+    none_of_one,
+    none_of_three,
+    none_of_two,
+    side_by_side,
+    spread_each,
+    store,
+    store_each,
+    width,
+)
 from .arrays import (
     CARDS,
     COUNT,
@@ -34,159 +50,137 @@ from .arrays import (
 )
 
 
-def _sweeps(registers: int) -> Any:
-    """Return the function that pays so many registers of leaves, one, two or three."""
-    count = np.uint64(registers)
-
-    @compiled
-    def read(source: Any, place: Any) -> Any:
-        lanes = width(source)
-        one = two = three = load(source, place)
-        if count > 1:
-            two = load(source, place + lanes)
-        if count > 2:
-            three = load(source, place + TWO * lanes)
-        return one, two, three
-
-    @compiled
-    def write(target: Any, place: Any, numbers: Any) -> None:
-        lanes = width(target)
-        store(target, place, numbers[0])
-        if count > 1:
-            store(target, place + lanes, numbers[1])
-        if count > 2:
-            store(target, place + TWO * lanes, numbers[2])
-
-    @compiled
-    def plus(left: Any, right: Any) -> Any:
-        return left[0] + right[0], left[1] + right[1], left[2] + right[2]
-
-    @compiled
-    def minus(left: Any, right: Any) -> Any:
-        return left[0] - right[0], left[1] - right[1], left[2] - right[2]
-
-    @compiled
-    def clear(sums: Any) -> Any:
-        zeros = spread(sums.dtype.type(0.0))
-        for place in range(ZERO, CARDS * count * width(sums), width(sums)):
-            store(sums, place, zeros)
-        return zeros, zeros, zeros
-
-    @compiled
-    def add(turned: Any, hand: Any, sums: Any, states: Any, place: Any, totals: Any) -> Any:
-        """Add the reaches of a hand to the sums of its cards and to the totals."""
-        step = count * width(turned)
-        first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
-        reach = read(turned, hand * step)
-        write(sums, first, plus(read(sums, first), reach))
-        write(sums, second, plus(read(sums, second), reach))
-        return plus(totals, reach)
-
-    @compiled
-    def apart(sums: Any, states: Any, place: Any, totals: Any) -> Any:
-        """Return what hands that share no card with one sum up to."""
-        step = count * width(sums)
-        first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
-        return minus(minus(totals, read(sums, first)), read(sums, second))
-
-    @compiled
-    def turn(here: Any, room: Any, lane: Any, h: Any) -> None:
-        """Turn round the reaches of as many hands, from one on, as a register holds."""
-        lanes = width(here)
-        step = count * lanes
-        for at in range(ZERO, step, lanes):
-            side_by_side(here, room.starts[0], lane + at, h, room.turned, h * step + at, step)
-
-    @compiled
-    def turn_back(here: Any, room: Any, lane: Any, h: Any, amounts: Any) -> None:
-        """Write what as many hands are paid into their leaves' rows of values."""
-        lanes = width(here)
-        step = count * lanes
-        for at in range(ZERO, step, lanes):
-            in_rows(room.paid, h * step + at, step, amounts, here, room.starts[1], lane + at, h)
-
-    @compiled
-    def pay(
-        states: Any, mine: Any, own: Any, wide: Any, theirs: Any, other: Any, here: Any, room: Any, amounts: Any,
-        lane: Any, showdown: Any,
-    ) -> None:  # fmt: skip
-        """Pay leaves from a lane on; ``mine`` states, filled up to ``wide``, stand from ``own`` on, the other's too."""
-        turned, paid, sums, lanes = room.turned, room.paid, room.sums, width(here)
-        step = count * lanes
-        j, h = ZERO, ZERO
-        totals = clear(sums)
-        nothing = totals
-        while h < mine:  # upwards: what is weaker, or all there is
-            limit = np.uint64(states[own + h, WEAKER]) if showdown else theirs
-            while j < limit:
-                if j % lanes == ZERO:
-                    turn(here, room, lane, j)
-                totals = add(turned, j, sums, states, other + j, totals)
-                j += ONE
-            found = apart(sums, states, own + h, totals)
-            if not showdown:
-                same, twin = np.uint64(states[own + h, SAME]), np.uint64(states[own + h, TWIN])
-                found = plus(found, read(turned, same * step) if same < theirs else nothing)
-                if twin < theirs:
-                    found = plus(found, read(turned, twin * step))
-            write(paid, h * step, found)
-            h += ONE
-        if showdown:
-            j = (j + lanes - ONE) // lanes * lanes
-            while j < theirs:
-                turn(here, room, lane, j)
-                j += lanes
-            totals = clear(sums)
-            j = theirs
-        while h < wide:
-            write(paid, h * step, nothing)
-            h += ONE
-        while h > ZERO:  # downwards, less what is stronger
-            h -= ONE
-            if showdown and h < mine:
-                limit = np.uint64(states[own + h, UPTO])
-                while j > limit:
-                    j -= ONE
-                    totals = add(turned, j, sums, states, other + j, totals)
-                write(paid, h * step, minus(read(paid, h * step), apart(sums, states, own + h, totals)))
-            if h % lanes == ZERO:
-                turn_back(here, room, lane, h, amounts)
-
-    @compiled
-    def multiply(
-        matrices: Any, matrix: Any, mine: Any, wide: Any, theirs: Any, here: Any, room: Any, amounts: Any, lane: Any
-    ) -> None:
-        """Pay leaves from a lane on by a matrix, which has a row for each of ``mine`` states."""
-        turned, paid, lanes = room.turned, room.paid, width(here)
-        step = count * lanes
-        zeros = spread(here.dtype.type(0.0))
-        for j in range(ZERO, theirs, lanes):
-            turn(here, room, lane, j)
-        for h in range(wide):
-            one = two = three = zeros
-            if h < mine:
-                for j in range(theirs):
-                    entry, reach = spread(matrices[matrix + j]), read(turned, j * step)
-                    one, two, three = one + entry * reach[0], two + entry * reach[1], three + entry * reach[2]
-                matrix += theirs
-            write(paid, h * step, (one, two, three))
-        for h in range(ZERO, wide, lanes):
-            turn_back(here, room, lane, h, amounts)
-
-    return pay, multiply
+@compiled
+def _clear(sums: Any, nothing: Any) -> None:
+    """Let the sums of all cards be zero."""
+    for place in range(ZERO, CARDS * length(nothing), length(nothing)):
+        store_each(sums, place, nothing)
 
 
-(_pay_1, _multiply_1), (_pay_2, _multiply_2), (_pay_3, _multiply_3) = (_sweeps(registers) for registers in (1, 2, 3))
+@compiled
+def _add(room: Any, hand: Any, states: Any, place: Any, totals: Any) -> Any:
+    """Add the reaches of a hand to the sums of its cards and to the totals."""
+    sums, step = room.sums, length(totals)
+    first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
+    reach = load_each(room.turned, hand * step, totals)
+    store_each(sums, first, load_each(sums, first, totals) + reach)
+    store_each(sums, second, load_each(sums, second, totals) + reach)
+    return totals + reach
+
+
+@compiled
+def _apart(room: Any, states: Any, place: Any, totals: Any) -> Any:
+    """Return what hands that share no card with one sum up to."""
+    sums, step = room.sums, length(totals)
+    first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
+    return totals - load_each(sums, first, totals) - load_each(sums, second, totals)
+
+
+@compiled
+def _turn(here: Any, room: Any, lane: Any, h: Any, nothing: Any) -> None:
+    """Turn round the reaches of as many hands, from one on, as a register holds."""
+    lanes, step = width(here), length(nothing)
+    for at in range(ZERO, step, lanes):
+        side_by_side(here, room.starts[0], lane + at, h, room.turned, h * step + at, step)
+
+
+@compiled
+def _turn_back(here: Any, room: Any, lane: Any, h: Any, amounts: Any, nothing: Any) -> None:
+    """Write what as many hands are paid into their leaves' rows of values."""
+    lanes, step = width(here), length(nothing)
+    for at in range(ZERO, step, lanes):
+        in_rows(room.paid, h * step + at, step, amounts, here, room.starts[1], lane + at, h)
+
+
+@compiled
+def _pay(
+    game: Any, board: Any, player: Any, here: Any, room: Any, amounts: Any, lane: Any, showdown: Any, nothing: Any
+) -> None:
+    """Pay leaves from a lane on: folds, or showdowns on whose boards states stand by strength."""
+    boards, states, turned, paid = game.boards, game.states, room.turned, room.paid
+    mine, own, wide = boards[board, COUNT + player], boards[board, TABLE + player], boards[board, WIDE + player]
+    theirs, other = boards[board, COUNT + (ONE - player)], boards[board, TABLE + (ONE - player)]
+    lanes, step = width(here), length(nothing)
+    j, h = ZERO, ZERO
+    _clear(room.sums, nothing)
+    totals = nothing
+    while h < mine:  # upwards: what is weaker, or all there is
+        limit = np.uint64(states[own + h, WEAKER]) if showdown else theirs
+        while j < limit:
+            if j % lanes == ZERO:
+                _turn(here, room, lane, j, nothing)
+            totals = _add(room, j, states, other + j, totals)
+            j += ONE
+        found = _apart(room, states, own + h, totals)
+        if not showdown:
+            same, twin = np.uint64(states[own + h, SAME]), np.uint64(states[own + h, TWIN])
+            found = found + (load_each(turned, same * step, nothing) if same < theirs else nothing)
+            if twin < theirs:
+                found = found + load_each(turned, twin * step, nothing)
+        store_each(paid, h * step, found)
+        h += ONE
+    if showdown:
+        j = (j + lanes - ONE) // lanes * lanes
+        while j < theirs:
+            _turn(here, room, lane, j, nothing)
+            j += lanes
+        _clear(room.sums, nothing)
+        totals = nothing
+        j = theirs
+    while h < wide:
+        store_each(paid, h * step, nothing)
+        h += ONE
+    while h > ZERO:  # downwards, less what is stronger
+        h -= ONE
+        if showdown and h < mine:
+            limit = np.uint64(states[own + h, UPTO])
+            while j > limit:
+                j -= ONE
+                totals = _add(room, j, states, other + j, totals)
+            won = load_each(paid, h * step, nothing)
+            store_each(paid, h * step, won - _apart(room, states, own + h, totals))
+        if h % lanes == ZERO:
+            _turn_back(here, room, lane, h, amounts, nothing)
+
+
+@compiled
+def _multiply(game: Any, board: Any, player: Any, here: Any, room: Any, amounts: Any, lane: Any, nothing: Any) -> None:
+    """Pay leaves from a lane on by a matrix, which has a row for each of a player's states."""
+    boards, matrices, turned, paid = game.boards, game.matrices, room.turned, room.paid
+    mine, wide = boards[board, COUNT + player], boards[board, WIDE + player]
+    theirs = boards[board, COUNT + (ONE - player)]
+    matrix = boards[board, MATRIX + player] + np.uint64(game.lanes[lane, LANE_MATRIX]) * mine * theirs
+    lanes, step = width(here), length(nothing)
+    for j in range(ZERO, theirs, lanes):
+        _turn(here, room, lane, j, nothing)
+    for h in range(wide):
+        found = nothing
+        if h < mine:
+            for j in range(theirs):
+                found = found + spread_each(matrices[matrix + j], nothing) * load_each(turned, j * step, nothing)
+            matrix += theirs
+        store_each(paid, h * step, found)
+    for h in range(ZERO, wide, lanes):
+        _turn_back(here, room, lane, h, amounts, nothing)
+
+
+@compiled
+def _sweep(
+    game: Any, board: Any, player: Any, here: Any, room: Any, amounts: Any, lane: Any, kind: Any, nothing: Any
+) -> None:
+    """Pay leaves of a kind from a lane on."""
+    if kind < TWO:
+        _pay(game, board, player, here, room, amounts, lane, kind == ONE, nothing)
+    else:
+        _multiply(game, board, player, here, room, amounts, lane, nothing)
 
 
 @compiled
 def pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any) -> None:
     """Write what a player is paid at a board's leaves."""
-    boards, shapes, states, lanes = game.boards, game.shapes, game.states, width(here)
+    boards, shapes, lanes = game.boards, game.shapes, width(here)
     other, shape = ONE - player, boards[board, SHAPE]
     wide, their_wide = boards[board, WIDE + player], boards[board, WIDE + other]
-    mine, theirs = boards[board, COUNT + player], boards[board, COUNT + other]
-    own, others = boards[board, TABLE + player], boards[board, TABLE + other]
     reaches, values = game.layout[boards[board, DEPTH], 0], game.layout[boards[board, DEPTH], 1]
     starts, amounts = room.starts, game.amounts[player]
     for kind in range(THREE):
@@ -199,21 +193,12 @@ def pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any) -> None
             number, left = game.lanes[lane, LANE_MATRIX], ONE
             while left < MOST and lane + left * lanes < end and game.lanes[lane + left * lanes, LANE_MATRIX] == number:
                 left += ONE
-            if kind < TWO:
-                if left == MOST:
-                    _pay_3(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
-                elif left == TWO:
-                    _pay_2(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
-                else:
-                    _pay_1(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
+            if left == MOST:
+                _sweep(game, board, player, here, room, amounts, lane, kind, none_of_three(here))
+            elif left == TWO:
+                _sweep(game, board, player, here, room, amounts, lane, kind, none_of_two(here))
             else:
-                matrix = boards[board, MATRIX + player] + np.uint64(number) * mine * theirs
-                if left == MOST:
-                    _multiply_3(game.matrices, matrix, mine, wide, theirs, here, room, amounts, lane)
-                elif left == TWO:
-                    _multiply_2(game.matrices, matrix, mine, wide, theirs, here, room, amounts, lane)
-                else:
-                    _multiply_1(game.matrices, matrix, mine, wide, theirs, here, room, amounts, lane)
+                _sweep(game, board, player, here, room, amounts, lane, kind, none_of_one(here))
             lane += left * lanes
     begin = shapes[shape, LANES + THREE]
     for lane in range(begin, begin + shapes[shape, REGISTERS + THREE]):

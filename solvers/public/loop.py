@@ -8,8 +8,7 @@ sums of reaches, and a walk the room of one board at each depth.
 Private states stand one after another, filled up to whole registers; on boards of showdowns by strength. At leaves they
 are turned round, a register holding one state at neighbouring leaves: a sweep over the hands then pays as many leaves
 as it has lanes, and nothing in it depends on their numbers. The functions take arrays, change them in place and check
-nothing. Descriptions of arrays are copied at each call, and make compiling slow, so that there are few arrays with many
-columns.
+nothing. There are few arrays with many columns: compiling takes longer with each array that a function reads.
 """
 
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..compilation import compiled
+from ..regret.local_rule import accumulated, averaging_decay, discount, in_registers, predicted
 from ..regret.registers import (
     WHOLE,
     larger,
@@ -65,6 +65,7 @@ from .arrays import (
     TOP,
     TWO,
     WIDE,
+    WORK,
     ZERO,
 )
 from .leaf_payments import pay_leaves
@@ -239,15 +240,13 @@ def _add_payments(terms: Any, player: Any, first: Any, here: Any, below: Any, co
 
 @compiled
 def _learn_within(
-    terms: Any, player: Any, regrets: Any, play: Any, forecast: Any, first: Any, here: Any, below: Any, above: Any,
-    arity: Any, wide: Any, rule: Any,
-) -> None:  # fmt: skip
+    terms: Any, player: Any, state: Any, now: Any, first: Any, here: Any, below: Any, above: Any, arity: Any, wide: Any
+) -> None:
     """Learn at a node whose actions have limits: regrets are of what is left above the least."""
     least, free = terms.least[player], terms.free[player]
-    real, lanes = here.dtype.type, width(here)
+    regrets, play, forecast = state.regrets[player], state.play[player], state.forecast[player]
+    real, lanes, discounts, forecasts = here.dtype.type, width(here), in_registers(now, here), len(forecast) > 0
     zeros, ones = spread(real(0.0)), spread(real(1.0))
-    positives, negatives, floors = spread(real(rule[0])), spread(real(rule[1])), spread(real(rule[2]))
-    predictions, predicted = spread(real(rule[3])), len(forecast) > 0
     for h in range(ZERO, wide, lanes):
         totals, plain, value, count, left, sure = zeros, zeros, zeros, zeros, ones, zeros
         for action in range(arity):
@@ -262,28 +261,22 @@ def _learn_within(
         for action in range(arity):
             there = action * wide + h
             gained = (load(here, below + there) - value) * left * load(free, first + there)
-            regret = load(regrets, first + there)
-            regret = larger(regret * where_positive(regret, positives, negatives) + gained, floors)
+            regret = accumulated(load(regrets, first + there), gained, discounts)
             store(regrets, first + there, regret)
-            if predicted:
-                store(forecast, first + there, regret + predictions * gained)
+            if forecasts:
+                store(forecast, first + there, predicted(regret, gained, discounts))
 
 
 @compiled
-def _learn(game: Any, terms: Any, board: Any, player: Any, state: Any, here: Any, rule: Any) -> None:
-    """Walk up a board: values of its nodes to a player, whose regrets are updated.
-
-    ``rule`` has the discounts of positive and negative regrets, their floor, and what a forecast counts.
-    """
+def _learn(game: Any, terms: Any, board: Any, player: Any, state: Any, here: Any, now: Any) -> None:
+    """Walk up a board: values of its nodes to a player, whose regrets are updated, each counting what it does now."""
     boards, nodes = game.boards, game.nodes
     regrets, play, forecast = state.regrets[player], state.play[player], state.forecast[player]
     shape, wide, base = boards[board, SHAPE], boards[board, WIDE + player], boards[board, BASE + player]
     begin, place = game.shapes[shape, NODES], game.shapes[shape, SIZE]
     values = game.layout[boards[board, DEPTH], 1]
-    real, lanes = here.dtype.type, width(here)
+    real, lanes, discounts, forecasts = here.dtype.type, width(here), in_registers(now, here), len(forecast) > 0
     zeros, ones = spread(real(0.0)), spread(real(1.0))
-    positives, negatives, floors = spread(real(rule[0])), spread(real(rule[1])), spread(real(rule[2]))
-    predictions, predicted = spread(real(rule[3])), len(forecast) > 0
     while place > ZERO:
         place -= ONE
         kind = nodes[begin + place, KIND]
@@ -302,7 +295,7 @@ def _learn(game: Any, terms: Any, board: Any, player: Any, state: Any, here: Any
         if terms is not None:
             _add_payments(terms, player, first, here, below, arity * wide)
             if len(terms.least[player]) > 0:
-                _learn_within(terms, player, regrets, play, forecast, first, here, below, above, arity, wide, rule)
+                _learn_within(terms, player, state, now, first, here, below, above, arity, wide)
                 continue
         uniform = spread(real(1.0) / real(arity))
         for h in range(ZERO, wide, lanes):
@@ -316,11 +309,10 @@ def _learn(game: Any, terms: Any, board: Any, player: Any, state: Any, here: Any
             for action in range(arity):
                 there = action * wide + h
                 gained = load(here, below + there) - value
-                regret = load(regrets, first + there)
-                regret = larger(regret * where_positive(regret, positives, negatives) + gained, floors)
+                regret = accumulated(load(regrets, first + there), gained, discounts)
                 store(regrets, first + there, regret)
-                if predicted:
-                    store(forecast, first + there, regret + predictions * gained)
+                if forecasts:
+                    store(forecast, first + there, predicted(regret, gained, discounts))
 
 
 @compiled
@@ -392,14 +384,12 @@ def _leave(game: Any, board: Any, player: Any, here: Any, before: Any, offset: A
 
 
 @compiled
-def _down(
-    game: Any, terms: Any, board: Any, player: Any, state: Any, decay: Any, before: Any, here: Any, room: Any,
-    group: Any,
-) -> None:  # fmt: skip
-    """Walk down a board: reaches of the other player, and what leaves pay; without a decay those of its average."""
-    other = ONE - player
+def _down(walk: Any, board: Any, player: Any, decay: Any, before: Any, here: Any, group: Any) -> None:
+    """Walk down a board: reaches of the other player, of its average where nobody learns, and what leaves pay."""
+    game, state, other = walk.game, walk.state, ONE - player
+    terms = walk.terms
     _enter(game, board, other, 1.0 if terms is None else terms.scales[player], before, here)
-    if decay is None:  # what is None, here and below, is not compiled
+    if walk.rule is None:  # what is None, here and below, is not compiled
         _play_average(game, board, other, state.sums[other], here)
     elif terms is None:
         _play(game, board, other, state.play[other], here, state.sums[other], state.scales, decay)
@@ -408,9 +398,9 @@ def _down(
     else:
         _play(game, board, other, state.play[other], here, state.sums[other], state.scales, decay)
     if terms is not None:
-        _tally(terms, board, other, here, game.layout[game.boards[board, DEPTH], 0], room.tally[group])
+        _tally(terms, board, other, here, game.layout[game.boards[board, DEPTH], 0], walk.room.tally[group])
     _open(game, board, player, here)
-    pay_leaves(game, board, player, here, room)
+    pay_leaves(game, board, player, here, walk.room)
 
 
 @compiled
@@ -431,65 +421,66 @@ def _equal(game: Any, board: Any, player: Any, here: Any) -> None:
 
 
 @compiled
-def _up(game: Any, terms: Any, board: Any, player: Any, state: Any, rule: Any, here: Any, best: Any) -> None:
+def _up(walk: Any, board: Any, player: Any, here: Any, best: Any) -> None:
     """Walk up a board, learning by a rule if there is one."""
-    if game.boards[board, ALIKE] != ZERO:
-        _equal(game, board, player, here)
-    if rule is None:
-        _value(game, terms, board, player, state.sums[player], here, best)
+    if walk.game.boards[board, ALIKE] != ZERO:
+        _equal(walk.game, board, player, here)
+    if walk.rule is None:
+        _value(walk.game, walk.terms, board, player, walk.state.sums[player], here, best)
     else:
-        _learn(game, terms, board, player, state, here, rule)
+        _learn(walk.game, walk.terms, board, player, walk.state, here, walk.room.now)
 
 
 @compiled
-def _walk(
-    game: Any, terms: Any, player: Any, state: Any, rule: Any, decay: Any, room: Any, what: Any, group: Any, last: Any,
-    best: Any,
-) -> None:  # fmt: skip
+def _up_from(walk: Any, board: Any, player: Any, group: Any, best: Any) -> None:
+    """Walk up from the last board of some, through all that end with it."""
+    boards, groups, here, found = walk.game.boards, walk.game.groups, walk.room.room, walk.room.found
+    after = board + ONE
+    while boards[board, END] == after:
+        _up(walk, board, player, here, best)
+        parent = boards[board, PARENT]
+        if parent == ZERO:
+            if board == groups[group]:
+                for place in range(np.uint64(found.shape[1])):
+                    found[group, place] = 0.0
+            _leave(walk.game, board, player, here, found[group], ZERO)
+            break
+        _leave(walk.game, board, player, here, here, walk.game.layout[boards[parent, DEPTH], 1])
+        board = parent
+
+
+@compiled
+def _walk(walk: Any, player: Any, decay: Any, what: Any, first: Any, last: Any, best: Any) -> None:
     """Walk down the root's board, down and up all boards of groups, and up the root's board again, or do a part."""
-    boards, groups, layout, found = game.boards, game.groups, game.layout, room.found
+    boards, groups, room = walk.game.boards, walk.game.groups, walk.room
     count = np.uint64(len(groups)) - ONE
-    board, here = groups[group], room.room
     if what in (ITERATE, DESCEND):
-        board, here = ZERO, room.top
         room.tally[:] = 0.0
-    end = groups[last]
-    if what == DESCEND:
-        end = ONE
-    if what == ASCEND:
-        end = ZERO
-    while board < end:
-        before = room.top if boards[board, DEPTH] == ONE else here
-        while board > ZERO and board >= groups[group + ONE]:
-            group += ONE
-        _down(game, terms, board, player, state, decay, before, here, room, group if board > ZERO else count)
-        # Up again from all boards that end here.
-        done, after, board = board, board + ONE, board + ONE
-        if done == ZERO:
-            board, here = groups[group], room.room
-            continue
-        while boards[done, END] == after:
-            _up(game, terms, done, player, state, rule, here, best)
-            parent = boards[done, PARENT]
-            if parent == ZERO:
-                if done == groups[group]:
-                    for place in range(np.uint64(found.shape[1])):
-                        found[group, place] = 0.0
-                _leave(game, done, player, here, found[group], ZERO)
-                break
-            _leave(game, done, player, here, here, layout[boards[parent, DEPTH], 1])
-            done = parent
+        _down(walk, ZERO, player, decay, room.room, room.top, count)
+    if what in (ITERATE, WORK):
+        for group in range(first, last):
+            for board in range(groups[group], groups[group + ONE]):
+                before = room.top if boards[board, DEPTH] == ONE else room.room
+                _down(walk, board, player, decay, before, room.room, group)
+                _up_from(walk, board, player, group, best)
     if what in (ITERATE, ASCEND):
-        # What groups found is added up in their order, whoever walked them.
-        shape, wide, values = boards[0, SHAPE], boards[0, WIDE + player], layout[0, 1]
-        for each in range(count):
-            for row in range(room.tally.shape[1]):  # a sum of whole rows would take seconds to compile
-                room.tally[count, row] += room.tally[each, row]
-            for place in range(game.shapes[shape, SIZE]):
-                if game.nodes[game.shapes[shape, NODES] + place, KIND] == EXIT:
-                    for h in range(place * wide, place * wide + wide):
-                        room.top[values + h] += found[each, h]
-        _up(game, terms, ZERO, player, state, rule, room.top, best)
+        _add_groups(walk, player)
+        _up(walk, ZERO, player, room.top, best)
+
+
+@compiled
+def _add_groups(walk: Any, player: Any) -> None:
+    """Add up what groups found, in their order, whoever walked them."""
+    game, room = walk.game, walk.room
+    count, shape, wide = np.uint64(len(game.groups)) - ONE, game.boards[0, SHAPE], game.boards[0, WIDE + player]
+    values = game.layout[0, 1]
+    for each in range(count):
+        for row in range(room.tally.shape[1]):  # a sum of whole rows would take seconds to compile
+            room.tally[count, row] += room.tally[each, row]
+        for place in range(game.shapes[shape, SIZE]):
+            if game.nodes[game.shapes[shape, NODES] + place, KIND] == EXIT:
+                for h in range(place * wide, place * wide + wide):
+                    room.top[values + h] += room.found[each, h]
 
 
 @compiled
@@ -502,14 +493,14 @@ def _root_value(game: Any, player: Any, top: Any) -> Any:
 
 
 @compiled
-def _call(calls: Any, call: Any, excess: Any, rule: Any, decay: Any) -> None:
+def _call(calls: Any, call: Any, excess: Any, now: Any, decay: Any) -> None:
     """Let the multiplier of a call learn what the row is above its limit: nothing is paid where it is not called."""
     if calls[call, STAKE] <= 0.0:
         return
     share = calls[call, PRICE] / calls[call, STAKE]
     for column, gained in ((PASSED, -share * excess), (CALLED, (1.0 - share) * excess)):
         regret = calls[call, column]
-        calls[call, column] = max(regret * (rule[0] if regret > 0.0 else rule[1]) + gained, rule[2])
+        calls[call, column] = max(regret * (now.positive if regret > 0.0 else now.negative) + gained, now.floor)
     wanted = max(calls[call, CALLED], 0.0)
     total = max(calls[call, PASSED], 0.0) + wanted
     if total > 0.0:
@@ -534,62 +525,60 @@ def _charge(terms: Any, player: Any, calls: Any) -> None:
 
 
 @compiled
-def _settle(game: Any, terms: Any, player: Any, state: Any, rule: Any, decay: Any, room: Any) -> None:
+def _begin_terms(walk: Any) -> None:
+    """Let players be paid, and leaves count, what multipliers are before the first update."""
+    terms, calls = walk.terms, walk.state.calls
+    for player in range(TWO):
+        _charge(terms, player, calls)
+        if terms.floor[0] == np.float64(player):
+            terms.scales[player] = calls[len(terms.owners), PRICE]
+
+
+@compiled
+def _settle(walk: Any, player: Any, decay: Any) -> None:
     """Let multipliers learn, after a player's update, of the other player's rows; and of the floor that it may call."""
+    game, terms, room, calls = walk.game, walk.terms, walk.room, walk.state.calls
     other, found = ONE - player, room.tally[len(game.groups) - 1]
     for row in range(len(terms.owners)):
         if terms.owners[row] == other:
-            _call(state.calls, np.uint64(row), found[row] - terms.limits[row], rule, decay)
-    _charge(terms, other, state.calls)
+            _call(calls, np.uint64(row), found[row] - terms.limits[row], room.now, decay)
+    _charge(terms, other, calls)
     if terms.floor[0] == np.float64(other):
         call = np.uint64(len(terms.owners))
-        _call(state.calls, call, terms.floor[1] + _root_value(game, player, room.top), rule, decay)
-        terms.scales[other] = state.calls[call, PRICE]
+        _call(calls, call, terms.floor[1] + _root_value(game, player, room.top), room.now, decay)
+        terms.scales[other] = calls[call, PRICE]
 
 
-def run_public(
-    game: Any, terms: Any, state: Any, room: Any, what: Any, player: Any, first: Any, last: Any, iterations: Any,
-    begun: Any, schedule: Any, numbers: Any,
-) -> None:  # fmt: skip
+def run_public(walk: Any, what: Any, player: Any, first: Any, last: Any, iterations: Any, begun: Any) -> None:
     """Do ``iterations`` more after ``begun``, or with ``what`` a part of one update, of groups ``first`` to ``last``.
 
     The state tells the time itself: Ctrl-C arrives when this returns, before its caller could write anything down.
-    ``numbers`` are those of a :class:`~treeplex.solvers.methods.rules.Rule`; players take turns. What is averaged are
-    the plans that the other player answers: those of player 0 from the second on, those of player 1 from the first.
-    ``terms`` is what a problem adds to the game, if it does.
+    Players take turns. What is averaged are the plans that the other player answers: those of player 0 from the second
+    on, those of player 1 from the first.
     """
-    positive, negative = numbers[0], numbers[1]
-    if terms is not None and what in (ITERATE, DESCEND):
-        for each in range(TWO):
-            _charge(terms, each, state.calls)
-            if terms.floor[0] == np.float64(each):
-                terms.scales[each] = state.calls[len(terms.owners), PRICE]
-    for t in range(begun + 1, begun + iterations + 1):
-        if schedule:
-            done = max(np.float64(t - 1), 1.0)
-            positive = (1.0 + numbers[5] / done) / (1.0 + done ** -numbers[0])
-            negative = 1.0 / (1.0 + done ** -numbers[1])
-        rule = positive, negative, numbers[2], numbers[3]
+    if walk.terms is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+        if what in (ITERATE, DESCEND):
+            _begin_terms(walk)
+    for done in range(begun, begun + iterations):
+        discount(walk.rule, done, walk.room.now)
         for turn in range(TWO):
             actor = turn if what == ITERATE else np.uint64(player)
-            count = np.float64(t) + np.float64(actor)
-            decay = ((count - 1.0) / count) ** numbers[4]
-            _walk(game, terms, actor, state, rule, decay, room, what, np.uint64(first), np.uint64(last), False)
-            if terms is not None and what in (ITERATE, ASCEND):
-                _settle(game, terms, actor, state, rule, decay, room)
+            decay = averaging_decay(walk.rule, done, np.float64(done) + np.float64(actor))
+            _walk(walk, actor, decay, what, np.uint64(first), np.uint64(last), False)
+            if walk.terms is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+                if what in (ITERATE, ASCEND):
+                    _settle(walk, actor, decay)
             if what != ITERATE:
                 break
         if what == ITERATE:
-            state.clock[0] = t
+            walk.state.clock[0] = done + 1
 
 
-def evaluate_public(
-    game: Any, terms: Any, state: Any, room: Any, what: Any, player: Any, first: Any, last: Any, best: Any
-) -> Any:
+def evaluate_public(walk: Any, what: Any, player: Any, first: Any, last: Any, best: Any) -> Any:
     """Return what a player earns where both play as on average, or by a best response; or do a part of that."""
     own = np.uint64(player)
-    _walk(game, terms, own, state, None, None, room, what, np.uint64(first), np.uint64(last), best)
-    return _root_value(game, own, room.top)
+    _walk(walk, own, 0.0, what, np.uint64(first), np.uint64(last), best)
+    return _root_value(walk.game, own, walk.room.top)
 
 
 run_public = compiled(run_public, cache=True)

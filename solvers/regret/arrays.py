@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
-from ..records import record
-from .pieces import Cells, Runs
+import numpy as np
 
-# The arrays of a KernelLayout that the compiled functions read, in the parts that each of them needs: a call copies the
-# descriptions of all arrays that it is given.
+from ..records import record
+from .local_rule import RuleNumbers
+from .pieces import Cells, Runs
 
 
 @record
@@ -204,6 +204,29 @@ class CurveArrays(NamedTuple):
 
 
 @record
+class DualNumbers(NamedTuple):
+    """How multipliers move, as :class:`~treeplex.solvers.methods.rules.DualRule` says, and what of them is proven."""
+
+    step: Any
+    power: Any
+    optimism: Any
+    total: Any  # what those of a player sum to at the most
+    soft: Any  # whether violations are paid for
+    at_average: Any  # whether tangents are taken at the average plan
+
+
+@record
+class LimitArrays(NamedTuple):
+    """All that constraints add to a game."""
+
+    rows: ConstraintArrays
+    proven: ConstraintArrays  # the rows of a certificate
+    curves: Any  # CurveArrays, or None where all rows are linear
+    multipliers: MultiplierArrays
+    dual: DualNumbers
+
+
+@record
 class BiasArrays(NamedTuple):
     """What the local rule is biased to."""
 
@@ -259,4 +282,53 @@ class StateArrays(NamedTuple):
     factors: Any
     older: Any  # in single precision: sums of plans up to some iteration, in double
     lag: Any  # what these count now beside plan_sums
-    clock: Any  # updates done, how many at the next certificate, and how many when the weights of averages began
+    clock: Any  # updates DONE, how many when the next certificate is DUE, and how many when averaging had BEGUN
+
+
+#: Places in the clock.
+DONE, DUE, BEGUN = 0, 1, 2
+
+
+#: What threads are to do at the branches.
+JOB = np.dtype([("step", np.int64), ("player", np.uint64)])
+
+
+@record
+class BranchArrays(NamedTuple):
+    """What threads share that take the branches of a game."""
+
+    team: Any
+    job: Any  # an item of JOB
+    decays: Any  # of each player: by what sums are multiplied before branches have their new plans; below 0 if they do
+    arrivals: Any  # what comes up from the branches, at the positions of the trunk
+    stride: Any  # how many of these are of one branch
+
+
+@record
+class RunArrays(NamedTuple):
+    """What one call of the loop is to do, and what it writes down at certificates."""
+
+    iterations: Any
+    alternating: Any
+    last_iterate: Any
+    tilt: Any  # what is added to gradients, over positions; or empty
+    scales: Any  # by player, of gradients
+    tolerance: Any
+    growth: Any  # of the updates done, from one certificate to the next
+    checked: Any  # the updates done at each certificate
+    values: Any  # exploitability, best-response values and payoffs of each
+
+
+@record
+class LoopArrays(NamedTuple):
+    """All that the loop is given; what is ``None`` is not compiled."""
+
+    game: GameArrays
+    state: StateArrays
+    run: RunArrays
+    rule: RuleNumbers
+    now: Any  # what regrets count in this update
+    limits: Any  # LimitArrays, or None without constraints
+    preferences: Any  # PreferenceArrays or None
+    part: Any  # PartArrays or None
+    branches: Any  # BranchArrays, or None in small games

@@ -23,7 +23,8 @@ from ...models.saddle import Saddle
 from ...seqform.best_responses import best_response_plan
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.polytope import Treeplex
-from .arrays import ConstraintArrays, CurveArrays, MultiplierArrays
+from ..methods.rules import DualRule
+from .arrays import ConstraintArrays, CurveArrays, DualNumbers, LimitArrays, MultiplierArrays
 from .layout import KernelLayout
 from .placement import starts_of, unsigned
 
@@ -287,6 +288,8 @@ class KernelConstraints:
         Whether violations are paid for.
     curves : Curves
         What the tangents are of.
+    dual : DualRule
+        How multipliers move.
     identity : tuple
         Equal for equal constraints and penalties, whatever the layout: then a run can go on where another stopped.
     """
@@ -298,6 +301,7 @@ class KernelConstraints:
     total: float
     soft: bool
     curves: Curves
+    dual: DualRule = DualRule()  # noqa: RUF009
     identity: tuple[Any, ...] = ()
 
     @classmethod
@@ -380,6 +384,20 @@ class KernelConstraints:
             return self.arrays
         curves = self.curves.arrays
         return self.arrays._replace(coefficients=curves.proven_coefficients, limits=curves.proven_limits)
+
+    def limits(self, multipliers: MultiplierArrays, last_iterate: bool = False) -> LimitArrays:
+        """Return the constraints for the compiled loop, which moves such multipliers."""
+        dual = DualNumbers(
+            step=float(self.dual.step),
+            power=float(self.dual.power),
+            optimism=float(self.dual.optimism),
+            total=float(self.total),
+            soft=bool(self.soft),
+            at_average=self.dual.tangents == "average" and not last_iterate,
+        )
+        return LimitArrays(
+            self.arrays, self.proven, self.curves.arrays if self.curves.rows else None, multipliers, dual
+        )
 
     def bounded(self, beta: float) -> KernelConstraints:
         """Return the same constraints with multipliers of ``beta`` at most, in payoff units."""

@@ -169,8 +169,8 @@ class RegretStepper(Stepper):
         last: int = NEVER,
     ) -> None:
         self.method, self.problem, self.state, self.bound = method, problem, state, bound
-        self.kernel, self.rule, self.dual = problem.kernel, method.local_rule, method.dual_rule
-        self.rows = problem.rows
+        self.kernel, self.rule = problem.kernel, method.local_rule
+        self.rows = None if problem.rows is None else replace(problem.rows, dual=method.dual_rule)
         if self.rows is not None and bound is not None:
             self.rows = self.rows.bounded(bound.beta)
         self.stake = (1.0 if problem.floor is None else problem.floor.first_stake) if stake is None else stake
@@ -215,7 +215,6 @@ class RegretStepper(Stepper):
             tilt=None if self.problem.tilt is None else self.problem.tilt / self.stake,
             scales=self.problem.scales,
             constraints=self.rows,
-            dual=self.dual,
         )
         if self.next_check is not None:
             return None
@@ -229,9 +228,7 @@ class RegretStepper(Stepper):
         # On a copy: a check changes when the next one is due, and in single precision the order of additions.
         state = self.state.copy()
         state.next_check = self.iterations
-        report = self.kernel.run(
-            state, self.rule, 0, last_iterate=self._takes_last, constraints=self.rows, dual=self.dual
-        )
+        report = self.kernel.run(state, self.rule, 0, last_iterate=self._takes_last, constraints=self.rows)
         self.state.multipliers.average[:] = state.multipliers.average
         return report.exploitability
 

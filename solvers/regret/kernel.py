@@ -12,13 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...seqform.sequence_form import SequenceForm
-from ..methods.rules import CFR, DualRule, Rule
-from ..team import in_company, team_arrays
+from ..methods.rules import CFR, Rule
+from ..team import in_company
 from ..threads import most_threads
-from .arrays import MultiplierArrays, PartArrays, PreferenceArrays, StateArrays
+from .arrays import (
+    BEGUN,
+    DONE,
+    DUE,
+    LoopArrays,
+    MultiplierArrays,
+    PartArrays,
+    PreferenceArrays,
+    RunArrays,
+    StateArrays,
+)
 from .constraints import KernelConstraints
 from .layout import KernelLayout, build_layout
-from .loop import CONSTANT, DECAYS, LAST, ON_ONE, POWER, run_loop, steps_of
+from .local_rule import no_discounts, rule_numbers
+from .loop import ON_ONE, run_loop
 from .preferences import biases
 
 Floats = NDArray[np.float64]
@@ -102,16 +113,16 @@ class KernelState:
     @property
     def iteration(self) -> int:
         """Updates done."""
-        return int(self.arrays.clock[0])
+        return int(self.arrays.clock[DONE])
 
     @property
     def next_check(self) -> int:
         """The number of updates at which the certificate is computed next."""
-        return int(self.arrays.clock[1])
+        return int(self.arrays.clock[DUE])
 
     @next_check.setter
     def next_check(self, updates: int) -> None:
-        self.arrays.clock[1] = updates
+        self.arrays.clock[DUE] = updates
 
     def copy(self) -> KernelState:
         """Return an independent copy."""
@@ -272,7 +283,7 @@ class Kernel:
             behaviour[place] = np.where(reached, shares, behaviour[place].reshape(arity, count)).ravel()
         self.set_behaviour(state, behaviour)
         state.average_anew()
-        arrays.clock[2] = state.iteration
+        arrays.clock[BEGUN] = state.iteration
 
     def start_from(
         self,
@@ -362,7 +373,6 @@ class Kernel:
         tilt: ArrayLike | None = None,
         scales: ArrayLike | None = None,
         constraints: KernelConstraints | None = None,
-        dual: DualRule = DualRule(),  # noqa: B008
         part: PartArrays | None = None,
     ) -> Report:
         """Do up to that many more updates; stop at a certificate within the tolerance.
@@ -392,8 +402,6 @@ class Kernel:
         constraints : KernelConstraints, optional
             Two players. Their multipliers are in the state, and the certificate is then of the constrained problem: the
             exploitability is the larger of the gap and the largest violation.
-        dual : DualRule
-            How multipliers move.
         part : PartArrays, optional
             What of the game is solved, in trees; by default all of it. The certificate is always of the whole game.
 
@@ -401,44 +409,45 @@ class Kernel:
         -------
         Report
         """
-        num_players = self.layout.num_players
-        rows = HISTORY_ROWS
-        checked, values = np.zeros(rows, dtype=np.int64), np.zeros((rows, 1 + 2 * num_players))
-        unit = self.layout.unit
+        layout, unit = self.layout, self.layout.unit
+        checked = np.zeros(HISTORY_ROWS, dtype=np.int64)
+        values = np.zeros((HISTORY_ROWS, 1 + 2 * layout.num_players))
         # Divided before it is rounded: the unit may be beyond what 32 bits hold.
         tilts = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
-        tilt_array = tilts.astype(self.layout.number)
-        scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
-        rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
-        at_average = dual.tangents == "average" and not last_iterate
-        flags = rows_of.soft, at_average
-        dual_array = np.array([dual.step, dual.power, dual.optimism, rows_of.total, *map(float, flags)])
-        # What is None is not compiled.
-        limits: tuple[Any, Any, Any, Any] = None, None, None, None
-        if constraints is not None:
-            curves = constraints.curves.arrays if constraints.curves.rows else None
-            limits = constraints.arrays, constraints.proven, curves, state.multipliers
-        steps, num_checks = steps_of(num_players, alternating, constraints is not None)
-        job = np.full(DECAYS + num_players, -1.0)
-        job[LAST] = last_iterate
-        branches = self.layout.num_branches
-        team, arrivals = (team_arrays(branches), self.layout.arrivals()) if branches else (None, None)
-        schedule, numbers = POWER if rule.power else CONSTANT, rule.parameters(unit)
+        loop = LoopArrays(
+            game=layout.game,
+            state=state.arrays,
+            run=RunArrays(
+                iterations=int(iterations),
+                alternating=bool(alternating),
+                last_iterate=bool(last_iterate),
+                tilt=tilts.astype(layout.number),
+                scales=np.array(np.ones(layout.num_players) if scales is None else scales, dtype=np.float64),
+                tolerance=float(tolerance) / unit,
+                growth=float(min(growth, 1e6)),
+                checked=checked,
+                values=values,
+            ),
+            rule=rule_numbers(rule, unit),
+            now=no_discounts(),
+            limits=None if constraints is None else constraints.limits(state.multipliers, last_iterate),
+            preferences=state.preferences,
+            part=part,
+            branches=layout.branches(),
+        )
 
         def call(leads: bool, first: int) -> tuple[float, int]:
-            found: tuple[float, int] = run_loop(
-                self.layout.game, state.arrays, int(iterations), schedule, numbers, steps, num_checks,
-                bool(alternating), tilt_array, scale_array, float(min(growth, 1e6)), float(tolerance) / unit, checked,
-                values, *limits, dual_array, state.preferences, part, job, team, arrivals, leads, np.uint64(first),
-            )  # fmt: skip
+            found: tuple[float, int] = run_loop(loop, leads, np.uint64(first))
             return found
 
         # Others do not help while it may have to be compiled first.
-        signature = tuple(one is None for one in (*limits, state.preferences, part))
+        curved = constraints is not None and bool(constraints.curves.rows)
+        signature = constraints is None, curved, state.preferences is None, part is None
         threads = self.threads if signature in self._compiled else 1
-        exploitability, rows = call(True, 0) if team is None else in_company(call, team, threads)
+        exploitability, rows = call(True, 0) if loop.branches is None else in_company(call, loop.branches.team, threads)
         self._compiled.add(signature)
-        rows_of.curves.raise_error()
+        if constraints is not None:
+            constraints.curves.raise_error()
         converged = bool(exploitability <= tolerance / unit)
         values = values[:rows] * unit
         return Report(
@@ -447,8 +456,8 @@ class Kernel:
             converged=converged,
             checked=checked[:rows],
             exploitabilities=values[:, 0],
-            best_responses=values[:, 1 : 1 + num_players],
-            payoffs=values[:, 1 + num_players :],
+            best_responses=values[:, 1 : 1 + layout.num_players],
+            payoffs=values[:, 1 + layout.num_players :],
         )
 
     def average(self, state: KernelState) -> Floats:

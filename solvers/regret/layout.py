@@ -19,7 +19,17 @@ from numpy.typing import ArrayLike
 
 from ...seqform.factored import FactoredPayoff
 from ...seqform.sequence_form import SequenceForm
-from .arrays import FactorArrays, GameArrays, InflowArrays, LeafArrays, PayoffArrays, PolytopeArrays
+from ..team import team_arrays
+from .arrays import (
+    JOB,
+    BranchArrays,
+    FactorArrays,
+    GameArrays,
+    InflowArrays,
+    LeafArrays,
+    PayoffArrays,
+    PolytopeArrays,
+)
 from .branches import Branches
 from .pieces import (
     Cells,
@@ -112,11 +122,20 @@ class KernelLayout:
         """How many branches iterations take on their own, none in small games."""
         return len(self.game.polytopes.roots) // self.num_players - 1
 
-    def arrivals(self) -> Any:
-        """Return room for what comes up from each branch at the positions of a player's trunk."""
-        shares = self.game.polytopes.shares.astype(np.int64)
-        trunk = int(np.diff(shares)[:: 1 + self.num_branches].max())
-        return np.zeros(self.num_branches * -(-trunk // _APART) * _APART, dtype=self.number)
+    def branches(self) -> BranchArrays | None:
+        """Return what threads share in one run that take the branches; ``None`` where there are none."""
+        count = self.num_branches
+        if not count:
+            return None
+        trunk = int(np.diff(self.game.polytopes.shares.astype(np.int64))[:: 1 + count].max())
+        stride = -(-trunk // _APART) * _APART
+        return BranchArrays(
+            team=team_arrays(count),
+            job=np.zeros(1, dtype=JOB)[0],
+            decays=np.full(self.num_players, -1.0),
+            arrivals=np.zeros(count * stride, dtype=self.number),
+            stride=np.uint64(stride),
+        )
 
     @property
     def width(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compilation import compiled
+from .local_rule import accumulated, in_registers, predicted
 from .registers import add_at, any_nonzero, at_least, gather, larger, load, spread, store, where_positive, width
 
 ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
@@ -78,33 +79,35 @@ def add_factored(factored: Any, player: Any, plan: Any, scale: Any, gradient: An
 
 
 @compiled
-def add_gradient(
-    payoffs: Any, leaves: Any, runs: Any, tiles: Any, cells: Any, num_players: Any, player: Any, share: Any, plan: Any,
-    scale: Any, gradient: Any,
-) -> None:  # fmt: skip
+def _add_blocks(payoffs: Any, share: Any, plan: Any, scale: Any, gradient: Any) -> None:
+    """Do what :func:`add_runs` does, for two actions of an opponent's infoset against two of one's own."""
+    nothing = plan.dtype.type(0.0)
+    blocks, patterns, columns, starts = payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
+    for c in range(np.uint64(payoffs.block_ranges[share]), np.uint64(payoffs.block_ranges[share + ONE])):
+        column, other_column = np.uint64(columns[c, 0]), np.uint64(columns[c, 1])
+        reach, other_reach = plan[column] * scale, plan[other_column] * scale
+        if reach + other_reach != nothing:
+            stride = np.uint64(columns[c, 2])
+            for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
+                row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
+                gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
+                gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
+
+
+@compiled
+def add_gradient(game: Any, player: Any, share: Any, plan: Any, scale: Any, gradient: Any) -> None:
     """Add ``scale`` times a player's payoff per sequence of a share, the others playing their part of ``plan``."""
-    real = plan.dtype.type
-    scale = real(scale)
+    leaves = game.leaves
+    scale = plan.dtype.type(scale)
     if leaves is None:
-        add_runs(runs, share, plan, scale, gradient)
-        blocks, patterns, columns, starts = (
-            payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
-        )  # fmt: skip
-        for c in range(np.uint64(payoffs.block_ranges[share]), np.uint64(payoffs.block_ranges[share + ONE])):
-            column, other_column = np.uint64(columns[c, 0]), np.uint64(columns[c, 1])
-            reach, other_reach = plan[column] * scale, plan[other_column] * scale
-            if reach + other_reach != real(0.0):
-                stride = np.uint64(columns[c, 2])
-                for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
-                    row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
-                    gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
-                    gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
-        add_tiles(tiles, share, plan, scale, gradient)
-        add_cells(cells, share, plan, scale, gradient)
+        add_runs(game.runs, share, plan, scale, gradient)
+        _add_blocks(game.payoffs, share, plan, scale, gradient)
+        add_tiles(game.tiles, share, plan, scale, gradient)
+        add_cells(game.cells, share, plan, scale, gradient)
     else:
         for leaf in range(np.uint64(len(leaves.payoffs))):
             reach = scale
-            for other in range(num_players):
+            for other in range(np.uint64(leaves.positions.shape[1])):
                 if other != player:
                     reach *= plan[leaves.positions[leaf, other]]
             gradient[leaves.positions[leaf, player]] += reach * leaves.payoffs[leaf, player]
@@ -118,11 +121,12 @@ def clearly(plan: Any) -> Any:
 
 
 @compiled
-def price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, player: Any, state: Any) -> None:
+def price_infosets(preferences: Any, bases: Any, player: Any, state: Any) -> None:
     """Write down what a player's infosets are to cost, by the others' plans of late.
 
     Of two players it is the mean over the iterations since they were last looked at, from the sums of plans.
     """
+    pricing, costs, num_players = preferences.pricing, preferences.local.costs, np.uint64(len(bases)) - ONE
     seen, recent, plan, plan_sums = pricing.seen, pricing.recent, state.plan, state.plan_sums
     real = costs.dtype.type
     for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
@@ -159,24 +163,21 @@ def price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, playe
 
 @compiled
 def _choose_of_two(
-    regrets: Any, behaviour: Any, gradient: Any, start: Any, size: Any, parents: Any, first: Any, above: Any,
-    offset: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
-) -> None:  # fmt: skip
-    """Do what :func:`bottom_up` does for a bucket of infosets with two actions, all of which stays in registers."""
-    real = regrets.dtype.type
+    state: Any, now: Any, start: Any, size: Any, parents: Any, first: Any, above: Any, offset: Any
+) -> None:
+    """Do what :func:`_choose` does for infosets with two actions and nothing else, all of which stays in registers."""
+    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
+    real, discounts = regrets.dtype.type, in_registers(now, regrets)
     zeros, ones, halves = spread(real(0.0)), spread(real(1.0)), spread(real(0.5))
-    positives, negatives = spread(real(positive)), spread(real(negative))
-    floors, predictions = spread(real(floor)), spread(real(prediction))
     for i in range(ZERO, size, width(gradient)):
         here, there = start + i, start + size + i
         gain, other_gain = load(gradient, here), load(gradient, there)
         values = load(behaviour, here) * gain + load(behaviour, there) * other_gain
         gain, other_gain = gain - values, other_gain - values
-        regret, other = load(regrets, here), load(regrets, there)
-        regret = larger(regret * where_positive(regret, positives, negatives) + gain, floors)
-        other = larger(other * where_positive(other, positives, negatives) + other_gain, floors)
-        chosen = larger(regret + predictions * gain, zeros)
-        totals = chosen + larger(other + predictions * other_gain, zeros)
+        regret = accumulated(load(regrets, here), gain, discounts)
+        other = accumulated(load(regrets, there), other_gain, discounts)
+        chosen = larger(predicted(regret, gain, discounts), zeros)
+        totals = chosen + larger(predicted(other, other_gain, discounts), zeros)
         probability = chosen / where_positive(totals, totals, ones) + where_positive(totals, zeros, halves)
         store(gradient, here, zeros)
         store(gradient, there, zeros)
@@ -188,127 +189,137 @@ def _choose_of_two(
 
 
 @compiled
-def bottom_up(
-    polytopes: Any, inflow: Any, share: Any, regrets: Any, behaviour: Any, gradient: Any, arrivals: Any, shift: Any,
-    positive: Any, negative: Any, floor: Any, prediction: Any, preferences: Any, on_one: Any, part: Any,
-) -> None:  # fmt: skip
-    """Update regrets and behaviour of a share from the gradient, which is left zero.
-
-    What comes up to the trunk is added to ``arrivals``, at the trunk's positions and a shift, if there are any.
-    """
-    real = regrets.dtype.type
+def _choose(
+    polytopes: Any, b: Any, state: Any, now: Any, above: Any, offset: Any, bias: Any, on_one: Any, part: Any
+) -> None:
+    """Update regrets and behaviour at the infosets of a bucket, and let their values come up."""
+    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
+    real, discounts = regrets.dtype.type, in_registers(now, regrets)
     zeros, ones = spread(real(0.0)), spread(real(1.0))
-    positives, negatives = spread(real(positive)), spread(real(negative))
-    floors, predictions = spread(real(floor)), spread(real(prediction))
+    start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+    arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
     parents, lanes = polytopes.parents, width(gradient)
+    uniform = spread(real(1.0) / real(arity))
     # What is None, here and below, is not compiled.
-    if preferences is not None:
-        bias_places, bias_patterns, vulnerability = preferences.places, preferences.patterns, preferences.costs
+    if bias is not None:
+        bias_places, bias_patterns, vulnerability = bias.places, bias.patterns, bias.costs
     if part is not None:
         settled_at, kept = part.settled, part.kept
-    first_bucket, b = np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])
-    while b > first_bucket:
-        b -= ONE
-        start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
-        arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
-        above, offset = gradient, ZERO
-        if arrivals is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
-            if b < np.uint64(polytopes.roots[share]):
-                above, offset = arrivals, shift
-        if preferences is None and part is None and inflow is None:  # noqa: SIM102
-            if arity == TWO:
-                _choose_of_two(
-                    regrets, behaviour, gradient, start, size, parents, first, above, offset, positive, negative, floor,
-                    prediction,
-                )  # fmt: skip
-                continue
-        uniform = spread(real(1.0) / real(arity))
-        for i in range(ZERO, size, lanes):
-            here = start + i
-            values = load(behaviour, here) * load(gradient, here)
-            for action in range(ONE, arity):
-                there = here + action * size
-                values = values + load(behaviour, there) * load(gradient, there)
-            totals = zeros
-            if preferences is not None:
-                costs = load(vulnerability, here)
-                bias = np.uint64(bias_places[(first + i) // lanes])
+    for i in range(ZERO, size, lanes):
+        here = start + i
+        values = load(behaviour, here) * load(gradient, here)
+        for action in range(ONE, arity):
+            there = here + action * size
+            values = values + load(behaviour, there) * load(gradient, there)
+        totals = zeros
+        if bias is not None:
+            costs = load(vulnerability, here)
+            pattern = np.uint64(bias_places[(first + i) // lanes])
+        for action in range(arity):
+            there = here + action * size
+            gained = load(gradient, there)
+            if bias is not None:
+                gained = gained - costs  # before what has to be waited for
+            gained = gained - values
+            store(gradient, there, zeros)
+            regret = accumulated(load(regrets, there), gained, discounts)
+            store(regrets, there, regret)
+            chosen = larger(predicted(regret, gained, discounts), zeros)
+            if bias is not None:
+                chosen = chosen * load(bias_patterns, pattern + action * lanes)
+            store(behaviour, there, chosen)
+            totals = totals + chosen
+        if bias is not None:
+            pattern += arity * lanes
+            uniform = load(bias_patterns, pattern)
+        divisors = where_positive(totals, totals, ones)
+        shares = where_positive(totals, zeros, uniform)
+        if on_one is not None:
+            # All is played on the first of the best actions.
+            best, left = zeros, ones
+            for action in range(arity):
+                best = larger(best, load(behaviour, here + action * size))
             for action in range(arity):
                 there = here + action * size
-                instantaneous = load(gradient, there)
-                if preferences is not None:
-                    instantaneous = instantaneous - costs  # before what has to be waited for
-                instantaneous = instantaneous - values
-                store(gradient, there, zeros)
-                regret = load(regrets, there)
-                regret = larger(regret * where_positive(regret, positives, negatives) + instantaneous, floors)
-                store(regrets, there, regret)
-                chosen = larger(regret + predictions * instantaneous, zeros)
-                if preferences is not None:
-                    chosen = chosen * load(bias_patterns, bias + action * lanes)
-                store(behaviour, there, chosen)
-                totals = totals + chosen
-            if preferences is not None:
-                bias += arity * lanes
-                uniform = load(bias_patterns, bias)
-            divisors = where_positive(totals, totals, ones)
-            shares = where_positive(totals, zeros, uniform)
-            if on_one is not None:
-                # All is played on the first of the best actions.
-                best, left = zeros, ones
-                for action in range(arity):
-                    best = larger(best, load(behaviour, here + action * size))
-                for action in range(arity):
-                    there = here + action * size
-                    taken = at_least(load(behaviour, there), best, left, zeros)
-                    left = left - taken
-                    fallback = load(bias_patterns, bias + action * lanes)
-                    store(behaviour, there, where_positive(best, taken, fallback))
-            elif arity == TWO:
-                probability = load(behaviour, here) / divisors + shares
-                store(behaviour, here, probability)
-                store(behaviour, here + size, ones - probability)
-            else:
-                for action in range(arity):
-                    there = here + action * size
-                    if preferences is not None:
-                        fallback = load(bias_patterns, bias + action * lanes)
-                        shares = where_positive(totals, zeros, fallback)
-                    store(behaviour, there, load(behaviour, there) / divisors + shares)
-            if part is not None:
-                settled = load(settled_at, here)
-                for action in range(arity):
-                    there = here + action * size
-                    store(behaviour, there, where_positive(settled, load(kept, there), load(behaviour, there)))
-            if inflow is not None:
-                there = here + arity * size  # what the reaches of infosets are paid
-                values = values + load(gradient, there)
-                store(gradient, there, zeros)
-                group = np.uint64(inflow.groups[b]) + i // lanes
-                for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
-                    source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
-                    store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
-            else:
-                add_at(above, offset, parents, first + i, values)
+                taken = at_least(load(behaviour, there), best, left, zeros)
+                left = left - taken
+                fallback = load(bias_patterns, pattern + action * lanes)
+                store(behaviour, there, where_positive(best, taken, fallback))
+        elif arity == TWO:
+            probability = load(behaviour, here) / divisors + shares
+            store(behaviour, here, probability)
+            store(behaviour, here + size, ones - probability)
+        else:
+            for action in range(arity):
+                there = here + action * size
+                if bias is not None:
+                    fallback = load(bias_patterns, pattern + action * lanes)
+                    shares = where_positive(totals, zeros, fallback)
+                store(behaviour, there, load(behaviour, there) / divisors + shares)
+        if part is not None:
+            settled = load(settled_at, here)
+            for action in range(arity):
+                there = here + action * size
+                store(behaviour, there, where_positive(settled, load(kept, there), load(behaviour, there)))
+        if polytopes.inflow is not None:
+            _pay_inflow(polytopes.inflow, b, i, here + arity * size, values, gradient)
+        else:
+            add_at(above, offset, parents, first + i, values)
 
 
 @compiled
-def collect(polytopes: Any, share: Any, num_branches: Any, gradient: Any, arrivals: Any, stride: Any) -> None:
+def _pay_inflow(inflow: Any, b: Any, i: Any, reaches: Any, values: Any, gradient: Any) -> None:
+    """Let values of infosets of a flow, and what their reaches are paid, come up to all that leads there."""
+    values = values + load(gradient, reaches)
+    store(gradient, reaches, spread(gradient.dtype.type(0.0)))
+    group = np.uint64(inflow.groups[b]) + i // width(gradient)
+    for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
+        source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
+        store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
+
+
+@compiled
+def bottom_up(
+    polytopes: Any, share: Any, state: Any, now: Any, branches: Any, shift: Any, bias: Any, on_one: Any, part: Any
+) -> None:
+    """Update regrets and behaviour of a share from the gradient, which is left zero, infosets below first.
+
+    What comes up to the trunk from a branch is added to its arrivals, at the trunk's positions and a shift.
+    """
+    parents = polytopes.parents
+    first_bucket, b = np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])
+    while b > first_bucket:
+        b -= ONE
+        above, offset = state.gradient, ZERO
+        if branches is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+            if b < np.uint64(polytopes.roots[share]):
+                above, offset = branches.arrivals, shift
+        if bias is None and part is None and polytopes.inflow is None:  # noqa: SIM102
+            if polytopes.buckets[b, 2] == 2:
+                start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+                first = np.uint64(polytopes.buckets[b, 3])
+                _choose_of_two(state, now, start, size, parents, first, above, offset)
+                continue
+        _choose(polytopes, b, state, now, above, offset, bias, on_one, part)
+
+
+@compiled
+def collect(polytopes: Any, share: Any, branches: Any, gradient: Any) -> None:
     """Add what has come up from the branches to the gradient of their trunk, branch after branch."""
-    zeros, lanes = spread(gradient.dtype.type(0.0)), width(gradient)
+    zeros, lanes, arrivals = spread(gradient.dtype.type(0.0)), width(gradient), branches.arrivals
     base, size = np.uint64(polytopes.shares[share]), np.uint64(polytopes.shares[share + ONE] - polytopes.shares[share])
-    for branch in range(num_branches):
+    for start in range(ZERO, np.uint64(len(arrivals)), branches.stride):
         for i in range(ZERO, size, lanes):
-            arrived = load(arrivals, branch * stride + i)
-            store(arrivals, branch * stride + i, zeros)
+            arrived = load(arrivals, start + i)
+            store(arrivals, start + i, zeros)
             store(gradient, base + i, load(gradient, base + i) + arrived)
 
 
 @compiled
-def top_down(
-    polytopes: Any, inflow: Any, share: Any, behaviour: Any, plan: Any, plan_sums: Any, decay: Any, part: Any
-) -> None:
+def top_down(polytopes: Any, share: Any, state: Any, decay: Any, part: Any) -> None:
     """Add a share's plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
+    behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
+    inflow = polytopes.inflow
     real = plan.dtype.type
     decays = spread(real(decay))
     parents, lanes = polytopes.parents, width(plan)
@@ -361,10 +372,9 @@ def fold(bases: Any, state: Any, preferences: Any) -> None:
 
 
 @compiled
-def best_response(polytopes: Any, inflow: Any, share: Any, gradient: Any, arrivals: Any, shift: Any) -> None:
+def best_response(polytopes: Any, share: Any, gradient: Any, branches: Any, shift: Any) -> None:
     """Let what a best response to a gradient earns come up, as values do in :func:`bottom_up`."""
-    real = gradient.dtype.type
-    zeros = spread(real(0.0))
+    zeros = spread(gradient.dtype.type(0.0))
     parents, lanes = polytopes.parents, width(gradient)
     first_bucket, b = np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])
     while b > first_bucket:
@@ -372,9 +382,9 @@ def best_response(polytopes: Any, inflow: Any, share: Any, gradient: Any, arriva
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
         above, offset = gradient, ZERO
-        if arrivals is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+        if branches is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
             if b < np.uint64(polytopes.roots[share]):
-                above, offset = arrivals, shift
+                above, offset = branches.arrivals, shift
         for i in range(ZERO, size, lanes):
             here = start + i
             values = load(gradient, here)
@@ -383,14 +393,8 @@ def best_response(polytopes: Any, inflow: Any, share: Any, gradient: Any, arriva
                 there = here + action * size
                 values = larger(values, load(gradient, there))
                 store(gradient, there, zeros)
-            if inflow is not None:
-                there = here + arity * size  # what the reaches of infosets are paid
-                values = values + load(gradient, there)
-                store(gradient, there, zeros)
-                group = np.uint64(inflow.groups[b]) + i // lanes
-                for k in range(np.uint64(inflow.ranges[group]), np.uint64(inflow.ranges[group + ONE])):
-                    source, pattern = np.uint64(inflow.runs[k, 0]), np.uint64(inflow.runs[k, 1])
-                    store(gradient, source, load(gradient, source) + load(inflow.patterns, pattern) * values)
+            if polytopes.inflow is not None:
+                _pay_inflow(polytopes.inflow, b, i, here + arity * size, values, gradient)
             else:
                 add_at(above, offset, parents, first + i, values)
 
@@ -407,7 +411,8 @@ def arrived(base: Any, gradient: Any) -> Any:
 
 
 @compiled
-def keep_root(base: Any, plan: Any, plan_sums: Any, decay: Any) -> None:
+def keep_root(base: Any, state: Any, decay: Any) -> None:
     """Add the plan at a player's empty sequence to ``decay`` times its sums; it stays one."""
+    plan, plan_sums = state.plan, state.plan_sums
     decays = spread(plan.dtype.type(decay))
     store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))

@@ -32,17 +32,48 @@ class _RegisterModel(models.PrimitiveModel):
         super().__init__(manager, register, ir.VectorType(number, register.width))  # type: ignore[no-untyped-call]
 
 
+class Registers(types.Type):
+    """The type of so many registers, one behind the other: what is done, is done with each of them."""
+
+    def __init__(self, number: Any, count: int) -> None:
+        self.register, self.count = Register(number), count
+        super().__init__(name=f"Registers({number}, {self.register.width}, {count})")
+
+
+@register_model(Registers)
+class _RegistersModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, registers: Any) -> None:
+        one = manager.lookup(registers.register).get_value_type()
+        super().__init__(manager, registers, ir.ArrayType(one, registers.count))  # type: ignore[no-untyped-call]
+
+
+def _parts(builder: Any, registers: Any) -> list[Any]:
+    return [builder.extract_value(registers, i) for i in range(registers.type.count)]
+
+
+def _joined(builder: Any, parts: list[Any]) -> Any:
+    joined = ir.Constant(ir.ArrayType(parts[0].type, len(parts)), ir.Undefined)
+    for i, part in enumerate(parts):
+        joined = builder.insert_value(joined, part, i)
+    return joined
+
+
 def _arithmetic(operation: Any, instruction: str) -> None:
     @extending.type_callable(operation)
     def type_of(typing_context: Any) -> Any:
         def typed(left: Any, right: Any) -> Any:
-            return left if isinstance(left, Register) and left == right else None
+            return left if isinstance(left, Register | Registers) and left == right else None
 
         return typed
 
     @extending.lower_builtin(operation, Register, Register)
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return getattr(builder, instruction)(*arguments)
+
+    @extending.lower_builtin(operation, Registers, Registers)
+    def generate_each(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pairs = zip(*(_parts(builder, one) for one in arguments), strict=True)
+        return _joined(builder, [getattr(builder, instruction)(*pair) for pair in pairs])
 
 
 _arithmetic(operator.add, "fadd")
@@ -98,6 +129,66 @@ def _store(typing_context: Any, array: Any, place: Any, register: Any) -> Any:
     return types.void(array, place, register), generate
 
 
+def _none_of(count: int) -> Any:
+    """Return the function that makes so many registers of an array's numbers, all of them zero."""
+
+    def of(typing_context: Any, array: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return ir.Constant(context.get_value_type(signature.return_type), None)
+
+        return Registers(array.dtype, count)(array), generate
+
+    return intrinsic(of)
+
+
+def _length(typing_context: Any, registers: Any) -> Any:
+    """Return how many numbers registers hold."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_constant(types.uint64, registers.count * registers.register.width)
+
+    return types.uint64(registers), generate
+
+
+def _each_pointer(context: Any, builder: Any, registers: Any, array_type: Any, array: Any, place: Any) -> Any:
+    """Yield the pointers to what is loaded into, or stored from, each of the registers."""
+    for i in range(registers.count):
+        at = builder.add(place, context.get_constant(types.uint64, i * registers.register.width))
+        yield _pointer(context, builder, array_type, array, at)
+
+
+def _load_each(typing_context: Any, array: Any, place: Any, like: Any) -> Any:
+    """Return registers like others with the numbers of an array from a place on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointers = _each_pointer(context, builder, like, signature.args[0], *arguments[:2])
+        return _joined(builder, [builder.load(one, align=array.dtype.bitwidth // 8) for one in pointers])
+
+    return like(array, place, like), generate
+
+
+def _store_each(typing_context: Any, array: Any, place: Any, registers: Any) -> Any:
+    """Write registers into an array, from a place on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointers = _each_pointer(context, builder, registers, signature.args[0], *arguments[:2])
+        for part, pointer in zip(_parts(builder, arguments[2]), pointers, strict=True):
+            builder.store(part, pointer, align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, place, registers), generate
+
+
+def _spread_each(typing_context: Any, number: Any, like: Any) -> Any:
+    """Return registers like others that hold one number everywhere."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one = _everywhere(context.get_value_type(like.register), builder, arguments[0])
+        return _joined(builder, [one] * like.count)
+
+    return like(number, like), generate
+
+
 def _load_whole(typing_context: Any, array: Any, place: Any) -> Any:
     """Return the register that holds the whole numbers, of 16 bits, of an array from a place on."""
 
@@ -149,12 +240,15 @@ def _spread(typing_context: Any, number: Any) -> Any:
     """Return a register that holds one number everywhere."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector, index = context.get_value_type(signature.return_type), ir.IntType(32)
-        blank = ir.Constant(vector, ir.Undefined)
-        first = builder.insert_element(blank, arguments[0], ir.Constant(index, 0))
-        return builder.shuffle_vector(first, blank, ir.Constant(ir.VectorType(index, vector.count), [0] * vector.count))
+        return _everywhere(context.get_value_type(signature.return_type), builder, arguments[0])
 
     return Register(number)(number), generate
+
+
+def _everywhere(vector: Any, builder: Any, number: Any) -> Any:
+    blank = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(blank, number, ir.Constant(_INTEGER, 0))
+    return builder.shuffle_vector(first, blank, _constants(vector.count, 0))
 
 
 def _largest(typing_context: Any, register: Any) -> Any:
@@ -347,3 +441,8 @@ larger: Any = intrinsic(_larger)
 where_positive: Any = intrinsic(_where_positive)
 at_least: Any = intrinsic(_at_least)
 any_nonzero: Any = intrinsic(_any_nonzero)
+none_of_one, none_of_two, none_of_three = (_none_of(count) for count in (1, 2, 3))
+length: Any = intrinsic(_length)
+load_each: Any = intrinsic(_load_each)
+store_each: Any = intrinsic(_store_each)
+spread_each: Any = intrinsic(_spread_each)

@@ -4,6 +4,7 @@ from ...models.problems import Problem
 from ..methods import RegretMethod
 from ..outcome import Options, Outcome
 from ..status import Status
+from .arrays import BEGUN
 from .driver import RegretStepper, check_precision, run_steps
 from .first_order import FIRST_LOOK, begins_anew
 
@@ -26,7 +27,7 @@ class RestartedStepper(RegretStepper):
         if found is not None or self.iterations < self._due:
             return found
         errors = [self._error(last) for last in (False, True)]
-        age = self.iterations - int(self.state.arrays.clock[2])
+        age = self.iterations - int(self.state.arrays.clock[BEGUN])
         if begins_anew(self.state.restarts, min(errors), age, self.iterations, self._tolerance):
             self.kernel.restart(self.state, last_iterate=errors[1] < errors[0])
         return None

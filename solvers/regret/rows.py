@@ -35,13 +35,13 @@ def row_value(constraints: Any, i: Any, plan: Any) -> Any:
 
 
 @compiled
-def move_multipliers(
-    constraints: Any, player: Any, plan: Any, multipliers: Any, decay: Any, step: Any, optimism: Any, total: Any
-) -> None:
+def move_multipliers(limits: Any, player: Any, plan: Any, decay: Any, step: Any) -> None:
     """Add the multipliers to ``decay`` times their sums, then move them along the violations of a plan.
 
-    With ``total`` finite they are projected so that they sum to that at most.
+    Where there is a bound on their sum they are projected to meet it.
     """
+    constraints, multipliers = limits.rows, limits.multipliers
+    optimism, total = limits.dual.optimism, limits.dual.total
     first, last = np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])
     values = multipliers.values
     whole = 0.0
@@ -173,16 +173,17 @@ def _has_kinks(kind: Any) -> Any:
 
 
 @compiled
-def choose(constraints: Any, curves: Any, player: Any, state: Any, multipliers: Any, step: Any, optimism: Any) -> None:
+def choose(limits: Any, player: Any, plan: Any, step: Any) -> None:
     """Move the slopes of a player's norms and maxima along their arguments at a plan.
 
     With the largest ones instead, a plan at a kink would be driven from one side to the other.
     """
-    choices, before = multipliers.choices, multipliers.arguments
+    constraints, curves, optimism = limits.rows, limits.curves, limits.dual.optimism
+    choices, before = limits.multipliers.choices, limits.multipliers.arguments
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
         for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
             if _has_kinks(curves.kinds[j]):
-                _look(constraints, curves, j, state.plan, state.plan, 0.0, 0.0)
+                _look(constraints, curves, j, plan, plan, 0.0, 0.0)
                 first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
                 rate = step * curves.rates[j]
                 for i in range(first, last):
@@ -211,17 +212,16 @@ def _put_together(constraints: Any, curves: Any, c: Any, coefficients: Any, limi
 
 
 @compiled
-def linearise(
-    constraints: Any, curves: Any, base: Any, player: Any, state: Any, multipliers: Any, decay: Any, at_average: Any
-) -> None:
+def linearise(limits: Any, player: Any, state: Any, base: Any, decay: Any) -> None:
     """Replace a player's curved rows by their tangents at the plan, or at the average that it is going to be part of.
 
     With tangents at averages the violations still bound that of the average, since for weights w and W = Σ w
     Σ w (f(x̄) + ∇f(x̄) · (x − x̄)) ≥ W f(x̄), tangents taken at the averages so far (A. Cutkosky, "Anytime
     online-to-batch, optimism and acceleration", ICML 2019, theorem 1), and they come to rest as averages do.
     """
-    decay = decay if at_average else 0.0
-    choices, sums = multipliers.choices, state.plan_sums
+    constraints, curves = limits.rows, limits.curves
+    decay = decay if limits.dual.at_average else 0.0
+    choices, sums = limits.multipliers.choices, state.plan_sums
     weight = sums[base]
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
         for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
@@ -236,8 +236,9 @@ def linearise(
 
 
 @compiled
-def add_tangents(curves: Any, player: Any, multipliers: Any, decay: Any) -> None:
+def add_tangents(limits: Any, player: Any, decay: Any) -> None:
     """Add multipliers times slopes to ``decay`` times their sums."""
+    curves, multipliers = limits.curves, limits.multipliers
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
         multiplier = multipliers.values[curves.rows[c]]
         for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
@@ -248,12 +249,12 @@ def add_tangents(curves: Any, player: Any, multipliers: Any, decay: Any) -> None
 
 
 @compiled
-def prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: Any, last_iterate: Any) -> None:
+def prove(limits: Any, player: Any, plan: Any, last_iterate: Any) -> None:
     """Write what the average tangents of a player's curved rows are, and the functions' values at an average plan.
 
     Slopes and arguments are left as they are needed for this, not as tangents need them.
     """
-    plan = state.average
+    constraints, curves, multipliers = limits.rows, limits.curves, limits.multipliers
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
         row = np.uint64(curves.rows[c])
         weight = 0.0 if last_iterate else multipliers.sums[row]
@@ -276,8 +277,10 @@ def prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: A
 
 
 @compiled
-def excess(constraints: Any, curves: Any, player: Any, plan: Any, total: Any) -> Any:
+def excess(limits: Any, player: Any, plan: Any) -> Any:
     """Return by how much a plan violates the worst row, and what its player pays for that, in the unit of payoffs."""
+    constraints, total = limits.proven, limits.dual.total
+    curves = limits.curves
     worst, paid, most = 0.0, 0.0, 0.0
     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
         violation = row_value(constraints, i, plan)

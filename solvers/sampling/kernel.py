@@ -80,6 +80,25 @@ class LaneArrays(NamedTuple):
     shift: Any  # a position shifted to the right by so many bits is its section
 
 
+@record
+class RunNumbers(NamedTuple):
+    """What one call of a sampler is to do, by which rule; see :class:`~treeplex.solvers.methods.rules.SamplingRule`."""
+
+    iterations: Any
+    until: Any  # after the iteration that has touched so many histories in all it stops
+    sampling: Any
+    averaging: Any
+    floor: Any
+    exploration: Any
+    rate: Any
+    by_history: Any
+    walks: Any  # of each player, in a batch
+
+
+#: What threads are to do with lanes: a player's walks, or adding up what they have found.
+JOB = np.dtype([("player", np.int64), ("adds", np.bool_)])
+
+
 @compiled
 def _random(clock: Any) -> Any:
     """Return the next random number of [0, 1): SplitMix64, whose state is a counter."""
@@ -302,15 +321,15 @@ def _traverse_external(
 
 @compiled
 def _traverse_outcome(
-    tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, by_history: Any, state: Any,
-    scratch: Any,
-) -> None:  # fmt: skip
+    tree: Any, player: Any, run: Any, average: Any, by_history: Any, state: Any, scratch: Any
+) -> None:
     """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to the state's.
 
     Weights stay within the range of floats: a play whose weight is w is sampled with a probability of at most 1 / w,
     and a game that is held in memory has too few plays for one with w > 1e280 ever to come.
     """
     nodes, clock, regrets, baselines = tree.nodes, state.clock, state.regrets, state.baselines
+    floor, exploration, rate = run.floor, run.exploration, run.rate
     frames, policies, values = scratch.frames, scratch.policies, scratch.values
     num_players = np.uint64(tree.payoffs.shape[1])
     averaged = (np.uint64(player) + ONE) % num_players
@@ -423,30 +442,26 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: An
     state.clock[ONE] += np.uint64(tree.ranges[player + 1] - tree.ranges[player])
 
 
-def run_samplers(
-    tree: Any, bases: Any, state: Any, scratch: Any, iterations: Any, until: Any, sampling: Any, averaging: Any,
-    numbers: Any,
-) -> None:  # fmt: skip
-    """Do up to ``iterations`` more, and stop after the one that has touched ``until`` histories in all.
+def run_samplers(tree: Any, bases: Any, state: Any, scratch: Any, run: Any) -> None:
+    """Do up to so many more iterations.
 
     The state is :class:`StateArrays` or :class:`PreferringStateArrays`. In an iteration each player walks once, in
     turn.
     """
-    floor, exploration, rate = numbers[0], numbers[1], numbers[2]
-    by_history = numbers[3] != 0.0 and len(state.baselines) > 0
+    by_history = run.by_history and len(state.baselines) > 0
     clock, num_players = state.clock, len(bases) - 1
-    last = clock[ZERO] + iterations
-    while clock[ZERO] < last and clock[ONE] < until:
+    last = clock[ZERO] + run.iterations
+    while clock[ZERO] < last and clock[ONE] < run.until:
         for actor in range(num_players):
-            if averaging == SAMPLED:
+            if run.averaging == SAMPLED:
                 _average_on_a_path(tree, actor, state, scratch, None, ZERO)
-            elif averaging == FULL:
+            elif run.averaging == FULL:
                 _average_in_full(tree, bases, actor, state, scratch)
-            average = averaging == SIMPLE
-            if sampling == EXTERNAL:
-                _traverse_external(tree, actor, floor, average, state, state.regrets, scratch, None, ZERO)
+            average = run.averaging == SIMPLE
+            if run.sampling == EXTERNAL:
+                _traverse_external(tree, actor, run.floor, average, state, state.regrets, scratch, None, ZERO)
             else:
-                _traverse_outcome(tree, actor, floor, average, exploration, rate, by_history, state, scratch)
+                _traverse_outcome(tree, actor, run, average, by_history, state, scratch)
             _count(state, np.uint64(bases[actor]), 1.0)
         clock[ZERO] += ONE
 
@@ -497,52 +512,54 @@ def _add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
         lanes.taken[lane, section] = ZERO
 
 
-def run_batches(
-    tree: Any, bases: Any, state: Any, lanes: Any, scratch: Any, iterations: Any, until: Any, walks: Any,
-    averaging: Any, floor: Any, job: Any, team: Any, leads: Any, first: Any,
-) -> None:  # fmt: skip
-    """Do up to ``iterations`` more batches, as :func:`run_samplers`; or, where this does not lead, help who does them.
-
-    In an iteration each player does ``walks`` external walks, in turn, all of them by the policies before the first.
-    """
-    clock, num_players, num_lanes = state.clock, len(bases) - 1, np.uint64(len(lanes.clock))
-    last = clock[ZERO] + iterations
-    step, phase = 0, 0  # each player's walks, and then their sums
+@compiled
+def _take_lanes(
+    tree: Any, bases: Any, state: Any, lanes: Any, scratch: Any, run: Any, job: Any, team: Any, phase: Any, first: Any
+) -> None:
+    """Do a phase's job for one lane after the other, from a first one on, until all are taken."""
+    num_lanes, tried = np.uint64(len(lanes.clock)), ZERO
     while True:
-        if leads:
-            actor, adds = step // 2, step % 2
-            if step == 0 and not (clock[ZERO] < last and clock[ONE] < until):
-                break
-            if adds == 0 and averaging == FULL:
-                _average_in_full(tree, bases, actor, state, scratch)
-            job[ZERO], job[ONE] = actor, adds
-            phase = begin(team)
+        tried = take(team, phase, first, tried)
+        if tried > num_lanes:
+            break
+        # Only who has taken a share knows that the job stays as it is.
+        player, share = job.player, (first + tried - ONE) % num_lanes
+        if job.adds:
+            _add_section(state, lanes, share, run.floor)
         else:
+            walks = run.walks * (share + ONE) // num_lanes - run.walks * share // num_lanes
+            _walk(tree, np.uint64(bases[player]), state, lanes, share, scratch, player, walks, run.averaging)
+        count_one(team.done)
+
+
+def run_batches(
+    tree: Any, bases: Any, state: Any, lanes: Any, scratch: Any, run: Any, job: Any, team: Any, leads: Any, first: Any
+) -> None:
+    """Do up to so many more batches, as :func:`run_samplers`; or, where this does not lead, help who does them.
+
+    In an iteration each player does its external walks, in turn, all of them by the policies before the first.
+    """
+    phase = 0
+    if not leads:
+        while True:
             phase = wait_for_work(team, phase)
             if phase < 0:
-                break
-        tried = ZERO
-        while True:
-            tried = take(team, phase, first, tried)
-            if tried > num_lanes:
-                break
-            # Only who has taken a share knows that the job stays as it is.
-            player, share = job[ZERO], (first + tried - ONE) % num_lanes
-            if job[ONE] == 0:
-                own_walks = walks * (share + ONE) // num_lanes - walks * share // num_lanes
-                _walk(tree, np.uint64(bases[player]), state, lanes, share, scratch, player, own_walks, averaging)
-            else:
-                _add_section(state, lanes, share, floor)
-            count_one(team.done)
-        if leads:
-            wait_for_all(team)
-            step += 1
-            if step == 2 * num_players:
-                step = 0
-                clock[ZERO] += ONE
-                for lane in range(num_lanes):
-                    clock[ONE] += lanes.clock[lane, ONE]
-                    lanes.clock[lane, ONE] = ZERO
+                return
+            _take_lanes(tree, bases, state, lanes, scratch, run, job, team, phase, first)
+    clock = state.clock
+    last = clock[ZERO] + run.iterations
+    while clock[ZERO] < last and clock[ONE] < run.until:
+        for player in range(len(bases) - 1):
+            if run.averaging == FULL:
+                _average_in_full(tree, bases, player, state, scratch)
+            for step in range(2):
+                job.player, job.adds = player, step == 1
+                _take_lanes(tree, bases, state, lanes, scratch, run, job, team, begin(team), first)
+                wait_for_all(team)
+        clock[ZERO] += ONE
+        for lane in range(len(lanes.clock)):
+            clock[ONE] += lanes.clock[lane, ONE]
+            lanes.clock[lane, ONE] = ZERO
 
 
 run_batches = compiled(run_batches, cache=True)

@@ -27,7 +27,7 @@ from ..style.preferences import preference_record
 from ..team import in_company, team_arrays
 from ..threads import most_threads
 from . import kernel
-from .kernel import LaneArrays, PreferringStateArrays, ScratchArrays, StateArrays
+from .kernel import LaneArrays, PreferringStateArrays, RunNumbers, ScratchArrays, StateArrays
 from .splitmix import first_random_state
 from .tree import HistoryTree, history_tree
 
@@ -235,29 +235,15 @@ class Sampler:
         touched : int, optional
             Stop after the iteration that brings the number of histories touched to this.
         """
-        until = np.uint64(2**64 - 1 if touched is None else touched)
+        run = _numbers(rule, iterations, touched)
         if state.lanes is not None:
-            self._run_batches(state, state.lanes, rule, iterations, until)
+            self._run_batches(state, state.lanes, run)
             return
-        by_history = float(rule.baselines == "history")
-        numbers = np.array([rule.floor, rule.exploration, 0.0 if rule.rate is None else rule.rate, by_history])
-        kernel.run_samplers(
-            self.tree.arrays,
-            self.tree.bases,
-            state.arrays,
-            self._scratch,
-            np.uint64(iterations),
-            until,
-            _SAMPLING[rule.sampling],
-            _AVERAGING[rule.averaging],
-            numbers,
-        )
+        kernel.run_samplers(self.tree.arrays, self.tree.bases, state.arrays, self._scratch, run)
 
-    def _run_batches(
-        self, state: SamplerState, lanes: LaneArrays, rule: SamplingRule, iterations: int, until: np.uint64
-    ) -> None:
+    def _run_batches(self, state: SamplerState, lanes: LaneArrays, run: RunNumbers) -> None:
         number = len(lanes.clock)
-        team, job = team_arrays(number), np.zeros(2, dtype=np.int64)
+        team, job = team_arrays(number), np.zeros(1, dtype=kernel.JOB)[0]
 
         def call(leads: bool, first: int) -> None:
             kernel.run_batches(
@@ -266,11 +252,7 @@ class Sampler:
                 state.arrays,
                 lanes,
                 self._scratch if leads else self._room(),
-                np.uint64(iterations),
-                until,
-                np.uint64(rule.batch),
-                _AVERAGING[rule.averaging],
-                float(rule.floor),
+                run,
                 job,
                 team,
                 leads,
@@ -315,6 +297,21 @@ class Sampler:
             totals > 0.0, weights[self._inside] / np.where(totals > 0.0, totals, 1.0), otherwise
         )
         return [behaviour[start:stop] for start, stop in zip(bases[:-1].tolist(), bases[1:].tolist(), strict=True)]
+
+
+def _numbers(rule: SamplingRule, iterations: int, touched: int | None) -> RunNumbers:
+    """Return what the compiled samplers are to do."""
+    return RunNumbers(
+        iterations=np.uint64(iterations),
+        until=np.uint64(2**64 - 1 if touched is None else touched),
+        sampling=_SAMPLING[rule.sampling],
+        averaging=_AVERAGING[rule.averaging],
+        floor=float(rule.floor),
+        exploration=float(rule.exploration),
+        rate=0.0 if rule.rate is None else float(rule.rate),
+        by_history=rule.baselines == "history",
+        walks=np.uint64(rule.batch),
+    )
 
 
 def _first_largest(weights: Floats, starts: Integers, counts: Integers) -> Floats:

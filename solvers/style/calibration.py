@@ -4,10 +4,10 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from os import PathLike
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ...models.constraints import LinearConstraint
 from ...models.preferences import Prefer, PreferStrategy
@@ -174,6 +174,38 @@ class Calibration:
         }
 
 
+class _Effort(TypedDict, total=False):
+    """What may be asked of :func:`calibrate_style` about how far it searches."""
+
+    iterations: int
+    max_iterations: int
+    accuracy: float
+    max_runs: int
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """How far a search goes; see :func:`calibrate_style`."""
+
+    iterations: int = 2_000
+    max_iterations: int = 100_000
+    accuracy: float = 0.005
+    max_runs: int = 40
+
+    @classmethod
+    def of(cls, effort: _Effort) -> "_Limits":
+        """Return what was asked for, checked."""
+        for name in effort.keys() - {one.name for one in fields(cls)}:
+            raise TypeError(f"calibrate_style() got an unexpected keyword argument {name!r}")
+        asked = cls(**effort)
+        return cls(
+            check_whole(asked.iterations, "iterations", InvalidGameError, "[1, inf)"),
+            check_whole(asked.max_iterations, "max_iterations", InvalidGameError, "[1, inf)"),
+            float(check_exact_number(asked.accuracy, "accuracy", InvalidGameError, "[0, inf)")),
+            check_whole(asked.max_runs, "max_runs", InvalidGameError, "[1, inf)"),
+        )
+
+
 def calibrate_style(
     game: Game,
     targets: str | LinearConstraint | Iterable[str | LinearConstraint],
@@ -183,12 +215,9 @@ def calibrate_style(
     others: Profile | Strategy | None = None,
     degree: float = 10.0,
     method: PrefCFR | None = None,
-    iterations: int = 2_000,
-    max_iterations: int = 100_000,
-    accuracy: float = 0.005,
-    max_runs: int = 40,
     progress: Callable[[CalibrationRun], None] | None = None,
     checkpoint: Checkpoint | str | PathLike[str] | None = None,
+    **effort: Unpack[_Effort],
 ) -> Calibration:
     """Find vulnerabilities with which Preference-CFR meets targets within a loss.
 
@@ -210,18 +239,20 @@ def calibrate_style(
     method : PrefCFR, optional
         What is run, but for its preferences and its vulnerability; by default DCFR's regrets with alternating updates
         and the rule in proportion.
-    iterations : int
-        Of a run; doubled until a run without a preference is within a tenth of `max_loss` of an equilibrium, and up to
-        twice more where no run was good.
-    max_iterations : int
-        The most that a run may take.
-    accuracy : float
-        By how much a target may be exceeded without looking for a smaller vulnerability, in its units.
-    max_runs : int
     progress : callable, optional
         Called with each run.
     checkpoint : Checkpoint or path-like, optional
         As for :func:`~treeplex.solve`.
+    iterations : int
+        Of a run, by default 2,000; doubled until a run without a preference is within a tenth of `max_loss` of an
+        equilibrium, and up to twice more where no run was good.
+    max_iterations : int
+        The most that a run may take, by default 100,000.
+    accuracy : float
+        By how much a target may be exceeded without looking for a smaller vulnerability, in its units; by default
+        0.005.
+    max_runs : int
+        By default 40.
 
     Returns
     -------
@@ -264,6 +295,7 @@ def calibrate_style(
     _check_no_equations(read)
     if method is None:
         method = PrefCFR(base="dcfr", updates="alternating")
+    limits = _Limits.of(effort)
     search = _Search(
         given=game,
         game=zero_sum_of("a style", game),
@@ -271,15 +303,16 @@ def calibrate_style(
         max_loss=float(check_exact_number(max_loss, "max_loss", InvalidGameError, "[0, inf)")),
         degree=float(check_exact_number(degree, "degree", InvalidGameError, "(1, inf)")),
         method=check_type(method, "method", UnsupportedProblemError, PrefCFR),
-        iterations=check_whole(iterations, "iterations", InvalidGameError, "[1, inf)"),
-        max_iterations=check_whole(max_iterations, "max_iterations", InvalidGameError, "[1, inf)"),
-        accuracy=float(check_exact_number(accuracy, "accuracy", InvalidGameError, "[0, inf)")),
-        max_runs=check_whole(max_runs, "max_runs", InvalidGameError, "[1, inf)"),
+        limits=limits,
+        iterations=limits.iterations,
         progress=progress,
     )
     if checkpoint is None:
         return search.run()
-    asked = (read, search.max_loss, search.degree, iterations, max_iterations, search.accuracy, max_runs)
+    asked = (
+        *(read, search.max_loss, search.degree),
+        *(limits.iterations, limits.max_iterations, limits.accuracy, limits.max_runs),
+    )
     with Checkpoint.of(checkpoint).kept(asked_of(Nash(game), search.method, calibration=digest(asked))) as keeper:
         keeper.keeps_loops = False  # of runs that have ended their strategies will do
         return replace(search, keeper=keeper).run()
@@ -295,10 +328,8 @@ class _Search:
     max_loss: float
     degree: float
     method: PrefCFR
+    limits: _Limits
     iterations: int
-    max_iterations: int
-    accuracy: float
-    max_runs: int
     progress: Callable[[CalibrationRun], None] | None
     keeper: Any = None
     runs: list[CalibrationRun] = field(default_factory=list)
@@ -311,7 +342,7 @@ class _Search:
         self.constraints = [target.constraint for target in self.targets]
         # Says now if a target depends on nothing.
         preferences_for(self.game, self.constraints, self.degree, Strategy.uniform(self.game, self.player))
-        self.iterations = min(self.iterations, self.max_iterations)
+        self.iterations = min(self.iterations, self.limits.max_iterations)
         with settling() as answer:
             try:
                 self.approach()
@@ -330,9 +361,9 @@ class _Search:
         while True:
             self.attempt(1.0, self.nothing)
             near = self.upper - self.lower <= _BASIS * self.max_loss
-            if near or self.iterations >= self.max_iterations or self.is_spent:
+            if near or self.iterations >= self.limits.max_iterations or self.is_spent:
                 return
-            self.iterations = min(2 * self.iterations, self.max_iterations)
+            self.iterations = min(2 * self.iterations, self.limits.max_iterations)
 
     @property
     def nothing(self) -> tuple[float, ...]:
@@ -348,11 +379,11 @@ class _Search:
         if not self.is_spent:
             self.climb(self.attempt(self.degree, self.nothing), 2.0)
         for _ in range(_REFINEMENTS):
-            if any(map(self.is_good, self.runs)) or self.is_spent or self.iterations >= self.max_iterations:
+            if any(map(self.is_good, self.runs)) or self.is_spent or self.iterations >= self.limits.max_iterations:
                 return
             within = [run.vulnerabilities for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
             # Longer runs lose less, which may be spent; from a little below, for they differ.
-            self.iterations = min(2 * self.iterations, self.max_iterations)
+            self.iterations = min(2 * self.iterations, self.limits.max_iterations)
             near = tuple(beta / _SMALL_STEP**2 for beta in max(within, key=sum, default=self.nothing))
             self.climb(self.attempt(self.degree, near), _SMALL_STEP if within else 2.0)
 
@@ -435,7 +466,7 @@ class _Search:
 
     @property
     def is_spent(self) -> bool:
-        return len(self.runs) >= self.max_runs
+        return len(self.runs) >= self.limits.max_runs
 
     def is_good(self, run: CalibrationRun) -> bool:
         return run.is_met and run.loss <= self.max_loss
@@ -451,9 +482,9 @@ class _Search:
             return True
         over: float = -self.constraints[place].value(high.solution.profile[self.player].plan)
         if high.loss <= self.max_loss:
-            return over <= self.accuracy
+            return over <= self.limits.accuracy
         missed = high.missed_by[place]
-        return missed > 0.0 and low.missed_by[place] - missed <= self.accuracy
+        return missed > 0.0 and low.missed_by[place] - missed <= self.limits.accuracy
 
     def answer(self) -> Calibration:
         # The value of the game is known better than when the first runs were made.

@@ -215,6 +215,11 @@ def test_what_cannot_be_calibrated_is_refused(given, error, message):
         calibrate_style(**arguments)
 
 
+def test_unknown_arguments_are_refused_by_name():
+    with pytest.raises(TypeError, match=r"calibrate_style\(\) got an unexpected keyword argument 'max_run'"):
+        calibrate_style(KUHN, "bet@first >= 0.4", 0.1, max_run=3)
+
+
 def test_the_command(tmp_path, capsys):
     out = tmp_path / "bold.npz"
     asked = ["style", "kuhn", "--target", "bet@first>=0.7", "--max-loss", "0.1", "--method", "pref-cfr"]

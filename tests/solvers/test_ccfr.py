@@ -136,10 +136,8 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, optimism, cap):
         rows.arrays.units[row] /= scale
         rows.units[row] = 1.0
     step = 0.3
-    kernel.run(
-        state, CFR, 40, growth=1e9, alternating=False, constraints=rows,
-        dual=DualRule(step / kernel.layout.unit, 0.0, optimism),
-    )  # fmt: skip
+    rows = replace(rows, dual=DualRule(step / kernel.layout.unit, 0.0, optimism))
+    kernel.run(state, CFR, 40, growth=1e9, alternating=False, constraints=rows)
     plans, multipliers = plain_ccfr(game, constraints, 40, step, optimism, cap)
     average = kernel.average(state)
     for player in range(2):

@@ -1,5 +1,7 @@
 """Constrained CFR under convex constraints: exact optima, a plain reference, brackets, penalties and failures."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -215,11 +217,9 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, tangents, optimis
     rows = KernelConstraints.of(problem.canonical, kernel.layout)
     state = kernel.initial_state(rows)
     step, iterations = 0.2, 30
+    rows = replace(rows, dual=DualRule(step, 0.0, optimism, tangents))
     for _ in range(3):  # splitting a run changes nothing
-        kernel.run(
-            state, CFR, iterations // 3, growth=1e9, alternating=False, constraints=rows,
-            dual=DualRule(step, 0.0, optimism, tangents),
-        )  # fmt: skip
+        kernel.run(state, CFR, iterations // 3, growth=1e9, alternating=False, constraints=rows)
     functions = [dilated_entropy(game, player), quadratic(form, centre)]
     steps = step * kernel.layout.unit / rows.units**2
     plans, multipliers = plain_tangents(

@@ -72,6 +72,33 @@ def test_fields_are_what_python_gave_and_arrays_are_its_own(kind, maybe):
     assert run(made(maybe, 100, kind)) == expected + 99.5
 
 
+def test_branches_on_fields_that_are_none_are_not_compiled():
+    def asks(outer):
+        maybe = outer.inner.count
+        if outer.maybe is not None:
+            return outer.maybe[0]
+        if maybe is None:
+            return -1.0
+        return -2.0
+
+    run = compiled(asks, cache=True)
+    assert run(made(np.array([4.0]))) == 4.0
+    assert run(made()) == -2.0
+    assert run(made()._replace(inner=Inner(np.zeros(3), None))) == -1.0
+
+
+def test_named_fields_of_a_numpy_item_can_be_replaced():
+    def counts(outer):
+        outer.maybe.step += 1
+        outer.maybe.share = outer.maybe.step / 2.0
+        return outer.maybe.share
+
+    room = np.zeros(2, dtype=[("step", np.int64), ("share", np.float64)])
+    run = compiled(counts, cache=True)
+    assert [run(made(room[1])) for _ in range(3)] == [0.5, 1.0, 1.5]
+    assert room.tolist() == [(0, 0.0), (3, 1.5)]
+
+
 def test_records_of_other_fields_are_other_types():
     found = {numba.typeof(made(maybe)) for maybe in (None, np.zeros(1), np.zeros(1, dtype=np.float32))}
     assert len(found) == len({str(one) for one in found}) == 3
