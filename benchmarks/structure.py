@@ -1,7 +1,7 @@
 """How large the library is, and how its modules hang together.
 
-    python benchmarks/structure.py            counts by folder, and beside their limits; exit status 1 if one is exceeded
-    python benchmarks/structure.py --list     also where: circles, late imports, probes, upward imports, large functions
+    python benchmarks/structure.py            counts beside their limits; exit status 1 if one is exceeded
+    python benchmarks/structure.py --list     also where: circles, late imports, probes, large functions
     python benchmarks/structure.py --check    only what exceeds its limit, and where, as make lint checks it
 
 Plain Python reads the sources; nothing is imported and nothing needs to be installed.
