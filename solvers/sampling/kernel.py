@@ -46,7 +46,7 @@ class PreferringStateArrays(NamedTuple):
     vulnerability: Any  # of an infoset, where its first sequence stands
     divisors: Any  # at an infoset's first sequence the position of the number that its regrets are averaged over
     counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, where its first one stands
-    visits: Any  # what new ones are added to: the same array, or a lane's
+    visits: Any  # what new ones are added to: the same array, unless policies are to stay as they are
     greedy: Any  # whether all weight is on the best action
 
 
@@ -321,14 +321,14 @@ def _traverse_external(
 
 @compiled
 def _traverse_outcome(
-    tree: Any, player: Any, run: Any, average: Any, by_history: Any, state: Any, scratch: Any
+    tree: Any, player: Any, run: Any, average: Any, by_history: Any, state: Any, target: Any, scratch: Any
 ) -> None:
-    """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to the state's.
+    """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``.
 
     Weights stay within the range of floats: a play whose weight is w is sampled with a probability of at most 1 / w,
     and a game that is held in memory has too few plays for one with w > 1e280 ever to come.
     """
-    nodes, clock, regrets, baselines = tree.nodes, state.clock, state.regrets, state.baselines
+    nodes, clock, baselines = tree.nodes, state.clock, state.baselines
     floor, exploration, rate = run.floor, run.exploration, run.rate
     frames, policies, values = scratch.frames, scratch.policies, scratch.values
     num_players = np.uint64(tree.payoffs.shape[1])
@@ -395,7 +395,7 @@ def _traverse_outcome(
                 # The baseline of the sampled action has moved since.
                 own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
-                regrets[place + each] = max(regrets[place + each] + weight * (own - mean), floor)
+                target[place + each] = max(target[place + each] + weight * (own - mean), floor)
             _count(state, place, weight)
         value = mean
     clock[ONE] += touched
@@ -442,26 +442,30 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: An
     state.clock[ONE] += np.uint64(tree.ranges[player + 1] - tree.ranges[player])
 
 
-def run_samplers(tree: Any, bases: Any, state: Any, scratch: Any, run: Any) -> None:
+def run_samplers(tree: Any, bases: Any, state: Any, target: Any, scratch: Any, run: Any, player: Any) -> None:
     """Do up to so many more iterations.
 
-    The state is :class:`StateArrays` or :class:`PreferringStateArrays`. In an iteration each player walks once, in
-    turn.
+    The state is :class:`StateArrays` or :class:`PreferringStateArrays`.
+
+    In an iteration each player walks once, in turn; with a ``player`` of 0 or more, that one alone, which leaves the
+    averages as they are. Regrets go to ``target``, which is the state's own array unless they are to stay as they are.
     """
     by_history = run.by_history and len(state.baselines) > 0
     clock, num_players = state.clock, len(bases) - 1
     last = clock[ZERO] + run.iterations
     while clock[ZERO] < last and clock[ONE] < run.until:
         for actor in range(num_players):
-            if run.averaging == SAMPLED:
+            if player >= 0 and actor != player:
+                continue
+            if player < 0 and run.averaging == SAMPLED:
                 _average_on_a_path(tree, actor, state, scratch, None, ZERO)
-            elif run.averaging == FULL:
+            elif player < 0 and run.averaging == FULL:
                 _average_in_full(tree, bases, actor, state, scratch)
-            average = run.averaging == SIMPLE
+            average = player < 0 and run.averaging == SIMPLE
             if run.sampling == EXTERNAL:
-                _traverse_external(tree, actor, run.floor, average, state, state.regrets, scratch, None, ZERO)
+                _traverse_external(tree, actor, run.floor, average, state, target, scratch, None, ZERO)
             else:
-                _traverse_outcome(tree, actor, run, average, by_history, state, scratch)
+                _traverse_outcome(tree, actor, run, average, by_history, state, target, scratch)
             _count(state, np.uint64(bases[actor]), 1.0)
         clock[ZERO] += ONE
 

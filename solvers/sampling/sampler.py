@@ -235,15 +235,16 @@ class Sampler:
         touched : int, optional
             Stop after the iteration that brings the number of histories touched to this.
         """
-        run = _numbers(rule, iterations, touched)
-        if state.lanes is not None:
-            self._run_batches(state, state.lanes, run)
-            return
-        kernel.run_samplers(self.tree.arrays, self.tree.bases, state.arrays, self._scratch, run)
+        if state.lanes is None:
+            self._run(state, rule, state.arrays.regrets, iterations, touched, -1)
+        else:
+            self._run_batches(state, state.lanes, rule, iterations, touched)
 
-    def _run_batches(self, state: SamplerState, lanes: LaneArrays, run: RunNumbers) -> None:
+    def _run_batches(
+        self, state: SamplerState, lanes: LaneArrays, rule: SamplingRule, iterations: int, touched: int | None
+    ) -> None:
         number = len(lanes.clock)
-        team, job = team_arrays(number), np.zeros(1, dtype=kernel.JOB)[0]
+        team, job, run = team_arrays(number), np.zeros(1, dtype=kernel.JOB)[0], _numbers(rule, iterations, touched)
 
         def call(leads: bool, first: int) -> None:
             kernel.run_batches(
@@ -260,6 +261,25 @@ class Sampler:
             )
 
         in_company(call, team, min(self.threads, number))
+
+    def _run(
+        self,
+        state: SamplerState,
+        rule: SamplingRule,
+        target: Floats,
+        iterations: int,
+        touched: int | None,
+        player: int,
+    ) -> None:
+        kernel.run_samplers(
+            self.tree.arrays,
+            self.tree.bases,
+            state.arrays,
+            target,
+            self._scratch,
+            _numbers(rule, iterations, touched),
+            player,
+        )
 
     def policies(self, state: SamplerState) -> list[Floats]:
         """Return the players' behaviour strategies by the local rule now; entry 0, of the empty sequence, is 1."""
