@@ -48,7 +48,7 @@ lint: $(STAMPS)/test
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) benchmarks/structure.py --imports --circle-files 3
-	$(PY) benchmarks/structure.py --functions cli models validation
+	$(PY) benchmarks/structure.py --functions cli models validation seqform
 
 types: $(STAMPS)/test $(STAMPS)/package
 	$(PY) -m mypy --strict --cache-dir $(STAMPS)/mypy -p treeplex
