@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -91,15 +91,9 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     return Enumeration(tuple(map(found.treeplex, range(num_players))), leaves, num_nodes)
 
 
-class KnownInfoset(NamedTuple):
-    """What the walk keeps of an infoset."""
-
-    sequence: int  # its first one
-    parent: int
-    actions: tuple[Hashable, ...]
-    plain: bool  # whether its actions are texts alone
-    history: int  # the first one in it, by number
-    label: Hashable
+#: What the walk keeps of an infoset: its first sequence, its parent, its actions, whether they are texts alone, its
+#: first history and its label. A plain tuple, as walks look into it at every history.
+KnownInfoset = tuple[int, int, tuple[Hashable, ...], bool, int, Hashable]
 
 
 class _Found:
@@ -124,9 +118,9 @@ class _Found:
         """Give a new infoset and its sequences their numbers."""
         sequence = self.next_sequence[player]
         plain = all(action.__class__ is str for action in actions)
-        entered = self.infosets[player][label] = KnownInfoset(sequence, parent, actions, plain, history, label)
+        self.infosets[player][label] = known = (sequence, parent, actions, plain, history, label)
         self.next_sequence[player] = sequence + len(actions)
-        return entered
+        return known
 
     def leaf_recorder(self, payoffs_at: Callable[[Any], Any]) -> Callable[[Any, tuple[int, ...], Any], None]:
         """Return a function that records a leaf: its state, the players' sequences and chance's probability."""
@@ -170,13 +164,12 @@ class _Found:
     def treeplex(self, player: int) -> Treeplex:
         """Return the treeplex of a player."""
         table = self.infosets[player]
-        entries = table.values()
-        actions = tuple([entry.actions for entry in entries])
-        if not all(entry.plain for entry in entries):  # actions of two infosets may be equal and not the same
-            return Treeplex([entry.parent for entry in entries], list(map(len, actions)), list(table), actions)
-        parents = np.array([entry.parent for entry in entries], dtype=np.int32)
-        offsets = np.array([*(entry.sequence for entry in entries), self.next_sequence[player]], dtype=np.int32)
-        return Treeplex.of_parts(frozen(parents), frozen(np.diff(offsets)), frozen(offsets), tuple(table), actions)
+        firsts, parents, actions, plain, _, _ = zip(*table.values(), strict=True) if table else ((),) * 6
+        if not all(plain):  # actions of two infosets may be equal and not the same
+            return Treeplex(parents, list(map(len, actions)), list(table), actions)
+        offsets = frozen(np.array([*firsts, self.next_sequence[player]], dtype=np.int32))
+        above = frozen(np.array(parents, dtype=np.int32))
+        return Treeplex.of_parts(above, frozen(np.diff(offsets)), offsets, tuple(table), actions)
 
 
 def _walk(rules: Rules, found: _Found, watch: Watch) -> int:
@@ -204,29 +197,26 @@ def _walk(rules: Rules, found: _Found, watch: Watch) -> int:
             if who.__class__ is not int:
                 who = checked_mover(who, num_players)
             if 0 <= who < num_players:
-                label, actions = infoset_of(state), actions_at(state)
+                label, actions, parent = infoset_of(state), actions_at(state), sequences[who]
                 try:
                     entry = entry_of[who](label)
                 except TypeError:
                     check_label(label, "infoset")
                     raise
                 if entry is None:
-                    taken = _actions_of(label, actions, watch, number)
-                    entry = found.enter(who, label, sequences[who], taken, number)
-                elif (
-                    sequences[who] != entry.parent
+                    entry = found.enter(who, label, parent, _actions_of(label, actions, watch, number), number)
+                    actions = entry[2]
+                sequence, above, known, plain, _, _ = entry
+                if (
+                    parent != above
                     or label.__class__ is not str
-                    or not (
-                        actions is entry.actions
-                        or (entry.plain and actions.__class__ is tuple and actions == entry.actions)
-                    )
+                    or not (actions is known or (plain and actions.__class__ is tuple and actions == known))
                 ):
-                    check_known(rules, who, label, sequences[who], actions, entry, number)
+                    check_known(rules, who, label, parent, actions, entry, number)
                 visited += 1
-                actions = entry.actions
                 left, right = sequences[:who], sequences[who + 1 :]
-                sequence = entry.sequence + len(actions)
-                for action in reversed(actions):
+                sequence += len(known)
+                for action in reversed(known):
                     sequence -= 1
                     follower = child(state, action)
                     next_player = player(follower)

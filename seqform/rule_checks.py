@@ -146,18 +146,17 @@ def check_known(
     ImperfectRecallError
         If the player's own past is another one.
     """
+    _, above, known, plain, history, name = entry
     if label.__class__ is not str:
-        check_one_label(label, entry.label, f"two infosets of player {player}")
-    if parent != entry.parent:
-        first, second = name_history(rules, entry.history), name_history(rules, number)
+        check_one_label(label, name, f"two infosets of player {player}")
+    if parent != above:
+        first, second = name_history(rules, history), name_history(rules, number)
         raise ImperfectRecallError(
             f"infoset {shown(label)} of player {player} has imperfect recall: {first} and {second} are "
             "in it, but the player's own past differs; give them different infosets, or state plans as "
             "a flow (Treeplex.from_inflow)"
         )
-    if actions is not entry.actions and (
-        actions.__class__ is not tuple
-        or actions != entry.actions
-        or not (entry.plain or is_same_label(actions, entry.actions))
+    if actions is not known and (
+        actions.__class__ is not tuple or actions != known or not (plain or is_same_label(actions, known))
     ):
-        _check_agreement(player, label, actions, entry.actions)
+        _check_agreement(player, label, actions, known)

@@ -196,6 +196,9 @@ def find_method(name: str, **options: Any) -> Method:
     >>> find_method("dcfr:alpha=2,gamma=1").alpha, find_method("dcfr:alpha=2,gamma=1").averaging
     (2.0, 'linear')
     """
+    if not options and name in METHODS:
+        found: Method = METHODS[name]()
+        return found
     grammar = METHODS.grammar
     name, text = grammar.split(str(name))
     maker, parameters = _maker(name), method_parameters(name)
