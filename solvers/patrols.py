@@ -197,10 +197,10 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
     >>> print(what_if(solve_patrol(game), ["unit inn", "close mill -- bank"]))
-    change              attackers earn  worth to the units
-    as it is                    0.7000
-    unit inn                    0.0000             +0.7000
-    close mill -- bank          0.5000             +0.2000
+    what if             attackers earn  worth to the units  status
+    as it is              0.7000000000
+    unit inn              0.0000000000       +0.7000000000  optimal
+    close mill -- bank    0.5000000000       +0.2000000000  optimal
     """
     patrol = patrol_of(solution.problem.game)
     if solution.infeasibility is not None:

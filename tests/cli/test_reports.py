@@ -85,7 +85,7 @@ def test_report_of_a_suite(folder: Path, chromium: Any) -> None:
 def test_reports_say_what_json_says(folder: Path) -> None:
     assert main([*COMMANDS["solve"], "--html", "a.html", "--json", "a.json"]) == 0
     found, html = json.loads(Path("a.json").read_text()), Path("a.html").read_text()
-    assert f"<dd>{found['lower']:.6g} to {found['upper']:.6g}</dd>" in html
+    assert f"<dd>{found['lower']:.10f} to {found['upper']:.10f}</dd>" in html
     assert f"{found['gain']:.6g} more than the value of the game" in html
     assert main([*COMMANDS["style"], "--html", "b.html", "--json", "b.json"]) == 0
     assert f"<b>{json.loads(Path('b.json').read_text())['least_loss']:.6g}</b>" in Path("b.html").read_text()

@@ -61,13 +61,13 @@ class SolvedSpot:
     >>> solved = SolvedSpot(spot, solve(Nash(spot.game)).profile)
     >>> print(solved.at().hands())
     oop at the root, board Qc Jc 9c 3d 2d, pot 100
-    hand  class   reach  weight      ev  equity   check  all-in  ev check  ev all-in
-    AcKc  AKs    1.0000  0.5000  150.00  1.0000  0.0000  1.0000    100.00     150.00
-    8h7h  87s    1.0000  0.5000    0.00  0.0000  0.5000  0.5000      0.00       0.00
+    hand  class   reach  weight        ev  equity   check  all-in  ev check  ev all-in
+    AcKc  AKs    1.0000  0.5000  150.0000  1.0000  0.0000  1.0000  100.0000   150.0000
+    8h7h  87s    1.0000  0.5000    0.0000  0.0000  0.5000  0.5000    0.0000     0.0000
     >>> print(solved.at("all-in"))
     ip after all-in, board Qc Jc 9c 3d 2d, pot 200
     fold 0.5000, call 0.5000
-    EV oop 200.00, ip 0.00; equity oop 0.6667, ip 0.3333
+    EV oop 200.0000, ip 0.0000; equity oop 0.6667, ip 0.3333
     """
 
     def __init__(
