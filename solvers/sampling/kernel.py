@@ -46,7 +46,7 @@ class PreferringStateArrays(NamedTuple):
     vulnerability: Any  # of an infoset, where its first sequence stands
     divisors: Any  # at an infoset's first sequence the position of the number that its regrets are averaged over
     counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, where its first one stands
-    visits: Any  # what new ones are added to: the same array, or a lane's
+    visits: Any  # what new ones are added to: the same array, unless policies are to stay as they are
     greedy: Any  # whether all weight is on the best action
 
 
@@ -303,14 +303,14 @@ def _traverse_external(
 @compiled
 def _traverse_outcome(
     tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, by_history: Any, state: Any,
-    scratch: Any,
+    target: Any, scratch: Any,
 ) -> None:  # fmt: skip
-    """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to the state's.
+    """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``.
 
     Weights stay within the range of floats: a play whose weight is w is sampled with a probability of at most 1 / w,
     and a game that is held in memory has too few plays for one with w > 1e280 ever to come.
     """
-    nodes, clock, regrets, baselines = tree.nodes, state.clock, state.regrets, state.baselines
+    nodes, clock, baselines = tree.nodes, state.clock, state.baselines
     frames, policies, values = scratch.frames, scratch.policies, scratch.values
     num_players = np.uint64(tree.payoffs.shape[1])
     averaged = (np.uint64(player) + ONE) % num_players
@@ -376,7 +376,7 @@ def _traverse_outcome(
                 # The baseline of the sampled action has moved since.
                 own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
-                regrets[place + each] = max(regrets[place + each] + weight * (own - mean), floor)
+                target[place + each] = max(target[place + each] + weight * (own - mean), floor)
             _count(state, place, weight)
         value = mean
     clock[ONE] += touched
@@ -424,13 +424,15 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: An
 
 
 def run_samplers(
-    tree: Any, bases: Any, state: Any, scratch: Any, iterations: Any, until: Any, sampling: Any, averaging: Any,
-    numbers: Any,
+    tree: Any, bases: Any, state: Any, target: Any, scratch: Any, iterations: Any, until: Any, player: Any,
+    sampling: Any, averaging: Any, numbers: Any,
 ) -> None:  # fmt: skip
     """Do up to ``iterations`` more, and stop after the one that has touched ``until`` histories in all.
 
-    The state is :class:`StateArrays` or :class:`PreferringStateArrays`. In an iteration each player walks once, in
-    turn.
+    The state is :class:`StateArrays` or :class:`PreferringStateArrays`.
+
+    In an iteration each player walks once, in turn; with a ``player`` of 0 or more, that one alone, which leaves the
+    averages as they are. Regrets go to ``target``, which is the state's own array unless they are to stay as they are.
     """
     floor, exploration, rate = numbers[0], numbers[1], numbers[2]
     by_history = numbers[3] != 0.0 and len(state.baselines) > 0
@@ -438,15 +440,17 @@ def run_samplers(
     last = clock[ZERO] + iterations
     while clock[ZERO] < last and clock[ONE] < until:
         for actor in range(num_players):
-            if averaging == SAMPLED:
+            if player >= 0 and actor != player:
+                continue
+            if player < 0 and averaging == SAMPLED:
                 _average_on_a_path(tree, actor, state, scratch, None, ZERO)
-            elif averaging == FULL:
+            elif player < 0 and averaging == FULL:
                 _average_in_full(tree, bases, actor, state, scratch)
-            average = averaging == SIMPLE
+            average = player < 0 and averaging == SIMPLE
             if sampling == EXTERNAL:
-                _traverse_external(tree, actor, floor, average, state, state.regrets, scratch, None, ZERO)
+                _traverse_external(tree, actor, floor, average, state, target, scratch, None, ZERO)
             else:
-                _traverse_outcome(tree, actor, floor, average, exploration, rate, by_history, state, scratch)
+                _traverse_outcome(tree, actor, floor, average, exploration, rate, by_history, state, target, scratch)
             _count(state, np.uint64(bases[actor]), 1.0)
         clock[ZERO] += ONE
 

@@ -235,29 +235,17 @@ class Sampler:
         touched : int, optional
             Stop after the iteration that brings the number of histories touched to this.
         """
-        until = np.uint64(2**64 - 1 if touched is None else touched)
-        if state.lanes is not None:
-            self._run_batches(state, state.lanes, rule, iterations, until)
-            return
-        by_history = float(rule.baselines == "history")
-        numbers = np.array([rule.floor, rule.exploration, 0.0 if rule.rate is None else rule.rate, by_history])
-        kernel.run_samplers(
-            self.tree.arrays,
-            self.tree.bases,
-            state.arrays,
-            self._scratch,
-            np.uint64(iterations),
-            until,
-            _SAMPLING[rule.sampling],
-            _AVERAGING[rule.averaging],
-            numbers,
-        )
+        if state.lanes is None:
+            self._run(state, rule, state.arrays.regrets, iterations, touched, -1)
+        else:
+            self._run_batches(state, state.lanes, rule, iterations, touched)
 
     def _run_batches(
-        self, state: SamplerState, lanes: LaneArrays, rule: SamplingRule, iterations: int, until: np.uint64
+        self, state: SamplerState, lanes: LaneArrays, rule: SamplingRule, iterations: int, touched: int | None
     ) -> None:
         number = len(lanes.clock)
         team, job = team_arrays(number), np.zeros(2, dtype=np.int64)
+        until = np.uint64(2**64 - 1 if touched is None else touched)
 
         def call(leads: bool, first: int) -> None:
             kernel.run_batches(
@@ -278,6 +266,31 @@ class Sampler:
             )
 
         in_company(call, team, min(self.threads, number))
+
+    def _run(
+        self,
+        state: SamplerState,
+        rule: SamplingRule,
+        target: Floats,
+        iterations: int,
+        touched: int | None,
+        player: int,
+    ) -> None:
+        by_history = float(rule.baselines == "history")
+        numbers = np.array([rule.floor, rule.exploration, 0.0 if rule.rate is None else rule.rate, by_history])
+        kernel.run_samplers(
+            self.tree.arrays,
+            self.tree.bases,
+            state.arrays,
+            target,
+            self._scratch,
+            np.uint64(iterations),
+            np.uint64(2**64 - 1 if touched is None else touched),
+            player,
+            _SAMPLING[rule.sampling],
+            _AVERAGING[rule.averaging],
+            numbers,
+        )
 
     def policies(self, state: SamplerState) -> list[Floats]:
         """Return the players' behaviour strategies by the local rule now; entry 0, of the empty sequence, is 1."""
