@@ -72,8 +72,8 @@ def why_not_compiled() -> str:
     return "NUMBA_DISABLE_JIT is set, and this loop only runs compiled: unset it, or use another method, such as highs"
 
 
-def compiled(function: Any, cache: bool = False) -> Any:
-    """Compile, with a cache on disk if asked for one and a place for it is writable.
+def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
+    """Compile, with a cache on disk if asked for one and a place for it is writable; or into its callers if ``inline``.
 
     Only the one function that Python calls needs a cache: the others are compiled into it. Where compiling is off, that
     function raises :class:`~treeplex.SolverError`: loops use instructions and integers that Python does not have.
@@ -86,6 +86,7 @@ def compiled(function: Any, cache: bool = False) -> Any:
     njit: Any = numba.njit
     # Nor references to arrays counted, at every call and each look at one: nothing here makes any.
     options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True, "_nrt": False}
+    options |= {"forceinline": True} if inline else {}
     if cache:
         try:
             found = njit(cache=True, nogil=True, pipeline_class=_LeanCompiler, **options)(function)

@@ -4,6 +4,7 @@ Gradients of the payoffs; the bottom-up pass with the local regret minimiser at 
 averages plans and forms the next ones; best responses.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..compilation import compiled
 from .local_rule import accumulated, in_registers, predicted
 from .registers import add_at, any_nonzero, at_least, gather, larger, load, spread, store, where_positive, width
 
+#: For what is called once a bucket: what is the same for all of them stays in registers.
+inlined: Any = functools.partial(compiled, inline=True)
 ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 FOLD = 64  # iterations whose plans are summed in single precision
 
@@ -105,12 +108,14 @@ def add_gradient(game: Any, player: Any, share: Any, plan: Any, scale: Any, grad
         add_tiles(game.tiles, share, plan, scale, gradient)
         add_cells(game.cells, share, plan, scale, gradient)
     else:
-        for leaf in range(np.uint64(len(leaves.payoffs))):
+        positions, payoffs = leaves.positions, leaves.payoffs
+        num_players = np.uint64(payoffs.shape[1])
+        for leaf in range(np.uint64(len(payoffs))):
             reach = scale
-            for other in range(np.uint64(leaves.positions.shape[1])):
+            for other in range(num_players):
                 if other != player:
-                    reach *= plan[leaves.positions[leaf, other]]
-            gradient[leaves.positions[leaf, player]] += reach * leaves.payoffs[leaf, player]
+                    reach *= plan[positions[leaf, other]]
+            gradient[positions[leaf, player]] += reach * payoffs[leaf, player]
 
 
 @compiled
@@ -161,13 +166,14 @@ def price_infosets(preferences: Any, bases: Any, player: Any, state: Any) -> Non
         costs[infosets[k]] += reach
 
 
-@compiled
+@inlined
 def _choose_of_two(
-    state: Any, now: Any, start: Any, size: Any, parents: Any, first: Any, above: Any, offset: Any
+    polytopes: Any, b: Any, regrets: Any, behaviour: Any, gradient: Any, discounts: Any, above: Any, offset: Any
 ) -> None:
     """Do what :func:`_choose` does for infosets with two actions and nothing else, all of which stays in registers."""
-    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
-    real, discounts = regrets.dtype.type, in_registers(now, regrets)
+    real = regrets.dtype.type
+    start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+    parents, first = polytopes.parents, np.uint64(polytopes.buckets[b, 3])
     zeros, ones, halves = spread(real(0.0)), spread(real(1.0)), spread(real(0.5))
     for i in range(ZERO, size, width(gradient)):
         here, there = start + i, start + size + i
@@ -188,13 +194,13 @@ def _choose_of_two(
         add_at(above, offset, parents, first + i, values)
 
 
-@compiled
+@inlined
 def _choose(
-    polytopes: Any, b: Any, state: Any, now: Any, above: Any, offset: Any, bias: Any, on_one: Any, part: Any
-) -> None:
+    polytopes: Any, b: Any, regrets: Any, behaviour: Any, gradient: Any, discounts: Any, above: Any, offset: Any,
+    bias: Any, on_one: Any, part: Any,
+) -> None:  # fmt: skip
     """Update regrets and behaviour at the infosets of a bucket, and let their values come up."""
-    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
-    real, discounts = regrets.dtype.type, in_registers(now, regrets)
+    real = regrets.dtype.type
     zeros, ones = spread(real(0.0)), spread(real(1.0))
     start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
     arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
@@ -286,21 +292,20 @@ def bottom_up(
 
     What comes up to the trunk from a branch is added to its arrivals, at the trunk's positions and a shift.
     """
-    parents = polytopes.parents
+    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
+    discounts = in_registers(now, regrets)
     first_bucket, b = np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])
     while b > first_bucket:
         b -= ONE
-        above, offset = state.gradient, ZERO
+        above, offset = gradient, ZERO
         if branches is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
             if b < np.uint64(polytopes.roots[share]):
                 above, offset = branches.arrivals, shift
         if bias is None and part is None and polytopes.inflow is None:  # noqa: SIM102
             if polytopes.buckets[b, 2] == 2:
-                start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
-                first = np.uint64(polytopes.buckets[b, 3])
-                _choose_of_two(state, now, start, size, parents, first, above, offset)
+                _choose_of_two(polytopes, b, regrets, behaviour, gradient, discounts, above, offset)
                 continue
-        _choose(polytopes, b, state, now, above, offset, bias, on_one, part)
+        _choose(polytopes, b, regrets, behaviour, gradient, discounts, above, offset, bias, on_one, part)
 
 
 @compiled
