@@ -26,7 +26,7 @@ from ....seqform.interchange.page import (
 from ....seqform.rules import CHANCE, TERMINAL
 from .cards import CARDS, read_cards
 from .charts import SHADES, action_colours
-from .solved import SolvedSpot, SpotNode
+from .solved import SolvedSpot
 
 #: The most bytes that the numbers of a page take, as they are written in it.
 MAX_NUMBERS = 20_000_000
@@ -207,12 +207,13 @@ def _packed(solved: SolvedSpot, kept: Collection[int]) -> tuple[dict[str, Any], 
     colours: dict[int, str] = {}
     at = dict.fromkeys(nodes, -1)
     decided = [node for node in nodes if form.players[node] >= 0]
+    solved = SolvedSpot(spot, solved.profile)  # a file's values are not taken from it
     solved.profile.keep([*decided, *(child for node in decided for child in form.children[node].tolist())])
     words: list[Any] = []
     place = 0
     for node in decided:
         player = int(form.players[node])
-        read = SpotNode(solved, node)
+        read = solved.at(", ".join(map(str, form.path(node))))
         colours |= dict(zip(form.children[node].tolist(), action_colours(read.actions).values(), strict=True))
         parts = [
             *(_words(part, 0.0, 1.0) for part in read.strategy),

@@ -57,16 +57,15 @@ class ChartedNode(Drawn):
     Parameters
     ----------
     solved : SolvedSpot or SolvedPreflop
-    node : int
-        Of the public form.
-
-    Attributes
-    ----------
     path : tuple of str
         What leads there.
     mover : str
         The seat that moves; nothing where nobody does.
-    actions, board : tuple of str
+    actions : tuple of str
+
+    Attributes
+    ----------
+    board : tuple of str
     pot : float
     unit : str
         What EVs and the pot are counted in.
@@ -82,13 +81,8 @@ class ChartedNode(Drawn):
     evs: Any
     equities: Any
 
-    def __init__(self, solved: Any, node: int) -> None:
-        self.solved, self.node, form = solved, node, solved.form
-        self.path = tuple(map(str, form.path(node)))
-        player = int(form.players[node])
-        self.mover = self.seats[player] if player >= 0 else ""
-        moving = form.children[node].tolist() if self.mover else []
-        self.actions = tuple(str(form.actions[child]) for child in moving)
+    def __init__(self, solved: Any, path: tuple[str, ...], mover: str, actions: tuple[str, ...]) -> None:
+        self.solved, self.path, self.mover, self.actions = solved, path, mover, actions
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self.path)!r})"
@@ -102,11 +96,10 @@ class ChartedNode(Drawn):
     def _title(self, seat: str) -> str:
         """Return the title of a seat's hands."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def strategy(self) -> Floats:
         """How often each hand or class of who moves takes each action, shape (actions, hands)."""
-        behaviour: Floats = self.solved.profile.behaviour(self.node)
-        return behaviour
 
     @cached_property
     def averages(self) -> dict[str, float | None]:
