@@ -120,7 +120,7 @@ def test_a_damaged_file_is_said(solved, tmp_path):
     solved_again = SolvedSpot(solved.spot, solved.profile)
     solved_again.save(tmp_path / "a.npz")
     metadata, arrays = read_archive(tmp_path / "a.npz")
-    write_archive(tmp_path / "a.npz", metadata, arrays | {"values 0": arrays["values 0"] * np.inf}, packed=False)
+    write_archive(tmp_path / "a.npz", metadata, arrays | {"values 0": arrays["values 0"] + np.inf}, packed=False)
     app = application(SolvedSpot.load(tmp_path / "a.npz"), "a.npz", "a-token", {HOST})
     answer = TestClient(app, base_url=f"http://{HOST}").get("/a-token/node")
     assert answer.status_code == 400

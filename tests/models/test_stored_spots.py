@@ -33,7 +33,7 @@ def solved(request):
     return drawn(SPOTS[request.param], 3)
 
 
-@pytest.mark.parametrize(("swept", "precision"), [(0, "single"), (20, "half"), (128, "single")])
+@pytest.mark.parametrize(("swept", "precision"), [(0, "single"), (48, "half"), (700, "single")])
 def test_nodes_of_a_file_have_the_numbers_of_the_whole_tree(solved, swept, precision, tmp_path, monkeypatch):
     monkeypatch.setattr(node_numbers, "SWEPT", swept)
     solved.save(tmp_path / "spot.npz", precision)
@@ -106,8 +106,9 @@ def test_files_without_places_are_read_as_a_whole(tmp_path):
         ("blocks", lambda given: np.append(given[:-1] * 0, given[-1]), "its behaviour at node 0 has 0 numbers"),
         ("kept", lambda given: given + 1, "the values of its node 0 are missing"),
         ("kept", lambda given: given[1:], "its values 0 are missing, or not as many"),
-        ("values 0", lambda given: given * np.inf, r"values of its node 0 are over 1e\+100"),
-        ("equities 1", lambda given: given + 1, "values of its node 0 are over 1"),
+        ("means", lambda given: given[1:], "its means are missing, or not as many"),
+        ("values 0", lambda given: given * np.inf, r"values of its nodes are over 1e\+100"),
+        ("equities 1", lambda given: given + 1, "values of its nodes are over 1"),
         ("behaviour", lambda given: given * np.nan, "the behaviour at node 0 has numbers that are negative or not"),
         ("behaviour", lambda given: -given, "the behaviour at node 0 has numbers that are negative or not finite"),
     ],
@@ -127,9 +128,9 @@ def test_a_subgame_that_does_not_fit_its_places_is_refused(tmp_path):
     drawn(SPOTS["turn"], 1).save(path)
     metadata, arrays = read_archive(path)
     read = SolvedSpot.load(path)
-    node = read.numbers._node(read.at("check, check, 7s").place)
+    node = read.numbers._node(read.at("check, check, 7s, check").place)
     children = arrays["children"].copy()
     children[node + 1] -= 1  # an action less on that river
     write_archive(path, metadata, arrays | {"children": children}, packed=False)
     with pytest.raises(GameFileError, match=r"the subgame has more than .* nodes"):
-        _ = SolvedSpot.load(path).at("check, check, 7s").evs
+        _ = SolvedSpot.load(path).at("check, check, 7s, check").evs

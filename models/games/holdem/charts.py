@@ -104,11 +104,16 @@ class ChartedNode(Drawn):
     @cached_property
     def averages(self) -> dict[str, float | None]:
         """EV and equity of both seats, and how often each action is taken, averaged; ``None`` where nobody comes."""
+        return self.means | self.frequencies
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """EV and equity of both seats, averaged; ``None`` where nobody comes."""
         found: dict[str, float | None] = {}
         for name, both in (("ev", self.evs), ("equity", self.equities)):
             for seat, numbers, likely in zip(self.seats, both, self.likely, strict=True):
                 found[f"{seat} {name}"] = weighted_mean(numbers, likely)
-        return found | self.frequencies
+        return found
 
     @property
     def frequencies(self) -> dict[str, float | None]:

@@ -15,12 +15,14 @@ from ....seqform.public_form import PublicForm
 from ....seqform.public_profile import PublicProfile
 from ....seqform.rules import CHANCE
 from ....seqform.strategy import Profile
-from .places import Place
+from .places import WHOLE, Place
 from .spot import HoldemSpot, SpotTree
 
 #: Values are stored at nodes with more nodes below them than this, themselves counted. The values of others are found
-#: by a sweep over what is below them.
-SWEPT = 128
+#: by a sweep over what is below them. An all-in on the turn has 49 nodes, each on another board.
+SWEPT = 48
+#: More nodes are not swept: where there are so many, values have been taken from the file.
+_MOST_SWEPT = 1_000
 #: Larger values are damage: that of a hand is in chips, divided by how likely the least likely hand is at most.
 _MOST_VALUE = 1e100
 
@@ -49,6 +51,10 @@ class NodeNumbers(ABC):
     def values(self, seat: int, place: Place) -> Floats:
         """Return a player's counterfactual values, as :meth:`PublicProfile.counterfactual_values` does."""
 
+    def means(self, place: Place) -> Floats | None:
+        """Return the average EV of both players and their average equity where that is known without their hands'."""
+        return None
+
     def reach(self, seat: int, place: Place) -> Floats:
         """Return a player's weights times what it plays on the way, by hand."""
         found = np.array(self.spot.weights[seat])
@@ -74,9 +80,15 @@ class NodeNumbers(ABC):
     def equities(self, place: Place) -> tuple[Floats, Floats]:
         """Return what part of the pot each hand of both players wins if nobody bets any more; NaN if it meets none."""
         mine, theirs = (self.reach(seat, place) for seat in (0, 1))
-        shares, together = self.spot.won(place.board), self.spot.together(place.board)
-        first = PublicProfile.conditional(shares @ theirs, together.times(theirs))
-        second = PublicProfile.conditional(-(mine @ shares), together.transposed_times(mine))
+        together = self.spot.together(place.board)
+        if len(place.board) == WHOLE:  # what values are found with too
+            showdown = self.spot.showdown(place.board)
+            won, lost = showdown.times(theirs), showdown.transposed_times(mine)
+        else:
+            shares = self.spot.won(place.board)
+            won, lost = shares @ theirs, mine @ shares
+        first = PublicProfile.conditional(won, together.times(theirs))
+        second = PublicProfile.conditional(-lost, together.transposed_times(mine))
         return 0.5 + first / 2, 0.5 + second / 2
 
 
@@ -147,6 +159,8 @@ class StoredNumbers(NodeNumbers):
             [self._array(f"{name} {seat}", np.float64, len(self._kept), len(spot.hands[seat])) for seat in (0, 1)]
             for name in ("values", "equities")
         )
+        self._dealt = np.array(self._array("dealt", np.int64))
+        self._means = self._array("means", np.float64, len(self._dealt), 4)
         self._swept: dict[int, tuple[Floats, Floats]] = {}
 
     @cached_property
@@ -208,7 +222,7 @@ class StoredNumbers(NodeNumbers):
     def values(self, seat: int, place: Place) -> Floats:
         """Return a player's counterfactual values: those that are stored, or of a sweep over what is below."""
         node = self._node(place)
-        row = self._row(node)
+        row = _row(self._kept, node)
         if row is not None:
             return self._read(self._values[seat], row, _MOST_VALUE)
         if node not in self._swept:
@@ -217,20 +231,21 @@ class StoredNumbers(NodeNumbers):
 
     def equities(self, place: Place) -> tuple[Floats, Floats]:
         """Return the equities that are stored, or computed ones."""
-        row = self._row(self._node(place))
+        row = _row(self._kept, self._node(place))
         if row is None:
             return super().equities(place)
         first, second = (self._read(equities, row, 1.0 + 1e-9) for equities in self._equities)
         return first, second
 
-    def _row(self, node: int) -> int | None:
-        row = int(np.searchsorted(self._kept, node))
-        return row if row < len(self._kept) and self._kept[row] == node else None
+    def means(self, place: Place) -> Floats | None:
+        """Return the averages that are stored for a place after a card."""
+        row = _row(self._dealt, self._node(place))
+        return None if row is None else self._read(self._means, row, _MOST_VALUE)
 
     def _read(self, stored: npt.NDArray[Any], row: int, most: float) -> Floats:
         found: Floats = np.array(stored[row])
         if (np.abs(found) > most).any():
-            raise self._damaged(f"values of its node {self._kept[row]} are over {most:g}")
+            raise self._damaged(f"values of its nodes are over {most:g}")
         return found
 
     def _sweep(self, place: Place, node: int) -> None:
@@ -254,13 +269,19 @@ class StoredNumbers(NodeNumbers):
         level, count = [node], 0
         while level:
             count += len(level)
-            if count > SWEPT:
+            if count > _MOST_SWEPT:
                 raise self._damaged(f"the values of its node {node} are missing")
             yield from level
-            level = [child for one in level for child in self._after(one)[: SWEPT + 1]]
+            level = [child for one in level for child in self._after(one)[: _MOST_SWEPT + 1]]
 
 
 # What a file holds
+
+
+def _row(nodes: Indices, node: int) -> int | None:
+    """Return where a node stands among some in rising order; ``None`` if it is not one of them."""
+    row = int(np.searchsorted(nodes, node))
+    return row if row < len(nodes) and nodes[row] == node else None
 
 
 def stored_arrays(numbers: ComputedNumbers, precision: str) -> tuple[dict[str, npt.NDArray[Any]], PublicProfile]:
@@ -276,7 +297,7 @@ def stored_arrays(numbers: ComputedNumbers, precision: str) -> tuple[dict[str, n
     arrays : dict of str to ndarray
         ``behaviour``; ``children`` and ``blocks``, of each node where its children and its behaviour begin, and behind
         the last one where they end; ``kept``, the nodes whose values are stored, and ``values`` and ``equities`` of
-        both players there.
+        both players there; ``dealt``, the other nodes after a card, whose ``means`` are to be added.
     profile : PublicProfile
     """
     form, spot = numbers.spot.public_form, numbers.spot
@@ -285,13 +306,16 @@ def stored_arrays(numbers: ComputedNumbers, precision: str) -> tuple[dict[str, n
     stored: Any = np.rint(played * 65535).astype(np.uint16) if precision == "half" else played.astype(np.float32)
     del behaviours, played
     rounded = PublicProfile(form, behaviour_blocks(form, stored))
-    kept = np.flatnonzero(_nodes_below(form) > SWEPT)
-    rounded.keep(kept.tolist())
+    is_kept = _nodes_below(form) > SWEPT
+    kept = np.flatnonzero(is_kept)
+    dealt = np.flatnonzero((form.players[np.maximum(form.parents, 0)] == CHANCE) & (form.players >= 0) & ~is_kept)
+    rounded.keep([*kept.tolist(), *dealt.tolist()])
     arrays = {
         "behaviour": stored,
         "children": form.ends,  # nodes are numbered in the order of their parents
         "blocks": np.concatenate([[0], np.cumsum(_sizes(form))]),
         "kept": kept,
+        "dealt": dealt,
     }
     for seat in (0, 1):
         none = np.zeros((0, len(spot.hands[seat])))

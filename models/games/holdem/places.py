@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .spot import HoldemSpot
 
 #: How many cards a board has in the end.
-_WHOLE = 5
+WHOLE = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Place:
         """Who moves: a player, ``CHANCE`` or ``TERMINAL``."""
         if isinstance(self.state, Decision):
             return self.state.mover
-        return TERMINAL if self.folded >= 0 or len(self.board) == _WHOLE else CHANCE
+        return TERMINAL if self.folded >= 0 or len(self.board) == WHOLE else CHANCE
 
     @property
     def folded(self) -> int:

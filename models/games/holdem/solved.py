@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.arrays import Floats
+from ....seqform.arrays import Floats, Indices
 from ....seqform.checks import is_number
 from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, one_line, shown
 from ....seqform.interchange.encoding import json_ready
@@ -179,6 +179,7 @@ class SolvedSpot:
             raise GameFileError(f"{one_line(fspath(path))}: a solved spot is written as .npz")
         computed = ComputedNumbers(self.spot, self.profile)
         arrays, kept = stored_arrays(computed, precision)
+        arrays["means"] = SolvedSpot(self.spot, kept)._means_of(arrays["dealt"])
         evs = [kept.value(player) + self.spot.pot / 2 for player in (0, 1)]
         metadata = {
             "format": _FORMAT,
@@ -188,6 +189,18 @@ class SolvedSpot:
         }
         with refusing_unwritable(path):
             write_archive(Path(path), metadata, arrays, packed=False)
+
+    def _means_of(self, nodes: Indices) -> Floats:
+        """Return EV and equity of both seats, averaged, at nodes after cards, shape (nodes, 4)."""
+        form, found = self.form, np.empty((len(nodes), 4))
+        rows = {node: row for row, node in enumerate(nodes.tolist())}
+        for node in np.unique(form.parents[nodes]).tolist():
+            place = Place.at(self.spot, ", ".join(map(str, form.path(node))))
+            for child, after_card in zip(form.children[node].tolist(), place.children, strict=True):
+                if child in rows:
+                    mean = SpotNode(self, after_card).means
+                    found[rows[child]] = [np.nan if one is None else one for one in mean.values()]
+        return found
 
     @staticmethod
     def recognises(path: str | PathLike[str]) -> bool:
@@ -275,6 +288,15 @@ class SpotNode(ChartedNode):
         )
         taken = f"; rake {decimals(self.rake, 2)}" if self.solved.spot.rake else ""
         return "\n".join([*lines, f"EV {ev}; equity {equity}{taken}"])
+
+    @cached_property
+    def means(self) -> dict[str, float | None]:
+        """EV and equity of both seats, averaged over hands; of a file, those after a card are read as they are."""
+        stored = self.solved.numbers.means(self.place)
+        if stored is None:
+            return super().means
+        names = [f"{seat} {name}" for name in ("ev", "equity") for seat in SEATS]
+        return {name: None if np.isnan(one) else one for name, one in zip(names, stored.tolist(), strict=True)}
 
     # By hand: arrays over the hands of the seat's range, in the order of HoldemSpot.hands
 

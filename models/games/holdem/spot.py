@@ -32,7 +32,7 @@ from .bets import SEATS, Betting, Decision, Ended, first, following, moves
 from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, hand_numbers, read_board
 from .locks import Lock, constraints_of, line_functionals, shares
 from .offers import spot_offers
-from .places import Place
+from .places import WHOLE, Place
 from .showdown import alive, fold_payoff, showdown_payoff
 from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
 
@@ -40,8 +40,6 @@ from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
 _TOLERANCE = 0.001
 #: Up to so many sequences of both players linear programming solves a spot in tenths of a second: it is the default.
 _TINY = 500
-#: How many cards a board has in the end.
-_WHOLE = 5
 #: Pots and stacks are at most this: amounts are exact in floats, and payoffs in single precision good to a chip.
 _MOST_CHIPS = 10_000_000
 
@@ -308,7 +306,18 @@ class HoldemSpot:
         ndarray of float64, shape (hands of player 0, hands of player 1)
             0 for hands that cannot be dealt together.
         """
-        return self._won if tuple(board) == self.cards else self._won_on(board)
+        key, known = tuple(board), self._lately_won
+        if key == self.cards:
+            return self._won
+        if key not in known:
+            known.clear()
+            known[key] = frozen(self._won_on(key))
+        return known[key]
+
+    @cached_property
+    def _lately_won(self) -> dict[tuple[int, ...], Floats]:
+        """What :meth:`won` returned last: nodes of one board are mostly asked for together."""
+        return {}
 
     @cached_property
     def _won(self) -> Floats:
@@ -646,7 +655,7 @@ class SpotTree:
                     if state not in known:  # on every board the same
                         known[state] = list(spot.moves(state))
                     later += [(node, name, after, board, chance) for name, after in known[state]]
-                elif state.folded >= 0 or len(board) == _WHOLE:
+                elif state.folded >= 0 or len(board) == WHOLE:
                     self.players.append(TERMINAL)
                     self._pay(node, state, board, chance)
                 else:
