@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..seqform.errors import nearest, one_line, shown
 from ..seqform.limits import stopwatch, timed
+from .browse import browse
 from .doctor import doctor
 from .errors import CommandLineError, ExitStatus
 from .export import export
@@ -86,6 +87,7 @@ class Commands(TyperGroup):
 #: What other programs call commands, and what does it here.
 _ALSO_CALLED = {
     "show FILE": "print read view open strategy",
+    "browse FILE": "explore explorer gui serve server walk ui web",
     "solve GAME --plot FILE": "plot chart",
     "export GAME --out FILE.svg": "draw tree picture",
     "export GAME": "convert write save",
@@ -164,6 +166,7 @@ COMMANDS = (
     patrol_schedule,
     fit,
     show,
+    browse,
     evaluate,
     compare,
     sweep,
@@ -339,7 +342,7 @@ def _command(name: str) -> Any:
     CommandLineError
         If there is none.
     """
-    known = [_name_of(each) for each in COMMANDS if each not in (sweep, doctor, warmup, export)]
+    known = [_name_of(each) for each in COMMANDS if each not in (sweep, doctor, warmup, export, browse)]
     if name not in known:
         raise CommandLineError(
             f"unknown command {shown(name, 60)}{nearest(str(name), known)}; expected one of {', '.join(known)}"

@@ -29,6 +29,8 @@ _VALUE_SHARE = 0.1
 _FEW = 3_000
 #: Locks are checked before a spot is solved where its tree takes so many bytes at most.
 _BUILT = 2**26
+#: Best responses to a file's strategies are found anew where there are at most so many decision nodes: in a second.
+_EVALUATED = 1_000
 #: Hands of which less is left are not printed.
 _SHOWN = 5e-5
 _CARDS = re.compile(r"(?:[2-9TJQKA][cdhs]){2}", re.IGNORECASE)
@@ -183,7 +185,7 @@ def check_line(line: str | None, chart: str | None, spot: "HoldemSpot") -> None:
     ------
     CommandLineError
     """
-    from ..models.games.holdem.solved import runout_nodes
+    from ..models.games.holdem.places import Place, by_next_card
     from ..seqform.errors import InvalidGameError
 
     if line is not None:
@@ -192,7 +194,7 @@ def check_line(line: str | None, chart: str | None, spot: "HoldemSpot") -> None:
                 f"--chart {chart}: --at has 'deal *'; expected one card for a chart, as in 'deal 7s'"
             )
         try:
-            runout_nodes(spot.public_form, line) if _by_card(line) else spot.public_form.find(line)
+            by_next_card(spot, line) if _by_card(line) else Place.at(spot, line)
         except InvalidGameError as error:
             raise CommandLineError(f"--at: {error}") from None
 
@@ -271,6 +273,14 @@ def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None)
     print_table(shown.table)
 
 
+def _exploitability(solved: "SolvedSpot") -> tuple[float, str]:
+    """Return the exploitability of a file's strategies, and when it was computed: again, unless that takes long."""
+    stated = solved.stated_exploitability
+    if stated is None or solved.spot.size.nodes <= _EVALUATED:
+        return solved.profile.exploitability, "computed again"
+    return stated, "computed when the file was written"
+
+
 def show_file(
     file: str, at: str | None, chart: str | None, hands: str | None, html: str | None, json: str | None
 ) -> int:
@@ -282,13 +292,13 @@ def show_file(
     check_line(at, chart, solved.spot)
     named_hands = [] if hands is None else hands_of(hands, solved.spot)
     record = Record(json, ("file", "certificate", "ev", "exploitability", "exploitability_percent"), file=file)
-    lost, pot, root = solved.profile.exploitability, solved.spot.pot, solved.at()
+    (lost, found_when), pot, root = _exploitability(solved), solved.spot.pot, solved.at()
 
     def report() -> None:
         print_rows(
             Row("file", file, label="solved spot"),
-            _pot(solved.spot),
-            Row("exploitability", lost, solved.spot.of_pot, ", computed again"),
+            pot_row(solved.spot),
+            Row("exploitability", lost, solved.spot.of_pot, f", {found_when}"),
         )
         print_node(solved, at or "", hands)
 
@@ -387,7 +397,8 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
         return solve_part(nash, exactly, needed=needed)
 
 
-def _pot(spot: "HoldemSpot") -> Row:
+def pot_row(spot: "HoldemSpot") -> Row:
+    """Return the pot of a spot, what is behind, and the board."""
     return Row("pot", spot.pot, count, f", {count(spot.stack)} behind, board {spot.board}")
 
 
@@ -446,7 +457,7 @@ def spot_sheet(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any
             Row("method", solution.method.name),
             Row("status", str(solution.status)),
             Row("message", message_of(solution), label=""),
-            _pot(spot),
+            pot_row(spot),
             Row("rake", _rake_of(spot), meaning=rake),
             *_lock_rows(found),
             *_proven(solution, spot),

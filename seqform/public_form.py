@@ -149,6 +149,47 @@ class Boards:
     present: Sequence[Sequence[npt.ArrayLike]]
 
 
+def steps_of(line: str) -> list[str]:
+    """Return the actions and cards of a line, as :meth:`PublicForm.find` takes it.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is not text.
+    """
+    if not isinstance(line, str):
+        raise InvalidGameError(f"received {shown(line)}, expected actions as text, such as 'check, bet 120'")
+    return [" ".join(step.split()) for step in line.split(",")] if line.strip() else []
+
+
+def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: bool) -> int:
+    """Return which of the actions or cards at a public state a step of a line names.
+
+    Parameters
+    ----------
+    steps : sequence of str
+    number : int
+        The step; those before it lead to the public state.
+    names : sequence of str
+        What may follow there.
+    dealt : bool
+        Whether these are cards, before which ``deal`` may stand.
+
+    Raises
+    ------
+    InvalidGameError
+        If it names none of them; the message lists them.
+    """
+    step = steps[number]
+    wanted = step.casefold().removeprefix("deal ") if dealt else step.casefold()
+    folded = {name.casefold(): place for place, name in enumerate(names)}
+    if wanted not in folded:
+        where = f"after {', '.join(steps[:number])}" if number else "at the root"
+        follows = f"expected {one_of(names, 60)}" if names else "nothing follows there"
+        raise InvalidGameError(f"there is no {shown(step, 60)} {where}{nearest(step, names)}; {follows}")
+    return folded[wanted]
+
+
 #: What an infoset takes in the sequence form, with its label, and what a sequence takes.
 _INFOSET_BYTES, _SEQUENCE_BYTES = 250, 60
 
@@ -504,20 +545,12 @@ class PublicForm(ReadOnly):
         >>> form.path(form.find("p, b"))
         ('p', 'b')
         """
-        if not isinstance(at, str):
-            raise InvalidGameError(f"received {shown(at)}, expected actions as text, such as 'check, bet 120'")
-        node, steps = 0, [" ".join(step.split()) for step in at.split(",")] if at.strip() else []
-        for number, step in enumerate(steps):
-            after = {str(self.actions[child]): child for child in self.children[node].tolist()}
-            folded = {name.casefold(): child for name, child in after.items()}
-            wanted = step.casefold()
-            if self.players[node] == CHANCE:
-                wanted = wanted.removeprefix("deal ")
-            if wanted not in folded:
-                where = f"after {', '.join(steps[:number])}" if number else "at the root"
-                follows = f"expected {one_of(after, 60)}" if after else "nothing follows there"
-                raise InvalidGameError(f"there is no {shown(step, 60)} {where}{nearest(step, after)}; {follows}")
-            node = folded[wanted]
+        node = 0
+        steps = steps_of(at)
+        for number in range(len(steps)):
+            after = self.children[node]
+            names = [str(self.actions[child]) for child in after.tolist()]
+            node = int(after[place_of(steps, number, names, self.players[node] == CHANCE)])
         return node
 
     @cached_property

@@ -112,13 +112,25 @@ class PublicProfile:
         form = self.form
         player = int(form.players[node])
         shape = (len(form.children[node]), len(form.states[player]) if player >= 0 else 0)
-        given = np.asarray(self._read(node), dtype=np.float64)
+        given = np.asarray(self._read(node))
         if player < 0 or given.shape != shape:
             raise InvalidStrategyError(f"node {node} has behaviour of shape {given.shape}, expected {shape}")
+        return self.normalised(given, node)
+
+    @staticmethod
+    def normalised(given: npt.NDArray[Any], node: int) -> Floats:
+        """Return the behaviour that is given at a node, shape (actions, states), divided by its sums over actions.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it has numbers that are negative or not finite.
+        """
+        given = np.asarray(given, dtype=np.float64)
         total = given.sum(axis=0)
         if not (np.isfinite(total).all() and (given >= 0.0).all()):
             raise InvalidStrategyError(f"the behaviour at node {node} has numbers that are negative or not finite")
-        played: Floats = np.divide(given, total, out=np.full(shape, 1.0 / shape[0]), where=total > 0.0)
+        played: Floats = np.divide(given, total, out=np.full(given.shape, 1.0 / len(given)), where=total > 0.0)
         return played
 
     def reach(self, player: int, node: int) -> Floats:

@@ -3,9 +3,11 @@
 import codecs
 import contextlib
 import csv
+import math
 import os
 import re
 import stat
+import struct
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -469,6 +471,8 @@ _EXPANSION = 8
 
 _KINDS = "biufUS"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+#: How a member begins: its signature, 22 bytes that its entry in the directory repeats, and two lengths.
+_LOCAL = struct.Struct("<4s22xHH")
 
 
 def write_archive(
@@ -508,12 +512,15 @@ def write_archive(
                 np.savez(file, **contents)
 
 
-def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Read an ``.npz`` file from an untrusted source.
 
     Parameters
     ----------
     path : path-like
+    mapped : bool
+        Whether arrays of numbers that are not packed stay in the file until they are used. Their checksums are not
+        looked at.
 
     Returns
     -------
@@ -535,12 +542,19 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArra
         unpacked = sum(member.file_size for member in members)
         if unpacked > max(ALWAYS_READ, MAX_RATIO * size):
             raise ValueError(f"it has {size:,} bytes and would unpack to {unpacked:,}, which is taken for a trap")
-        check_memory(_EXPANSION * unpacked)
         arrays: dict[str, npt.NDArray[Any]] = {}
+        left: dict[str, zipfile.ZipInfo] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
-            if member.compress_type not in _METHODS or name in arrays:
+            if member.compress_type not in _METHODS or name in arrays or name in left:
                 raise ValueError(f"{name} is there twice, or packed by another method than deflate")
+            found = _mapped(file, member, name) if mapped and member.compress_type == zipfile.ZIP_STORED else None
+            if found is None:
+                left[name] = member
+            else:
+                arrays[name] = found
+        check_memory(_EXPANSION * sum(member.file_size for member in left.values()))
+        for name, member in left.items():
             with archive.open(member) as packed:  # a size that lies is found out before more is unpacked
                 arrays[name] = _array(packed.read(member.file_size + 1), name)
     metadata = arrays.pop("metadata", None)
@@ -557,20 +571,45 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArra
     return read, arrays
 
 
-def _array(content: bytes, name: str) -> npt.NDArray[Any]:
-    """Read one array, whose header must say just what is there; numpy would take memory for what it says."""
-    stream = BytesIO(content)
+def _mapped(file: BinaryIO, member: zipfile.ZipInfo, name: str) -> npt.NDArray[Any] | None:
+    """Map one array of numbers that is not packed; ``None`` if it is to be read: text, or nothing."""
+    file.seek(member.header_offset)
+    local = file.read(_LOCAL.size)
+    signature, *lengths = _LOCAL.unpack(local)
+    if signature != b"PK\x03\x04" or member.flag_bits & 1:
+        raise ValueError(f"{name} does not begin where the archive says")
+    start = member.header_offset + _LOCAL.size + sum(lengths)
+    file.seek(0, os.SEEK_END)
+    if member.compress_size != member.file_size or start + member.file_size > file.tell():
+        raise ValueError(f"{name} does not end where the archive says")
+    file.seek(start)
+    shape, fortran_order, dtype, first = _header(file, member.file_size, name)
+    if dtype.kind not in "biuf" or not math.prod(shape):
+        return None
+    return np.memmap(file, dtype, "r", start + first, shape, "F" if fortran_order else "C").view(np.ndarray)
+
+
+def _header(stream: BinaryIO, size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Return an array's shape, whether columns come first, its type, and where its numbers begin.
+
+    The header must say just what is there; numpy would take memory for what it says.
+    """
+    begun = stream.tell()
     version = np.lib.format.read_magic(stream)
     read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in read_header:
         raise ValueError(f"{name} is of version {version} of numpy's format, expected 1.0 or 2.0")
     shape, fortran_order, dtype = read_header[version](stream)
-    first = stream.tell()
-    count = 1
-    for length in shape:
-        count *= length
-    if dtype.kind not in _KINDS or min(shape, default=0) < 0 or count * dtype.itemsize != len(content) - first:
+    first = stream.tell() - begun
+    if dtype.kind not in _KINDS or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size - first:
         raise ValueError(f"{name} has shape {shape} and type {dtype}: not an array of numbers, or not what is there")
+    return shape, fortran_order, dtype, first
+
+
+def _array(content: bytes, name: str) -> npt.NDArray[Any]:
+    """Read one array."""
+    shape, fortran_order, dtype, first = _header(BytesIO(content), len(content), name)
+    count = math.prod(shape)
     if not count or not dtype.itemsize:
         return np.empty(shape, dtype)
     array = np.frombuffer(content, dtype, count, first)

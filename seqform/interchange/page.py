@@ -430,6 +430,8 @@ class Page:
         As the functions of :mod:`treeplex.seqform.interchange.page` make them.
     style, script : str
         What a page of the library needs beyond the kit's, of a file that is shipped with it: never of what is shown.
+    served : bool
+        Whether it may ask the server that it comes from; files may ask nobody.
 
     Examples
     --------
@@ -442,6 +444,7 @@ class Page:
     blocks: tuple[Content, ...]
     style: str = ""
     script: str = ""
+    served: bool = False
 
     def __repr__(self) -> str:
         return f"Page({self.title!r})"
@@ -452,7 +455,7 @@ class Page:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         policy = (
             f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
-            "base-uri 'none'; form-action 'none'"
+            f"base-uri 'none'; form-action 'none'" + "; connect-src 'self'" * self.served
         )
         head = element(
             "head",

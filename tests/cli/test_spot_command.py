@@ -100,7 +100,7 @@ def test_info_shows_the_tree_to_people(capsys):
 
 
 def test_info_of_a_flop_builds_nothing(capsys, monkeypatch):
-    monkeypatch.setattr("treeplex.models.games.holdem.spot._Tree", None)
+    monkeypatch.setattr("treeplex.models.games.holdem.spot.SpotTree", None)
     monkeypatch.setenv("TREEPLEX_MEMORY", "1GB")
     record = json_of(capsys, "info", "flop.toml")
     assert record["nodes"] == 2_131_940

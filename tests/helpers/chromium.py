@@ -46,6 +46,25 @@ def opened(started: Any, path: Path, width: int = 1280, **how: Any) -> Iterator[
         context.close()
 
 
+@contextmanager
+def visited(started: Any, address: str, width: int = 1280, **how: Any) -> Iterator[Any]:
+    """Open a page of a server; afterwards nothing may have been logged, raised or asked for but from that server."""
+    context = started.new_context(viewport={"width": width, "height": 900}, **how)
+    page = context.new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    try:
+        page.goto(address)
+        yield page
+        assert said == []
+        assert [url for url in asked if not url.startswith(address.partition("#")[0])] == []
+    finally:
+        context.close()
+
+
 def overflows(page: Any) -> bool:
     """Return whether a page scrolls sideways."""
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

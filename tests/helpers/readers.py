@@ -78,6 +78,12 @@ def read_value(path: Path) -> Any:
     return value.query(border, tuple(np.full(ways, 1.0 / ways) for ways in border.num_ways))
 
 
+def read_solved(path: Path) -> Any:
+    """Read a solved spot, and a few of its nodes: numbers stay in the file until then."""
+    solved = SolvedSpot.load(path)
+    return [node.to_dict() for node in (solved.at(), *map(solved.at, solved.at().actions))]
+
+
 def read_declared(path: Path) -> Any:
     """Read a patrol on a map that is known, and its limits."""
     roads = RoadMap.from_graph(nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank")]))
@@ -150,7 +156,7 @@ READERS = {
     "strategies": Reader(lambda path: Strategy.load(path, KUHN, 0), ".txt"),
     "profile": Reader(lambda path: Profile.load(path, KUHN), ".npz", ZIP),
     "value": Reader(read_value, ".npz", ZIP),
-    "solved": Reader(SolvedSpot.load, ".npz", ZIP),
+    "solved": Reader(read_solved, ".npz", ZIP),
     "plan": Reader(PatrolPlan.load, ".npz", ZIP),
     "run": Reader(lambda path: StreamedMCCFR.load(path, KUHN), ".npz", ZIP),
     "checkpoint": Reader(contents, ".npz", ZIP),

@@ -15,7 +15,8 @@ import pytest
 from interruptions import Moment
 
 import treeplex
-from treeplex.seqform.interchange.files import check_writable, write_archive, write_bytes, writing_whole
+from treeplex import GameTooLargeError
+from treeplex.seqform.interchange.files import check_writable, read_archive, write_archive, write_bytes, writing_whole
 
 WRITER = """
 import sys, time
@@ -134,6 +135,49 @@ def test_a_full_disk_leaves_the_old_archive(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (path.read_bytes(), names(tmp_path)) == (before, ["numbers.npz"])
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_archive_is_mapped_as_it_is_read(packed: bool, tmp_path: Path) -> None:
+    arrays = {
+        "numbers": np.arange(12.0, dtype=np.float32).reshape(3, 4),
+        "columns": np.asfortranarray(np.arange(6).reshape(2, 3)),
+        "none": np.zeros((0, 3)),
+        "texts": np.array(["one", "other"]),
+    }
+    write_archive(tmp_path / "a.npz", {"is": "there"}, arrays, packed=packed)
+    metadata, found = read_archive(tmp_path / "a.npz", mapped=True)
+    assert metadata == {"is": "there"}
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        assert np.array_equal(found[name], array)
+    assert not found["numbers"].flags.writeable
+    assert isinstance(found["numbers"].base, np.memmap) is not packed
+
+
+def test_an_archive_is_mapped_beyond_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_archive(tmp_path / "a.npz", {}, {"many": np.ones(200_000)}, packed=False)
+    monkeypatch.setenv("TREEPLEX_MEMORY", "1MB")
+    assert read_archive(tmp_path / "a.npz", mapped=True)[1]["many"].sum() == 200_000
+    with pytest.raises(GameTooLargeError):
+        read_archive(tmp_path / "a.npz")
+
+
+def test_a_mapped_archive_is_where_its_directory_says(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_archive(path, {}, {"many": np.ones(1000), "more": np.ones(10)}, packed=False)
+    content = path.read_bytes()
+    second = content.index(b"PK\x03\x04", 10)
+    for damaged, message in [
+        (content[:second] + b"XX" + content[second + 2 :], "does not begin where the archive says"),
+        (content[: second + 26] + b"\xff\xff" + content[second + 28 :], "does not end where the archive says"),
+        (content[: second + 26] + b"\x00\x00" + content[second + 28 :], "magic string is not correct"),
+        (content.replace(b"(1000,)", b"(1001,)"), "not an array of numbers, or not what is there"),
+    ]:
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=message):
+            read_archive(path, mapped=True)
 
 
 def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 // A browser through a solved spot: the line above, a chart of hands, averages and a table below. Text is set as text.
+// Numbers come from a source: those that are packed in the page, or a server's.
 {
   const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" }, RANKS = "AKQJT98765432", NONE = 65535;
   const SEATS = ["oop", "ip"];
@@ -22,7 +23,22 @@
     return row === column ? pair : pair + (row < column ? "s" : "o");
   };
 
-  const browse = (box) => {
+  const mean = (values, by, some) => {
+    let sum = 0, total = 0;
+    const add = (place) => { if (by[place] > 0 && !Number.isNaN(values[place])) { sum += by[place] * values[place]; total += by[place]; } };
+    if (some) some.forEach(add); else for (let place = 0; place < by.length; place++) add(place);
+    return total > 0 ? sum / total : NaN;
+  };
+  const combinations = (kind, cards) => {
+    const free = [...RANKS].map((rank) => [..."shdc"].filter((suit) => !cards.includes(rank + suit)));
+    const [one, two] = [free[RANKS.indexOf(kind[0])], free[RANKS.indexOf(kind[1])]];
+    if (kind.length === 2) return one.length * (one.length - 1) / 2;
+    const suited = one.filter((suit) => two.includes(suit)).length;
+    return kind[2] === "s" ? suited : one.length * two.length - suited;
+  };
+
+  // What is packed in a page.
+  const packedIn = (box) => {
     const spot = JSON.parse(box.dataset.spot), packed = atob(box.dataset.numbers), nodes = spot.nodes;
     const bytes = new Uint8Array(packed.length);
     for (let place = 0; place < packed.length; place++) bytes[place] = packed.charCodeAt(place);
@@ -101,12 +117,6 @@
         return weight * Math.max(0, met);
       });
     });
-    const mean = (values, by, some) => {
-      let sum = 0, total = 0;
-      const add = (place) => { if (by[place] > 0 && !Number.isNaN(values[place])) { sum += by[place] * values[place]; total += by[place]; } };
-      if (some) some.forEach(add); else for (let place = 0; place < by.length; place++) add(place);
-      return total > 0 ? sum / total : NaN;
-    };
     const averages = (node) => {
       const read = numbers(node), by = weights(node);
       return {
@@ -116,63 +126,100 @@
         likely: by[0].reduce((sum, one) => sum + one, 0),
       };
     };
+
+    const at = (path) => path.reduce((node, step) => kids[node].find((kid) => name(kid) === step), 0);
+    const step = (node) => {
+      const mover = nodes.mover[node], folded = node > 0 && name(node) === "fold";
+      return {
+        mover, board: board(node).match(/../g), pot: pot(node), actions: kids[node].map(name),
+        colours: kids[node].map((kid) => spot.palette[nodes.hue[kid]]), shares: mover >= 0 ? averages(node).plays : [],
+        winner: folded ? 1 - nodes.mover[nodes.parent[node]] : -1,
+      };
+    };
+    return {
+      spot,
+      steps: async (path) => [...path, ""].map((_, depth) => step(at(path.slice(0, depth)))),
+      node: async (path) => { const node = at(path); return { ...numbers(node), reach: reach(node), by: weights(node), means: averages(node) }; },
+      runouts: async (path) => {
+        const node = at(path), some = nodes.mover[node] === -1 ? kids[node] : [];
+        if (!some.length) return null;
+        const { mover, actions, colours } = step(some[0]);
+        return { mover, actions, colours, left: spot.deck.length - board(node).length / 2 - some.length,
+          cards: some.map((kid) => ({ card: name(kid), ...averages(kid) })) };
+      },
+    };
+  };
+
+  const browse = (box, source) => {
+    const { spot } = source;
     const classes = spot.hands.map((hands) => {
       const found = new Map();
       hands.forEach((hand, place) => { const kind = classOf(hand); if (!found.has(kind)) found.set(kind, []); found.get(kind).push(place); });
       return found;
     });
-    const combinations = (kind, cards) => {
-      const free = [...RANKS].map((rank) => [..."shdc"].filter((suit) => !cards.includes(rank + suit)));
-      const [one, two] = [free[RANKS.indexOf(kind[0])], free[RANKS.indexOf(kind[1])]];
-      if (kind.length === 2) return one.length * (one.length - 1) / 2;
-      const suited = one.filter((suit) => two.includes(suit)).length;
-      return kind[2] === "s" ? suited : one.length * two.length - suited;
-    };
-
-    // What is shown
-    const state = { line: [0], node: 0, seat: nodes.mover[0], by: "action", kind: "", sort: "ev", down: true };
+    const state = { path: [], depth: 0, seat: 0, by: "action", kind: "", sort: "ev", down: true };
     const strip = el("div", "strip"), head = el("div", "spot-head"), tools = el("div", "tools");
     const grid = el("div", "hands"), key = el("div", "key"), table = el("div", "scroll spot-table"), runouts = el("div", "runouts");
-    const chosen = el("div", "chosen dim");
-    box.append(strip, head, el("div", "views", el("div", "view-chart", tools, grid, key), el("div", "view-table", chosen, table)), runouts);
-    if (nodes.mover[0] < 0) { box.replaceChildren("Nobody has anything to decide."); return; }
+    const chosen = el("div", "chosen dim"), told = el("p", "bad");
+    told.setAttribute("role", "status");
+    told.hidden = true;
+    box.append(told, strip, head, el("div", "views", el("div", "view-chart", tools, grid, key), el("div", "view-table", chosen, table)), runouts);
 
-    const colour = (node, action) => spot.palette[nodes.hue[kids[node][action]]];
-    const look = (node) => { state.node = node; state.seat = nodes.mover[node]; state.kind = ""; state.sort = "ev"; state.down = true; };
-    const go = (line) => {
-      state.line = line;
-      const decided = line.filter((node) => nodes.mover[node] >= 0);
-      look(decided[decided.length - 1]);
-      draw();
-      strip.scrollTo({ left: strip.scrollWidth });
+    // What is shown: the decisions and cards of the line, the numbers of one of its decisions, and what moves the focus.
+    let steps = [], read = null, drawn = 0;
+    const fresh = () => { state.kind = ""; state.sort = "ev"; state.down = true; };
+    const show = async (path, depth, { focus = false, push = true } = {}) => {
+      const turn = ++drawn;
+      try {
+        const found = await source.steps(path);
+        const last = found.findLastIndex((step) => step.mover >= 0);
+        if (last < 0) { box.replaceChildren("Nobody has anything to decide."); return; }
+        const at = depth !== undefined && found[depth]?.mover >= 0 ? depth : last;
+        const numbers = await source.node(path.slice(0, at));
+        if (turn !== drawn) return;
+        [steps, read, told.hidden] = [found, numbers, true];
+        Object.assign(state, { path, depth: at, seat: found[at].mover });
+        fresh();
+        draw();
+        if (source.moved && push) source.moved(path, at === last ? undefined : at);
+        strip.scrollTo({ left: strip.scrollWidth });
+        if (focus) knobs()[0]?.focus({ preventScroll: true });
+        runouts.replaceChildren(found.at(-1).mover === -1 ? el("p", "dim", "By the next card …") : "");
+        const cards = await source.runouts(path);
+        if (turn === drawn) drawRunouts(cards);
+      } catch (error) {
+        if (turn !== drawn) return;
+        told.textContent = error.message;
+        told.hidden = false;
+      }
     };
+    const go = (path) => show(path, undefined, { focus: true });
 
     const drawStrip = () => {
-      const columns = state.line.map((node, depth) => {
-        const before = state.line.slice(0, depth + 1), next = state.line[depth + 1];
-        if (nodes.mover[node] >= 0) {
-          const shares = averages(node).plays, seat = SEATS[nodes.mover[node]].toUpperCase();
-          const title = knob(`${seat} · ${chips(pot(node))}`, () => { look(node); draw(); }, "who");
+      const columns = steps.map((step, depth) => {
+        const before = state.path.slice(0, depth), next = state.path[depth];
+        if (step.mover >= 0) {
+          const title = knob(`${SEATS[step.mover].toUpperCase()} · ${chips(step.pot)}`, () => show(state.path, depth), "who");
           title.title = "Show this decision";
-          title.setAttribute("aria-pressed", String(node === state.node));
-          const actions = kids[node].map((child, action) => {
-            const button = knob("", () => go([...before, child]), "act");
-            button.append(el("i", "dot"), el("span", "", name(child)), el("span", "much", percent(shares[action])));
-            button.firstChild.style.background = colour(node, action);
-            button.setAttribute("aria-pressed", String(child === next));
+          title.setAttribute("aria-pressed", String(depth === state.depth));
+          const actions = step.actions.map((action, place) => {
+            const button = knob("", () => go([...before, action]), "act");
+            button.append(el("i", "dot"), el("span", "", action), el("span", "much", percent(step.shares[place])));
+            button.firstChild.style.background = step.colours[place];
+            button.setAttribute("aria-pressed", String(action === next));
             return button;
           });
-          return el("div", node === state.node ? "step shown" : "step", title, ...actions);
+          return el("div", depth === state.depth ? "step shown" : "step", title, ...actions);
         }
-        if (nodes.mover[node] === -2) {
-          const folded = name(node) === "fold", winner = SEATS[nodes.mover[nodes.parent[node]] === 0 ? 1 : 0].toUpperCase();
-          return el("div", "step end", el("b", "", folded ? `${winner} wins` : "Showdown"), el("span", "much", `pot ${chips(pot(node))}`));
+        if (step.mover === -2) {
+          const said = step.winner >= 0 ? `${SEATS[step.winner].toUpperCase()} wins` : "Showdown";
+          return el("div", "step end", el("b", "", said), el("span", "much", `pot ${chips(step.pot)}`));
         }
-        if (nodes.mover[node] === -3) return el("div", "step end", el("b", "", "All-in"), el("span", "much", `pot ${chips(pot(node))}, cards to come`));
-        const street = board(node).length === 6 ? "Turn" : "River";
+        if (step.mover === -3) return el("div", "step end", el("b", "", "All-in"), el("span", "much", `pot ${chips(step.pot)}, cards to come`));
+        const street = step.board.length === 3 ? "Turn" : "River";
         if (next !== undefined) {
           const back = knob("", () => go(before), "act");
-          back.append(card(name(next)));
+          back.append(card(next));
           back.title = "Another card";
           return el("div", "step", el("span", "who", street), back);
         }
@@ -180,12 +227,11 @@
         const ranks = [...RANKS].filter((rank) => spot.deck.includes(rank + "s"));
         cards.style.setProperty("--ranks", ranks.length);
         for (const suit of "shdc") for (const rank of ranks) {
-          const child = kids[node].find((each) => name(each) === rank + suit);
-          const button = knob("", () => go([...before, child]));
+          const button = knob("", () => go([...before, rank + suit]));
           button.append(card(rank + suit));
-          button.disabled = child === undefined;
+          button.disabled = !step.actions.includes(rank + suit);
           button.setAttribute("aria-label", rank + suit);
-          if (button.disabled && !board(node).includes(rank + suit)) button.title = "Not on this page";
+          if (button.disabled && !step.board.includes(rank + suit)) button.title = "Not on this page";
           cards.append(button);
         }
         return el("div", "step pick", el("span", "who", `${street}: choose a card`), cards);
@@ -193,12 +239,12 @@
       strip.replaceChildren(...columns);
     };
 
-    const drawHead = (found) => {
-      const cards = el("span", "board", ...board(state.node).match(/../g).map((one) => card(one)));
-      const row = (seat) => el("tr", seat === nodes.mover[state.node] ? "moves" : "",
-        el("th", "", SEATS[seat].toUpperCase()), el("td", "", digits(found.ev[seat], 2)), el("td", "", percent(found.equity[seat])));
+    const drawHead = () => {
+      const { board, pot, mover } = steps[state.depth], { means } = read;
+      const row = (seat) => el("tr", seat === mover ? "moves" : "",
+        el("th", "", SEATS[seat].toUpperCase()), el("td", "", digits(means.ev[seat], 2)), el("td", "", percent(means.equity[seat])));
       const both = el("table", "pair", el("thead", "", el("tr", "", el("th", ""), el("th", "", "EV"), el("th", "", "equity"))), el("tbody", "", row(0), row(1)));
-      head.replaceChildren(el("div", "", cards, el("div", "dim", `pot ${chips(pot(state.node))}`)), both);
+      head.replaceChildren(el("div", "", el("span", "board", ...board.map((one) => card(one))), el("div", "dim", `pot ${chips(pot)}`)), both);
     };
 
     const choice = (current, options, pick) => {
@@ -211,7 +257,7 @@
       return group;
     };
     const drawTools = () => tools.replaceChildren(
-      choice(state.seat, [[0, "OOP"], [1, "IP"]], (seat) => { state.seat = seat; state.kind = ""; state.sort = "ev"; state.down = true; }),
+      choice(state.seat, [[0, "OOP"], [1, "IP"]], (seat) => { state.seat = seat; fresh(); }),
       choice(state.by, [["action", "Actions"], ["ev", "EV"], ["equity", "Equity"]], (by) => { state.by = by; }));
 
     const shade = (part) => {  // from orange to blue; black is read on all of them
@@ -219,20 +265,20 @@
       const place = 2 * Math.min(1, Math.max(0, part)), low = Math.min(1, Math.floor(place)), rest = place - low;
       return stops[low].map((one, each) => Math.round(one + rest * (stops[low + 1][each] - one)));
     };
-    const drawGrid = (read, by) => {
-      const { seat } = state, own = reach(state.node)[seat], moves = seat === nodes.mover[state.node] && state.by === "action";
-      const cards = board(state.node).match(/../g), rows = new Map();
+    const drawGrid = () => {
+      const { seat } = state, step = steps[state.depth], own = read.reach[seat], by = read.by[seat];
+      const moves = seat === step.mover && state.by === "action", rows = new Map();
       for (const [kind, places] of classes[seat]) {
-        const free = combinations(kind, cards), there = places.reduce((sum, place) => sum + own[place], 0);
+        const free = combinations(kind, step.board), there = places.reduce((sum, place) => sum + own[place], 0);
         rows.set(kind, {
           there: free ? Math.min(1, there / free) : 0,
-          plays: moves ? read.plays.map((part) => mean(part, by[seat], places)) : [],
-          ev: mean(read.ev[seat], by[seat], places), equity: mean(read.equity[seat], by[seat], places),
+          plays: moves ? read.plays.map((part) => mean(part, by, places)) : [],
+          ev: mean(read.ev[seat], by, places), equity: mean(read.equity[seat], by, places),
         });
       }
       const evs = [...rows.values()].map((row) => row.ev).filter(Number.isFinite);
       const low = state.by === "equity" ? 0 : Math.min(...evs), high = state.by === "equity" ? 1 : Math.max(...evs);
-      const cells = [];
+      const cells = [], focused = [...grid.children].indexOf(document.activeElement);
       for (let row = 0; row < 13; row++) for (let column = 0; column < 13; column++) {
         const kind = classAt(row, column), found = rows.get(kind);
         const cell = knob(kind, () => { state.kind = state.kind === kind ? "" : kind; draw(); }, "hand");
@@ -242,7 +288,7 @@
           fill.style.height = `${Math.max(4, 100 * found.there)}%`;
           if (moves && Number.isFinite(found.plays[0])) {
             let end = 0;
-            const parts = found.plays.map((part, action) => [part, colour(state.node, action)]);
+            const parts = found.plays.map((part, action) => [part, step.colours[action]]);
             const stops = parts.reverse().map(([part, hue]) => { const start = end; end += 100 * part; return `${hue} ${start.toFixed(2)}% ${end.toFixed(2)}%`; });
             fill.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
           } else if (state.by !== "action" && Number.isFinite(found[state.by])) {
@@ -251,13 +297,17 @@
             cell.append(el("small", "", state.by === "equity" ? `${Math.round(100 * found.equity)}%` : digits(found.ev, Math.abs(found.ev) < 100 ? 1 : 0)));
           }
           cell.prepend(fill);
-          const said = found.plays.map((part, action) => `${name(kids[state.node][action])} ${percent(part)}`);
+          const said = found.plays.map((part, action) => `${step.actions[action]} ${percent(part)}`);
           cell.title = [kind, ...said, `EV ${digits(found.ev, 2)}`, `equity ${percent(found.equity)}`, `in range ${percent(found.there)}`].join("\n");
         } else cell.classList.add("none");
         cells.push(cell);
       }
+      // One of the cells is in the order of Tab; arrows lead to the others.
+      const first = Math.max(0, focused, cells.findIndex((cell) => cell.getAttribute("aria-pressed") === "true"));
+      cells.forEach((cell, place) => { cell.tabIndex = place === first ? 0 : -1; });
       grid.replaceChildren(...cells);
-      const names = moves ? kids[state.node].map((child, action) => [name(child), colour(state.node, action)]) : [];
+      if (focused >= 0) cells[focused].focus({ preventScroll: true });
+      const names = moves ? step.actions.map((action, place) => [action, step.colours[place]]) : [];
       key.replaceChildren(...names.map(([text, hue]) => { const dot = el("i", "dot"); dot.style.background = hue; return el("span", "", dot, text); }));
       if (state.by !== "action") {
         const ends = state.by === "ev" ? [low, high].map((end) => digits(end, 1)) : ["0%", "100%"], bar = el("i", "ramp");
@@ -267,15 +317,15 @@
       key.append(el("span", "dim", "Filled as high as the part of the hands that is there."));
     };
 
-    const drawTable = (read, by) => {
-      const { seat } = state, own = reach(state.node)[seat], total = by[seat].reduce((sum, one) => sum + one, 0);
-      const moves = seat === nodes.mover[state.node], acts = moves ? kids[state.node].map(name) : [];
+    const drawTable = () => {
+      const { seat } = state, step = steps[state.depth], own = read.reach[seat], by = read.by[seat];
+      const total = by.reduce((sum, one) => sum + one, 0), acts = seat === step.mover ? step.actions : [];
       const columns = [
         ["hand", (place) => spot.hands[seat][place]], ["ev", (place) => read.ev[seat][place], 2, "EV"],
         ["equity", (place) => read.equity[seat][place], "%"],
-        ...acts.map((text, action) => [text, (place) => read.plays[action][place], "%", text, colour(state.node, action)]),
+        ...acts.map((text, action) => [text, (place) => read.plays[action][place], "%", text, step.colours[action]]),
         ...acts.map((text, action) => [`ev ${text}`, (place) => read.evs[action][place], 2, `EV ${text}`]),
-        ["reach", (place) => own[place], "%"], ["weight", (place) => by[seat][place] / total, "%"],
+        ["reach", (place) => own[place], "%"], ["weight", (place) => by[place] / total, "%"],
       ];
       const places = spot.hands[seat].map((_, place) => place).filter((place) =>
         own[place] > 5e-4 && Number.isFinite(read.ev[seat][place]) && (!state.kind || classOf(spot.hands[seat][place]) === state.kind));
@@ -289,52 +339,73 @@
         if (state.sort === column) heading.setAttribute("aria-sort", state.down ? "descending" : "ascending");
         return heading;
       });
-      const rows = places.map((place) => el("tr", "", ...columns.map(([column, read_, form, , hue]) => {
-        const found = read_(place);
+      const rows = places.map((place) => el("tr", "", ...columns.map(([column, get, form, , hue]) => {
+        const found = get(place);
         if (column === "hand") return el("th", "", card(found.slice(0, 2), "flat"), card(found.slice(2), "flat"));
         const cell = el("td", hue ? "share" : "", form === "%" ? percent(found) : digits(found, form));
         if (hue) { cell.style.setProperty("--of", Math.min(1, Math.max(0, found))); cell.style.setProperty("--share", hue + "8c"); }
         return cell;
       })));
-      const body = el("tbody", "", ...rows);
-      table.replaceChildren(el("table", "", el("thead", "", el("tr", "", ...headings)), body));
+      table.replaceChildren(el("table", "", el("thead", "", el("tr", "", ...headings)), el("tbody", "", ...rows)));
       const all = spot.hands[seat].filter((_, place) => own[place] > 5e-4).length;
       chosen.replaceChildren(`${SEATS[seat].toUpperCase()}: ${state.kind ? `${places.length} of ${all} hands, ${state.kind}` : `${all} hands`}`);
       if (state.kind) chosen.append(" ", knob("all hands", () => { state.kind = ""; draw(); }));
     };
 
-    const drawRunouts = () => {
-      const node = state.line[state.line.length - 1], first = kids[node][0];
-      const some = nodes.mover[node] === -1 ? kids[node] : [];
-      if (!some.length) { runouts.replaceChildren(); return; }
-      const read = some.map((child) => [child, averages(child)]), total = read.reduce((sum, [, each]) => sum + each.likely, 0);
-      const acts = kids[first].map(name), seat = SEATS[nodes.mover[first]].toUpperCase();
-      read.sort(([one], [two]) => RANKS.indexOf(name(one)[0]) - RANKS.indexOf(name(two)[0]) || "shdc".indexOf(name(one)[1]) - "shdc".indexOf(name(two)[1]));
-      const average = (value) => read.reduce((sum, [, each]) => Number.isFinite(value(each)) ? sum + each.likely * value(each) : sum, 0) / total;
+    const drawRunouts = (found) => {
+      if (!found) { runouts.replaceChildren(); return; }
+      const { cards, left } = found, total = cards.reduce((sum, each) => sum + each.likely, 0);
+      cards.sort((one, two) => RANKS.indexOf(one.card[0]) - RANKS.indexOf(two.card[0]) || "shdc".indexOf(one.card[1]) - "shdc".indexOf(two.card[1]));
+      const average = (value) => cards.reduce((sum, each) => Number.isFinite(value(each)) ? sum + each.likely * value(each) : sum, 0) / total;
       const columns = [["EV oop", (each) => each.ev[0], 2], ["EV ip", (each) => each.ev[1], 2], ["equity oop", (each) => each.equity[0], "%"],
-        ...acts.map((text, action) => [text, (each) => each.plays[action], "%", colour(first, action)])];
+        ...found.actions.map((text, action) => [text, (each) => each.plays[action], "%", found.colours[action]])];
       const cells = (value) => columns.map(([, get, form, hue]) => {
-        const found = value(get), cell = el("td", hue ? "share" : "", form === "%" ? percent(found) : digits(found, form));
-        if (hue) { cell.style.setProperty("--of", found); cell.style.setProperty("--share", hue + "8c"); }
+        const one = value(get), cell = el("td", hue ? "share" : "", form === "%" ? percent(one) : digits(one, form));
+        if (hue) { cell.style.setProperty("--of", one); cell.style.setProperty("--share", hue + "8c"); }
         return cell;
       });
-      const rows = [el("tr", "mean", el("th", "", "average"), ...cells(average)), ...read.map(([child, each]) => {
-        const pick = knob("", () => go([...state.line, child]), "plain");
-        pick.append(card(name(child)));
+      const rows = [el("tr", "mean", el("th", "", "average"), ...cells(average)), ...cards.map((each) => {
+        const pick = knob("", () => go([...state.path, each.card]), "plain");
+        pick.append(card(each.card));
         return el("tr", "", el("th", "", pick), ...cells((get) => get(each)));
       })];
       const headings = ["card", ...columns.map(([text]) => text)].map((text) => el("th", "", text));
       const whole = el("table", "", el("thead", "", el("tr", "", ...headings)), el("tbody", "", ...rows));
-      const left = spot.deck.length - board(node).length / 2 - some.length;
-      runouts.replaceChildren(el("h3", "", `By the next card: ${seat} acts first`), el("div", "scroll", whole),
-        left ? el("p", "dim", `${left} cards are not on this page; the average is over those that are.`) : null ?? "");
+      runouts.replaceChildren(el("h3", "", `By the next card: ${SEATS[found.mover].toUpperCase()} acts first`), el("div", "scroll", whole),
+        left ? el("p", "dim", `${left} cards are not on this page; the average is over those that are.`) : "");
     };
 
-    const draw = () => {
-      const read = numbers(state.node), by = weights(state.node);
-      drawStrip(); drawHead(averages(state.node)); drawTools(); drawGrid(read, by); drawTable(read, by); drawRunouts();
+    const draw = () => { drawStrip(); drawHead(); drawTools(); drawGrid(); drawTable(); };
+
+    // Keys: arrows move among actions, cards and classes, or back and on; Escape leaves a class, then the line.
+    const knobs = () => [...(strip.lastElementChild?.querySelectorAll(".act, .deck button:enabled") ?? [])];
+    const walk = (cells, wide, event) => {
+      const place = cells.indexOf(document.activeElement), by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide, ArrowDown: wide }[event.key];
+      if (place < 0 || by === undefined) return false;
+      for (let next = place + by; next >= 0 && next < cells.length; next += by) {
+        if (Math.abs(by) === 1 && Math.floor(next / wide) !== Math.floor(place / wide)) break;
+        if (!cells[next].disabled) { cells[next].focus(); break; }
+      }
+      return true;
     };
-    draw();
+    const pressed = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input, summary")) return;
+      const deck = [...strip.querySelectorAll(".deck button")], some = knobs(), place = some.indexOf(document.activeElement);
+      if (walk([...grid.children], 13, event) || walk(deck, deck.length / 4, event)) { event.preventDefault(); return; }
+      const back = () => { if (state.path.length) go(state.path.slice(0, -1)); };
+      const act = {
+        ArrowDown: () => some[Math.min(place + 1, some.length - 1)]?.focus(),
+        ArrowUp: () => some[place < 0 ? some.length - 1 : Math.max(place - 1, 0)]?.focus(),
+        ArrowLeft: back, Backspace: back,
+        ArrowRight: () => (place < 0 ? some[0]?.focus() : some[place].click()),
+        Escape: () => { if (state.kind) { state.kind = ""; draw(); } else go([]); },
+        Enter: document.activeElement === document.body ? () => some[0]?.click() : undefined,
+      }[event.key];
+      if (act) { event.preventDefault(); act(); }
+    };
+    (source.moved ? document : box).addEventListener("keydown", pressed);
+    if (source.opened) source.opened(show); else show([]);
   };
-  for (const box of document.querySelectorAll("[data-spot]")) browse(box);
+  for (const box of document.querySelectorAll("[data-spot]")) browse(box, packedIn(box));
+  for (const box of document.querySelectorAll("[data-served]")) browse(box, servedBy(box));
 }

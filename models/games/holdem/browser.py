@@ -27,7 +27,8 @@ from ....seqform.rules import CHANCE, TERMINAL
 from ....seqform.sheet import plain
 from .cards import CARDS, read_cards
 from .charts import SHADES, action_colours
-from .solved import SolvedSpot, SpotNode
+from .solved import SolvedSpot
+from .spot import HoldemSpot
 
 #: The most bytes that the numbers of a page take, as they are written in it.
 MAX_NUMBERS = 20_000_000
@@ -131,9 +132,14 @@ def browser_blocks(solved: SolvedSpot, *, cards: Sequence[str] = (), limit: int 
         yield prose(told, cls="dim")
     yield element("noscript", prose("The browser through the betting needs a script."))
     data = json.dumps(tree, separators=(",", ":"))
-    less = " less what the house takes on average" if solved.spot.rake else ""
     yield element("section", cls="spot", data_spot=data, data_numbers=base64.b64encode(numbers).decode())
-    yield folded(
+    yield _meanings(solved.spot)
+
+
+def _meanings(spot: HoldemSpot) -> Content:
+    """Return what the numbers are, folded."""
+    less = " less what the house takes on average" if spot.rake else ""
+    return folded(
         "What the numbers are",
         prose(
             "EV is in chips from the pot, net of what one puts in from that decision on: both add up to the pot"
@@ -147,6 +153,23 @@ def browser_blocks(solved: SolvedSpot, *, cards: Sequence[str] = (), limit: int 
 def framed(page: Page) -> Page:
     """Return a page with the script and the styles that :func:`browser_blocks` need."""
     return replace(page, style=_own("browser.css"), script=_own("browser.js"))
+
+
+def served_page(solved: SolvedSpot, file: str) -> Page:
+    """Return the page of a solved spot whose numbers a server has; see :mod:`treeplex.models.games.holdem.server`."""
+    spot, title = solved.spot, title_of(solved)
+    data = {
+        "deck": [CARDS[card] for card in sorted((*spot.cards, *spot.unseen))],
+        "hands": spot.hand_names,
+        "shades": SHADES,
+    }
+    box = element("section", cls="spot", data_served=json.dumps(data, separators=(",", ":")))
+    keys = (
+        "Keys: the arrows up and down move among actions, right or Enter takes one, left or Backspace goes back; among "
+        "cards and hands all four arrows move. Escape leaves a class of hands, then the line."
+    )
+    blocks = (prose(file, cls="kicker"), heading(title, 1), box, prose(keys, cls="dim"), _meanings(spot))
+    return Page(title, blocks, _own("browser.css"), _own("served.js") + _own("browser.js"), served=True)
 
 
 def _own(name: str) -> str:
@@ -208,12 +231,13 @@ def _packed(solved: SolvedSpot, kept: Collection[int]) -> tuple[dict[str, Any], 
     colours: dict[int, str] = {}
     at = dict.fromkeys(nodes, -1)
     decided = [node for node in nodes if form.players[node] >= 0]
+    solved = SolvedSpot(spot, solved.profile)  # a file's values are not taken from it
     solved.profile.keep([*decided, *(child for node in decided for child in form.children[node].tolist())])
     words: list[Any] = []
     place = 0
     for node in decided:
         player = int(form.players[node])
-        read = SpotNode(solved, node)
+        read = solved.at(", ".join(map(str, form.path(node))))
         colours |= dict(zip(form.children[node].tolist(), action_colours(read.actions).values(), strict=True))
         parts = [
             *(_words(part, 0.0, 1.0) for part in read.strategy),

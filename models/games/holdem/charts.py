@@ -57,16 +57,15 @@ class ChartedNode(Drawn):
     Parameters
     ----------
     solved : SolvedSpot or SolvedPreflop
-    node : int
-        Of the public form.
-
-    Attributes
-    ----------
     path : tuple of str
         What leads there.
     mover : str
         The seat that moves; nothing where nobody does.
-    actions, board : tuple of str
+    actions : tuple of str
+
+    Attributes
+    ----------
+    board : tuple of str
     pot : float
     unit : str
         What EVs and the pot are counted in.
@@ -82,13 +81,8 @@ class ChartedNode(Drawn):
     evs: Any
     equities: Any
 
-    def __init__(self, solved: Any, node: int) -> None:
-        self.solved, self.node, form = solved, node, solved.form
-        self.path = tuple(map(str, form.path(node)))
-        player = int(form.players[node])
-        self.mover = self.seats[player] if player >= 0 else ""
-        moving = form.children[node].tolist() if self.mover else []
-        self.actions = tuple(str(form.actions[child]) for child in moving)
+    def __init__(self, solved: Any, path: tuple[str, ...], mover: str, actions: tuple[str, ...]) -> None:
+        self.solved, self.path, self.mover, self.actions = solved, path, mover, actions
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self.path)!r})"
@@ -102,20 +96,24 @@ class ChartedNode(Drawn):
     def _title(self, seat: str) -> str:
         """Return the title of a seat's hands."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def strategy(self) -> Floats:
         """How often each hand or class of who moves takes each action, shape (actions, hands)."""
-        behaviour: Floats = self.solved.profile.behaviour(self.node)
-        return behaviour
 
     @cached_property
     def averages(self) -> dict[str, float | None]:
         """EV and equity of both seats, and how often each action is taken, averaged; ``None`` where nobody comes."""
+        return self.means | self.frequencies
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """EV and equity of both seats, averaged; ``None`` where nobody comes."""
         found: dict[str, float | None] = {}
         for name, both in (("ev", self.evs), ("equity", self.equities)):
             for seat, numbers, likely in zip(self.seats, both, self.likely, strict=True):
                 found[f"{seat} {name}"] = weighted_mean(numbers, likely)
-        return found | self.frequencies
+        return found
 
     @property
     def frequencies(self) -> dict[str, float | None]:

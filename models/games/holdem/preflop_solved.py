@@ -105,7 +105,12 @@ class PreflopNode(ChartedNode):
     seats = PREFLOP_SEATS
 
     def __init__(self, solved: SolvedPreflop, node: int) -> None:
-        super().__init__(solved, node)
+        self.node, form = node, solved.form
+        player = int(form.players[node])
+        moving = form.children[node].tolist() if player >= 0 else []
+        path = tuple(map(str, form.path(node)))
+        mover = PREFLOP_SEATS[player] if player >= 0 else ""
+        super().__init__(solved, path, mover, tuple(str(form.actions[child]) for child in moving))
         self.state = _after(solved.rules, self.path)
         self.pot = float(sum(self.state.paid))
 
@@ -117,6 +122,11 @@ class PreflopNode(ChartedNode):
         taken = ", ".join(f"{action} {told(mean[action])}" for action in self.actions)
         worth = ", ".join(f"{seat} EV {told(mean[f'{seat} ev'])} BB" for seat in PREFLOP_SEATS)
         return "\n".join(filter(None, [self.title, taken, worth]))
+
+    @cached_property
+    def strategy(self) -> Floats:
+        """How often each class of who moves takes each action, shape (actions, 169)."""
+        return self.solved.profile.behaviour(self.node)
 
     @cached_property
     def reaches(self) -> tuple[Floats, Floats]:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.arrays import Floats
-from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, one_line, one_of, shown
+from ....seqform.arrays import Floats, Indices
+from ....seqform.checks import is_number
+from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, one_line, shown
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import (
     read_archive,
@@ -18,15 +19,16 @@ from ....seqform.interchange.files import (
     refusing_unwritable,
     write_archive,
 )
-from ....seqform.public_form import PublicForm, is_any_card
+from ....seqform.public_form import PublicForm
 from ....seqform.public_profile import PublicProfile, StrategiesOnDemand
-from ....seqform.rules import CHANCE
 from ....seqform.strategy import Profile
 from .bets import SEATS
 from .cards import CARDS, HANDS, RANKS, Range
 from .charts import ChartedNode
 from .classes import CLASS_OF_HAND, CLASSES
 from .hand_tables import SpotTable, told, weighted_mean
+from .node_numbers import ComputedNumbers, StoredNumbers, behaviour_blocks, stored_arrays
+from .places import Place, after, by_next_card
 from .spot import HoldemGame, HoldemSpot
 
 _FORMAT, _VERSION = "treeplex solved spot", 1
@@ -71,15 +73,27 @@ class SolvedSpot:
     """
 
     def __init__(
-        self, spot: HoldemSpot, profile: PublicProfile | Profile, certificate: Mapping[str, Any] | None = None
+        self,
+        spot: HoldemSpot,
+        profile: PublicProfile | Profile | StoredNumbers,
+        certificate: Mapping[str, Any] | None = None,
     ) -> None:
         self.spot = spot
-        self.form = spot.public_form
-        self.profile = PublicProfile.of(self.form, profile)
+        self.numbers = profile if isinstance(profile, StoredNumbers) else ComputedNumbers(spot, profile)
         self.certificate = dict(certificate or {})
 
     def __repr__(self) -> str:
         return f"SolvedSpot(board={self.spot.board!r}, pot={self.spot.pot}, stack={self.spot.stack})"
+
+    @property
+    def form(self) -> PublicForm:
+        """The spot in public form, which reading a node of a file does not need."""
+        return self.spot.public_form
+
+    @property
+    def profile(self) -> PublicProfile:
+        """What both players do, at all nodes; of a file, everything is computed from it again."""
+        return self.numbers.profile
 
     def at(self, line: str = "") -> "SpotNode":
         """Return a node of the betting.
@@ -94,7 +108,7 @@ class SolvedSpot:
         InvalidGameError
             If there is no such node; the message says after what something else is expected, and what.
         """
-        return SpotNode(self, self.form.find(line))
+        return SpotNode(self, Place.at(self.spot, line))
 
     def runouts(self, line: str = "") -> SpotTable:
         """Return a line after each card that may be dealt, and the average.
@@ -116,8 +130,8 @@ class SolvedSpot:
         InvalidGameError
             If the line does not go through a node at which a card is dealt.
         """
-        before, then, numbers = runout_nodes(self.form, line)
-        nodes = [SpotNode(self, number) for number in numbers]
+        before, then, places = by_next_card(self.spot, line)
+        nodes = [SpotNode(self, place) for place in places]
         likely = np.array([node.probability for node in nodes])
         shares = likely / likely.sum() if likely.sum() > 0.0 else likely
         place = len(before)
@@ -133,10 +147,16 @@ class SolvedSpot:
         # From high cards to low ones, suits beside each other.
         rows.sort(key=lambda row: (-RANKS.index(row["card"][0]), "shdc".index(row["card"][1])))
         goes_on = f", then {', '.join(then)}" if then else ""
-        title = f"{nodes[0].mover or 'both'} {_after(', '.join(before))} by the next card{goes_on}"
+        title = f"{nodes[0].mover or 'both'} {after(', '.join(before))} by the next card{goes_on}"
         return SpotTable(title, ({"card": "all", "weight": float(shares.sum())} | mean, *rows))
 
     # The file
+
+    @property
+    def stated_exploitability(self) -> float | None:
+        """The exploitability that the certificate states; ``None`` if it states none."""
+        stated: Any = self.certificate.get("exploitability")
+        return float(stated) if is_number(stated) and stated >= 0.0 else None
 
     def save(self, path: str | PathLike[str], precision: str = "single") -> None:
         """Write the spot and what everybody plays to a file (``.npz``), which opens without solving again.
@@ -157,10 +177,9 @@ class SolvedSpot:
             raise InvalidGameError(f"precision is {shown(precision)}, expected single or half")
         if Path(path).suffix.lower() != ".npz":
             raise GameFileError(f"{one_line(fspath(path))}: a solved spot is written as .npz")
-        behaviours = [self.profile.behaviour(node).ravel() for node in self.form.decisions.tolist()]
-        played = np.concatenate(behaviours or [np.zeros(0)])  # with nothing behind, nobody decides
-        stored: Any = np.rint(played * 65535).astype(np.uint16) if precision == "half" else played.astype(np.float32)
-        kept = PublicProfile(self.form, _blocks(self.form, stored))
+        computed = ComputedNumbers(self.spot, self.profile)
+        arrays, kept = stored_arrays(computed, precision)
+        arrays["means"] = SolvedSpot(self.spot, kept)._means_of(arrays["dealt"])
         evs = [kept.value(player) + self.spot.pot / 2 for player in (0, 1)]
         metadata = {
             "format": _FORMAT,
@@ -169,19 +188,35 @@ class SolvedSpot:
             "certificate": json_ready(self.certificate | {"exploitability": kept.exploitability, "ev": evs}),
         }
         with refusing_unwritable(path):
-            write_archive(Path(path), metadata, {"behaviour": stored})
+            write_archive(Path(path), metadata, arrays, packed=False)
+
+    def _means_of(self, nodes: Indices) -> Floats:
+        """Return EV and equity of both seats, averaged, at nodes after cards, shape (nodes, 4)."""
+        form, found = self.form, np.empty((len(nodes), 4))
+        rows = {node: row for row, node in enumerate(nodes.tolist())}
+        for node in np.unique(form.parents[nodes]).tolist():
+            place = Place.at(self.spot, ", ".join(map(str, form.path(node))))
+            for child, after_card in zip(form.children[node].tolist(), place.children, strict=True):
+                if child in rows:
+                    mean = SpotNode(self, after_card).means
+                    found[rows[child]] = [np.nan if one is None else one for one in mean.values()]
+        return found
 
     @staticmethod
     def recognises(path: str | PathLike[str]) -> bool:
         """Return whether a file says that it is of a solved spot."""
         try:
-            return read_archive(Path(path))[0].get("format") == _FORMAT
+            return read_archive(Path(path), mapped=True)[0].get("format") == _FORMAT
         except Exception:
             return False
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "SolvedSpot":
-        """Read a solved spot that :meth:`save` wrote.
+        """Open a solved spot that :meth:`save` wrote.
+
+        Its tree is not built, and its numbers stay in the file until a node is read. Values are those that the file
+        states, and :attr:`profile` has them computed again. Files without these values, as they were written before,
+        are read as a whole.
 
         Raises
         ------
@@ -191,7 +226,7 @@ class SolvedSpot:
         with refusing_damaged(
             path, "is not the file of a solved spot, or a damaged one", GameFileError, "a solved spot"
         ):
-            metadata, arrays = read_archive(Path(path))
+            metadata, arrays = read_archive(Path(path), mapped=True)
             if metadata.get("format") != _FORMAT or metadata.get("version") != _VERSION:
                 found = f"format {shown(metadata.get('format'), 40)}, version {shown(metadata.get('version'), 20)}"
                 raise ValueError(f"{found}, expected {_FORMAT}, version {_VERSION}")
@@ -201,39 +236,12 @@ class SolvedSpot:
             spot = HoldemSpot.from_toml(text)
             if stored.ndim != 1 or stored.dtype not in (np.float32, np.uint16):
                 raise ValueError(f"its behaviour is {stored.dtype} of shape {stored.shape}")
+            if "children" in arrays:
+                return cls(spot, StoredNumbers(spot, arrays, one_line(fspath(path))), certificate)
             if not np.isfinite(stored).all() or (stored < 0).any():
                 raise ValueError("its behaviour has numbers that are negative or not finite")
-            return cls(spot, PublicProfile(spot.public_form, _blocks(spot.public_form, stored)), certificate)
-
-    # Sweeps over the tree
-
-    def values(self, player: int, node: int) -> Floats:
-        """Return what each of a player's hands earns at a node: EV in chips, NaN where it cannot be there."""
-        start = self.spot.pot / 2 + float(self.spot.paid[node, player])
-        return (
-            self.profile.conditional(
-                self.profile.counterfactual_values(player, node), self.profile.arrival(player, node)
-            )
-            + start
-        )
-
-    def action_values(self, node: int) -> Floats:
-        """Return the EV of each action of each hand of who moves at a node, shape (actions, hands)."""
-        player = int(self.form.players[node])
-        start = self.spot.pot / 2 + float(self.spot.paid[node, player])
-        arrival = self.profile.arrival(player, node)
-        after = [self.profile.counterfactual_values(player, child) for child in self.form.children[node].tolist()]
-        return np.array([self.profile.conditional(one, arrival) for one in after]) + start
-
-    def equity(self, player: int, node: int) -> Floats:
-        """Return what part of the pot each hand wins on average if nobody bets any more, against what the other has."""
-        spot, board = self.spot, self.spot.boards[self.form.boards[node]]
-        theirs = self.profile.reach(1 - player, node)
-        together = spot.together(board)
-        met = together.times(theirs) if player == 0 else together.transposed_times(theirs)
-        shares = spot.won(board)
-        won = shares @ theirs if player == 0 else -(theirs @ shares)
-        return 0.5 + self.profile.conditional(won, met) / 2
+            form = spot.public_form
+            return cls(spot, PublicProfile(form, behaviour_blocks(form, stored)), certificate)
 
 
 class SpotNode(ChartedNode):
@@ -242,8 +250,7 @@ class SpotNode(ChartedNode):
     Parameters
     ----------
     solved : SolvedSpot
-    node : int
-        Of the public form.
+    place : Place
 
     Attributes
     ----------
@@ -261,14 +268,14 @@ class SpotNode(ChartedNode):
     unit = "chips"
     seats = SEATS
 
-    def __init__(self, solved: SolvedSpot, node: int) -> None:
-        super().__init__(solved, node)
-        spot = solved.spot
-        self.board = tuple(CARDS[card] for card in spot.boards[solved.form.boards[node]])
-        self.pot = spot.pot + int(spot.paid[node].sum())
+    def __init__(self, solved: SolvedSpot, place: Place) -> None:
+        self.place, moves = place, place.player >= 0
+        super().__init__(solved, place.path, SEATS[place.player] if moves else "", place.names if moves else ())
+        self.board = tuple(CARDS[card] for card in place.board)
+        self.pot = place.pot
 
     def _title(self, seat: str) -> str:
-        return f"{seat or 'both'} {_after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
+        return f"{seat or 'both'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
 
     def __str__(self) -> str:
         mean = self.averages
@@ -281,25 +288,37 @@ class SpotNode(ChartedNode):
         taken = f"; rake {told(self.rake)}" if self.solved.spot.rake else ""
         return "\n".join([*lines, f"EV {ev}; equity {equity}{taken}"])
 
+    @cached_property
+    def means(self) -> dict[str, float | None]:
+        """EV and equity of both seats, averaged over hands; of a file, those after a card are read as they are."""
+        stored = self.solved.numbers.means(self.place)
+        if stored is None:
+            return super().means
+        names = [f"{seat} {name}" for name in ("ev", "equity") for seat in SEATS]
+        return {name: None if np.isnan(one) else one for name, one in zip(names, stored.tolist(), strict=True)}
+
     # By hand: arrays over the hands of the seat's range, in the order of HoldemSpot.hands
+
+    @cached_property
+    def strategy(self) -> Floats:
+        """How often each hand of who moves takes each action, shape (actions, hands)."""
+        return self.solved.numbers.behaviour(self.place)
 
     @cached_property
     def action_evs(self) -> Floats:
         """The EV of each action for each hand of who moves, shape (actions, hands)."""
-        return self.solved.action_values(self.node)
+        return np.array([self._evs(self.place.player, child) for child in self.place.children])
 
     @cached_property
     def reaches(self) -> tuple[Floats, Floats]:
         """How much of each hand is left, for both seats."""
-        first, second = (self._alive(seat, self.solved.profile.reach(seat, self.node)) for seat in (0, 1))
+        first, second = (self._alive(seat, self._reach[seat]) for seat in (0, 1))
         return first, second
 
     @cached_property
     def likely(self) -> tuple[Floats, Floats]:
         """The probability of each hand to come there, for both seats."""
-        first, second = (
-            self.reaches[seat] * self.solved.form.arrival(seat, self.node, self.reaches[1 - seat]) for seat in (0, 1)
-        )
+        first, second = (self.reaches[seat] * self._arrival[seat] for seat in (0, 1))
         return first, second
 
     @property
@@ -310,18 +329,32 @@ class SpotNode(ChartedNode):
     @cached_property
     def evs(self) -> tuple[Floats, Floats]:
         """The EV of each hand, for both seats; NaN for hands that cannot be there."""
-        first, second = (self.solved.values(seat, self.node) for seat in (0, 1))
+        first, second = (self._evs(seat, self.place) for seat in (0, 1))
         return first, second
 
     @cached_property
     def equities(self) -> tuple[Floats, Floats]:
         """The equity of each hand, for both seats; NaN for hands that cannot be there."""
-        first, second = (self.solved.equity(seat, self.node) for seat in (0, 1))
+        return self.solved.numbers.equities(self.place)
+
+    @cached_property
+    def _reach(self) -> tuple[Floats, Floats]:
+        first, second = (self.solved.numbers.reach(seat, self.place) for seat in (0, 1))
         return first, second
 
+    @cached_property
+    def _arrival(self) -> tuple[Floats, Floats]:
+        """How likely each hand comes there if its player goes there, for both seats."""
+        first, second = (self.solved.numbers.arrival(seat, self.place, self._reach[1 - seat]) for seat in (0, 1))
+        return first, second
+
+    def _evs(self, seat: int, place: Place) -> Floats:
+        """Return what each hand of a seat earns here, or after an action of its own."""
+        values = PublicProfile.conditional(self.solved.numbers.values(seat, place), self._arrival[seat])
+        return values + (self.solved.spot.pot / 2 + self.place.paid[seat])
+
     def _alive(self, seat: int, numbers: Floats) -> Floats:
-        here = np.zeros(len(numbers))
-        present = self.solved.form.present[self.solved.form.boards[self.node]][seat]
+        here, present = np.zeros(len(numbers)), self.place.present(seat)
         here[present] = numbers[present]
         return here
 
@@ -356,10 +389,10 @@ class SpotNode(ChartedNode):
     def _rows(self, who: int, asked: Floats) -> Iterator[dict[str, Any]]:
         held, total = self.solved.spot.hands[who], self.likely[who].sum() or 1.0
         evs, equities, moves = self.evs[who], self.equities[who], SEATS[who] == self.mover
-        present = self.solved.form.present[self.solved.form.boards[self.node]][who]
+        present = self.place.present(who)
         there = present[(asked[held[present]] > 0.0) & ~np.isnan(evs[present])]
         for place in there[np.lexsort((-held[there], -evs[there].round(9)))].tolist():
-            hand = self.solved.form.states[who][place]
+            hand = self.solved.spot.hand_names[who][place]
             numbers = (self.reaches[who][place], self.likely[who][place] / total, evs[place], equities[place])
             row = dict(zip(_COLUMNS, (hand, CLASSES[CLASS_OF_HAND[held[place]]], *map(float, numbers)), strict=True))
             if moves:
@@ -461,41 +494,3 @@ def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
             "ranges, pot, stacks, bets and rake"
         )
     return StrategiesOnDemand(game, solved.profile)
-
-
-def runout_nodes(form: PublicForm, line: str) -> tuple[list[str], list[str], list[int]]:
-    """Return what is before a card of a line and after it, and the node of the line for each card that may be dealt.
-
-    Raises
-    ------
-    InvalidGameError
-        If there is no such line, or no card is dealt in it.
-    """
-    steps = [step.strip() for step in line.split(",") if step.strip()]
-    anything = [place for place, step in enumerate(steps) if is_any_card(step)]
-    if len(anything) > 1:
-        raise InvalidGameError(f"line {shown(line)}: deal * comes {len(anything)} times, expected once")
-    first, then = (steps[: anything[0]], steps[anything[0] + 1 :]) if anything else (steps, [])
-    dealing = form.find(", ".join(first))
-    after = [str(form.actions[child]) for child in form.children[dealing].tolist()]
-    if form.players[dealing] != CHANCE:
-        expected = f"expected {one_of(after)}" if after else "the hand ends there"
-        raise InvalidGameError(f"no card is dealt {_after(', '.join(first))}; {expected}")
-    return first, then, [form.find(", ".join([*first, card, *then])) for card in after]
-
-
-def _blocks(form: PublicForm, stored: Any) -> dict[int, Any]:
-    """Return the behaviour at each node, parts of one array."""
-    nodes = form.decisions.tolist()
-    shapes = [(len(form.children[node]), len(form.states[form.players[node]])) for node in nodes]
-    ends = np.cumsum([0, *(actions * hands for actions, hands in shapes)]).tolist()
-    if len(stored) != ends[-1]:
-        raise ValueError(f"its behaviour has {len(stored):,} numbers, and the spot's tree {ends[-1]:,}")
-    return {
-        node: stored[first:last].reshape(shape)
-        for node, shape, first, last in zip(nodes, shapes, ends[:-1], ends[1:], strict=True)
-    }
-
-
-def _after(line: str) -> str:
-    return f"after {line}" if line else "at the root"

@@ -34,6 +34,7 @@ from .bets import SEATS, Betting, Decision, Ended, first, following, moves
 from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, hand_numbers, read_board
 from .locks import Lock, constraints_of, line_functionals, shares
 from .offers import spot_offers
+from .places import WHOLE, Place
 from .showdown import alive, fold_payoff, showdown_payoff
 from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
 
@@ -41,8 +42,6 @@ from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
 _TOLERANCE = 0.001
 #: Up to so many sequences of both players linear programming solves a spot in tenths of a second: it is the default.
 _TINY = 500
-#: How many cards a board has in the end.
-_WHOLE = 5
 #: Pots and stacks are at most this: amounts are exact in floats, and payoffs in single precision good to a chip.
 _MOST_CHIPS = 10_000_000
 
@@ -277,6 +276,12 @@ class HoldemSpot:
         return first, second
 
     @cached_property
+    def hand_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Each player's hands, by name."""
+        first, second = (tuple(HAND_NAMES[hand] for hand in held.tolist()) for held in self.hands)
+        return first, second
+
+    @cached_property
     def pairs(self) -> float:
         """The weight of all pairs of hands that can be dealt together."""
         total = float(self.weights[0] @ self.together(self.cards).times(self.weights[1]))
@@ -303,7 +308,18 @@ class HoldemSpot:
         ndarray of float64, shape (hands of player 0, hands of player 1)
             0 for hands that cannot be dealt together.
         """
-        return self._won if tuple(board) == self.cards else self._won_on(board)
+        key, known = tuple(board), self._lately_won
+        if key == self.cards:
+            return self._won
+        if key not in known:
+            known.clear()
+            known[key] = frozen(self._won_on(key))
+        return known[key]
+
+    @cached_property
+    def _lately_won(self) -> dict[tuple[int, ...], Floats]:
+        """What :meth:`won` returned last: nodes of one board are mostly asked for together."""
+        return {}
 
     @cached_property
     def _won(self) -> Floats:
@@ -391,7 +407,7 @@ class HoldemSpot:
     def _built(self) -> "tuple[PublicForm, Indices, tuple[tuple[int, ...], ...]]":
         check_size(self)
         with timed("building"), doing(f"the tree, {_about(self.size)} nodes, was built"):
-            tree = _Tree(self)
+            tree = SpotTree(self)
             return tree.form(), frozen(np.array(tree.paid)), tuple(tree.numbers)
 
     @property
@@ -596,11 +612,26 @@ def _about(size: SpotSize) -> str:
     return f"{count:,}" if count < 1_000_000 else f"{count / 1e6:.3g} million"
 
 
-class _Tree:
-    """The public tree of a spot."""
+class SpotTree:
+    """The public tree of a spot, or of one of its subgames.
 
-    def __init__(self, spot: HoldemSpot) -> None:
+    Parameters
+    ----------
+    spot : HoldemSpot
+    place : Place, optional
+        Where the subgame begins; by default at the root.
+    most : int, optional
+        Nodes that the tree has at most.
+
+    Raises
+    ------
+    InvalidGameError
+        If it has more.
+    """
+
+    def __init__(self, spot: HoldemSpot, place: Place | None = None, most: float = math.inf) -> None:
         self.spot = spot
+        begun = Place.first(spot) if place is None else place
         self.players: list[int] = []
         self.parents: list[int] = []
         self.actions: list[str] = []
@@ -612,11 +643,13 @@ class _Tree:
         #: The same by board alone, with the probabilities of public chance.
         self.chances: dict[tuple[int, ...], tuple[list[int], list[Any]]] = {}
         known: dict[Decision, list[tuple[str, Decision | Ended]]] = {}
-        queue: list[tuple[int, str, Decision | Ended, tuple[int, ...], float]] = [(-1, "", spot.begun, spot.cards, 1.0)]
+        queue = [(-1, "", begun.state, begun.board, begun.chance)]
         while queue:  # nodes level by level
             later = []
             for parent, action, state, board, chance in queue:
                 node = len(self.players)
+                if node >= most:
+                    raise InvalidGameError(f"the subgame has more than {most:,} nodes")
                 if not node % _LOOKS:
                     check_time(f"the tree was built, {node:,} of {_about(spot.size)} nodes so far")
                 self.parents.append(parent)
@@ -628,7 +661,7 @@ class _Tree:
                     if state not in known:  # on every board the same
                         known[state] = list(spot.moves(state))
                     later += [(node, name, after, board, chance) for name, after in known[state]]
-                elif state.folded >= 0 or len(board) == _WHOLE:
+                elif state.folded >= 0 or len(board) == WHOLE:
                     self.players.append(TERMINAL)
                     self._pay(node, state, board, chance)
                 else:
@@ -661,8 +694,15 @@ class _Tree:
         nodes.append(node)
         amounts.append([one * chance for one in paid] if self.spot.rake and len(paid) > 1 else paid[0] * chance)
 
-    def form(self) -> PublicForm:
-        spot = self.spot
+    def form(self, reaches: Sequence[Floats] | None = None) -> PublicForm:
+        """Return the tree in public form.
+
+        Parameters
+        ----------
+        reaches : two ndarrays, optional
+            What is left of each player's hands where a subgame begins. Its form has no symmetries and no deals.
+        """
+        spot, whole = self.spot, reaches is None
 
         def group(of: tuple[list[int], list[float]], unit: CardPayoff) -> Leaves:
             return Leaves(np.array(of[0]), np.array(of[1]).T / spot.pairs, unit)
@@ -671,18 +711,18 @@ class _Tree:
             self.players,
             self.parents,
             self.actions,
-            [[HAND_NAMES[hand] for hand in held.tolist()] for held in spot.hands],
+            spot.hand_names,
             [
                 group(of, spot.together(board) if folds else spot.showdown(board))
                 for (board, folds), of in self.leaves.items()
             ],
-            weights=spot.weights,
-            deals=[group(of, spot.together(board)) for board, of in self.chances.items()],
+            weights=spot.weights if reaches is None else reaches,
+            deals=[group(of, spot.together(board)) for board, of in self.chances.items()] if whole else (),
             scale=spot.pot / 2 + spot.stack,
             boards=Boards(
                 self.boards, [[np.flatnonzero(alive(board, held)) for held in spot.hands] for board in self.numbers]
             ),
-            symmetries=list(self._symmetries()),
+            symmetries=list(self._symmetries()) if whole else (),
         )
 
     def _symmetries(self) -> Iterator[Symmetry]:
