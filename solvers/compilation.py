@@ -100,6 +100,11 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
     return njit(no_cpython_wrapper=True, pipeline_class=_PartCompiler, **options)(function)
 
 
+def inlined(function: Any) -> Any:
+    """Compile a function into its callers: what is the same in all calls, such as one a bucket, stays in registers."""
+    return compiled(function, inline=True)
+
+
 class _PartLibrary(JITCodeLibrary):
     """The code of a function that only compiled functions call.
 
