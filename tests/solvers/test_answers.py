@@ -71,7 +71,8 @@ def test_print_and_a_page_show_the_same_rows(solution):
         assert row.on_page == typeset(row.text)
 
 
-def test_the_terminal_prints_the_rows_of_print(capsys):
+def test_the_terminal_prints_the_rows_of_print(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")  # so that the seconds stay on a line, however many parts of them there are
     assert main(["solve", "kuhn", "--problem", "constrained", "--constrain", "0/K_:b <= 1/2 as king"]) == 0
     shown = capsys.readouterr().out.splitlines()
     same = str(solve(CASES["constrained"][0])).splitlines()
