@@ -377,8 +377,12 @@ def seconds_in_words(seconds: Mapping[str, float]) -> str:
     >>> seconds_in_words({"loading": 0.2, "building": 0.001, "solving": 1.5, "game_value": 0.3})
     '0.2 loading, 1.5 solving, 0.3 game value'
     """
+    from .sheet import seconds as written
+
     least = 0.005 * sum(seconds.values())
     told = [
-        f"{took:.3g} {part.replace('_', ' ')}" for part, took in seconds.items() if took >= least or part == "solving"
+        f"{written(took)} {part.replace('_', ' ')}"
+        for part, took in seconds.items()
+        if took >= least or part == "solving"
     ]
     return ", ".join(told)

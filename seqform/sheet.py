@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 #: Writes a value as text; ``str`` for words.
 Unit = Callable[[Any], str]
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)|(?<=\de)-(?=\d)")
@@ -134,8 +136,15 @@ def setting(number: float) -> str:
 
 
 def seconds(number: float) -> str:
-    """Return seconds in three digits."""
-    return f"{number:.3g}"
+    """Return seconds in three digits, without an exponent.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.sheet import seconds
+    >>> seconds(0.0000892), seconds(0.2), seconds(1234.5)
+    ('0.0000892', '0.2', '1230')
+    """
+    return np.format_float_positional(number, 3, fractional=False, trim="-")
 
 
 def estimate(found: Mapping[str, float]) -> str:
