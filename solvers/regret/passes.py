@@ -4,17 +4,14 @@ Gradients of the payoffs; the bottom-up pass with the local regret minimiser at 
 averages plans and forms the next ones; best responses.
 """
 
-import functools
 from typing import Any
 
 import numpy as np
 
-from ..compilation import compiled
+from ..compilation import compiled, inlined
 from .local_rule import accumulated, in_registers, predicted
 from .registers import add_at, any_nonzero, at_least, gather, larger, load, spread, store, where_positive, width
 
-#: For what is called once a bucket: what is the same for all of them stays in registers.
-inlined: Any = functools.partial(compiled, inline=True)
 ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 FOLD = 64  # iterations whose plans are summed in single precision
 
