@@ -7,10 +7,9 @@ has their values under the same keys.
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 #: Writes a value as text; ``str`` for words.
 Unit = Callable[[Any], str]
@@ -144,7 +143,7 @@ def seconds(number: float) -> str:
     >>> seconds(0.0000892), seconds(0.2), seconds(1234.5)
     ('0.0000892', '0.2', '1230')
     """
-    return np.format_float_positional(number, 3, fractional=False, trim="-")
+    return f"{Decimal(f'{number:.3g}'):f}"
 
 
 def estimate(found: Mapping[str, float]) -> str:

@@ -41,8 +41,8 @@ except ValueError as error:  # a setting such as NUMBA_NUM_THREADS=0, which numb
 
 # All other modules import numba's names from here, so that its settings are checked in one place.
 __all__ = [
-    "AttributeTemplate", "Fielded", "alloca_once", "call_address", "compiled", "extending", "intrinsic", "ir", "models",
-    "overload", "register_model", "types", "why_not_compiled",
+    "AttributeTemplate", "Fielded", "alloca_once", "call_address", "compiled", "extending", "inlined", "intrinsic",
+    "ir", "models", "overload", "register_model", "types", "why_not_compiled",
 ]  # fmt: skip
 
 #: The settings of numba that change the code that it makes of a function, and that its cache does not look at.
@@ -73,7 +73,7 @@ def why_not_compiled() -> str:
 
 
 def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
-    """Compile, with a cache on disk if asked for one and a place for it is writable; or into its callers if ``inline``.
+    """Compile, with a cache on disk if asked for one and a place for it is writable.
 
     Only the one function that Python calls needs a cache: the others are compiled into it. Where compiling is off, that
     function raises :class:`~treeplex.SolverError`: loops use instructions and integers that Python does not have.
@@ -101,7 +101,7 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
 
 
 def inlined(function: Any) -> Any:
-    """Compile a function into its callers: what is the same in all calls, such as one a bucket, stays in registers."""
+    """Compile into the functions that call it, so that what is the same in all calls stays in registers there."""
     return compiled(function, inline=True)
 
 
