@@ -128,8 +128,9 @@ class _PartLibrary(JITCodeLibrary):
         self.is_optimised = any(isinstance(one, _PartLibrary) and one.is_optimised for one in self._linking_libraries)
         blocks = sum(1 for function in self._final_module.functions for _ in function.blocks)
         if not self.is_optimised and blocks >= _SHORT:
-            manager, builder = self._codegen._module_pass_manager()
-            manager.run(self._final_module, builder)
+            made = self._codegen._module_pass_manager()  # in older numba without a builder
+            manager, *builder = made if isinstance(made, tuple) else (made,)
+            manager.run(self._final_module, *builder)
             self.is_optimised = True
 
     def _finalize_final_module(self) -> None:
