@@ -7,9 +7,10 @@ has their values under the same keys.
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+from .limits import seconds_text
 
 #: Writes a value as text; ``str`` for words.
 Unit = Callable[[Any], str]
@@ -135,15 +136,8 @@ def setting(number: float) -> str:
 
 
 def seconds(number: float) -> str:
-    """Return seconds in three digits, without an exponent.
-
-    Examples
-    --------
-    >>> from treeplex.seqform.sheet import seconds
-    >>> seconds(0.0000892), seconds(0.2), seconds(1234.5)
-    ('0.0000892', '0.2', '1230')
-    """
-    return f"{Decimal(f'{number:.3g}'):f}"
+    """Return seconds in three digits, without an exponent."""
+    return seconds_text(number)
 
 
 def estimate(found: Mapping[str, float]) -> str:
