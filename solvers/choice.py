@@ -4,7 +4,7 @@ from ..models.problems import Feature, Problem
 from ..seqform.game import Game
 from .methods import Method, find_method
 
-#: Sequences of both players above which ``exact`` takes a fraction of the time that a linear program takes.
+#: Sequences of both players above which ``exact`` takes a fraction of the time that a linear program takes on a tree.
 LARGE = 6_000
 #: Sequences of both players up to which a linear program takes seconds.
 AFFORDABLE = 20_000
@@ -23,7 +23,8 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
     is an equilibrium of more than two players                  ``cfr+``
     is on a game that states ``Game.exact_up_to``, of more      ``dcfr``, or ``ccfr`` where ``dcfr``
     sequences than that and than 20,000                         does not take its constraints
-    is on a game of more than 6,000 sequences                   ``exact``
+    is on a tree of more than 6,000 sequences, or on a flow     ``exact``
+    (patrols, transit) of more than 20,000
     is any other                                                ``highs``
     ==========================================================  ===================================
 
@@ -60,7 +61,15 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
         loop = _loop(problem)
         if loop is not None:
             return loop
-    return find_method("exact" if game.public_form is None and has_more_sequences(game, LARGE) else "highs")
+    return find_method("exact" if _is_long(game) else "highs")
+
+
+def _is_long(game: Game) -> bool:
+    """Whether ``exact`` takes a fraction of the time that a linear program takes."""
+    if game.public_form is not None:
+        return False
+    is_tree = all(treeplex.single_parent for treeplex in game.sequence_form.treeplexes)
+    return has_more_sequences(game, LARGE if is_tree else AFFORDABLE)
 
 
 def prefers_loop(game: Game) -> bool:

@@ -40,6 +40,8 @@ BOUND = [LinearConstraint(0, {1: 1.0}, 0.5, "bound")]
 CASES = {
     "kuhn": (lambda: Nash(load_game("kuhn")), "highs"),
     "many sequences": (lambda: Nash(WIDE), "exact"),
+    "a flow of 7,000": (lambda: Nash(load_game("transit:width=5")), "highs"),
+    "a flow of 28,000": (lambda: Nash(load_game("transit:width=8")), "exact"),
     "three players": (lambda: Nash(load_game("kuhn:players=3")), "cfr+"),
     "commitment": (lambda: Stackelberg(load_game("kuhn")), "branch-and-bound"),
     "small spot": (lambda: Nash(spot(SMALL)), "highs"),
