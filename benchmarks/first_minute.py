@@ -38,7 +38,8 @@ raise = "2.5x"
 TOWN = """
 import networkx as nx
 streets = nx.grid_2d_graph(6, 7)
-nx.write_graphml(nx.relabel_nodes(streets, {node: f"n{number}" for number, node in enumerate(sorted(streets))}), "town.graphml")
+names = {node: f"n{number}" for number, node in enumerate(sorted(streets))}
+nx.write_graphml(nx.relabel_nodes(streets, names), "town.graphml")
 """
 PLAN = [
     *["--steps", "30", "--unit", "base=n0", "--unit", "base=n41", "--entry", "n6", "--entry", "n35", "--goal", "n20=2"],
@@ -91,15 +92,12 @@ class Checkout:
 
     def _run(self, arguments: list[str], cache: str = "") -> float:
         """Return what a process takes, in seconds of user and system time."""
-        variables = os.environ | {
-            "PYTHONPATH": str(self.folder),
-            "NUMBA_CACHE_DIR": cache or str(self.folder / "cache"),
-        }
+        variables = {"PYTHONPATH": str(self.folder), "NUMBA_CACHE_DIR": cache or str(self.folder / "cache")}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(
             [sys.executable, "-P", *arguments],
             cwd=self.folder,
-            env=variables,
+            env=os.environ | variables,
             capture_output=True,
             text=True,
             check=False,

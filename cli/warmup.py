@@ -40,10 +40,11 @@ def warmup(
     with record.interruptible():
         with deferring_interrupts():
             from ..solvers.progress import showing
+            from ..solvers.regret.interpreted import compiled_at_once
         for name in dict.fromkeys(loops or _LOOPS):
             waited: list[str] = []
             begun = now()
-            with waiting(name, shown=record.shown), showing(waited.append):
+            with waiting(name, shown=record.shown), showing(waited.append), compiled_at_once():
                 _LOOPS[name]()
             done.append({"name": name, "compiled": bool(waited), "seconds": now() - begun})
             record.update(loops=done)

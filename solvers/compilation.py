@@ -42,7 +42,7 @@ except ValueError as error:  # a setting such as NUMBA_NUM_THREADS=0, which numb
 # All other modules import numba's names from here, so that its settings are checked in one place.
 __all__ = [
     "AttributeTemplate", "Fielded", "alloca_once", "call_address", "compiled", "extending", "inlined", "intrinsic",
-    "ir", "models", "overload", "register_model", "types", "why_not_compiled",
+    "ir", "is_ready", "models", "overload", "register_model", "types", "why_not_compiled",
 ]  # fmt: skip
 
 #: The settings of numba that change the code that it makes of a function, and that its cache does not look at.
@@ -98,6 +98,17 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
         _announce(found, kept)
         return found
     return njit(no_cpython_wrapper=True, pipeline_class=_PartCompiler, **options)(function)
+
+
+def is_ready(function: Any, *arguments: Any) -> bool:
+    """Whether a function that Python calls is compiled for such arguments, in this process or in the cache."""
+    if why_not_compiled():
+        return True
+    signature = tuple(map(function.typeof_pyval, arguments))
+    if signature in function.overloads:
+        return True
+    kept = getattr(function._cache, "_cache_file", None)
+    return kept is not None and kept.has(function._cache._index_key(signature, function.targetctx.codegen()))
 
 
 def inlined(function: Any) -> Any:

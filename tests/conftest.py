@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def no_words_of_slowness(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test depend on how long things take: ``info`` says how far a count is after seconds."""
     monkeypatch.setattr("treeplex.cli.info._FIRST_WORD", float("inf"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiling_at_once() -> Iterator[None]:
+    """Let all tests of this process try the compiled loop, in tiny games too, whether it is in the cache or not."""
+    from treeplex.solvers.regret.interpreted import compiled_at_once
+
+    with compiled_at_once():
+        yield
 
 
 @pytest.fixture

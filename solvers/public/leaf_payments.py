@@ -176,13 +176,19 @@ def _sweep(
 
 
 @compiled
-def pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any) -> None:
-    """Write what a player is paid at a board's leaves."""
+def pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any, rule: Any) -> None:
+    """Write what a player is paid at a board's leaves.
+
+    Three registers at once are for updates: certificates are few, and compiling three for them takes a second.
+    """
     boards, shapes, lanes = game.boards, game.shapes, width(here)
     other, shape = ONE - player, boards[board, SHAPE]
     wide, their_wide = boards[board, WIDE + player], boards[board, WIDE + other]
     reaches, values = game.layout[boards[board, DEPTH], 0], game.layout[boards[board, DEPTH], 1]
     starts, amounts = room.starts, game.amounts[player]
+    most = TWO
+    if rule is not None:
+        most = MOST
     for kind in range(THREE):
         lane = shapes[shape, LANES + kind]
         end = lane + shapes[shape, REGISTERS + kind] * FULL
@@ -191,14 +197,14 @@ def pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any) -> None
             starts[1, place] = values + np.uint64(game.lanes[place, LANE_NODE]) * wide
         while lane < end:
             number, left = game.lanes[lane, LANE_MATRIX], ONE
-            while left < MOST and lane + left * lanes < end and game.lanes[lane + left * lanes, LANE_MATRIX] == number:
+            while left < most and lane + left * lanes < end and game.lanes[lane + left * lanes, LANE_MATRIX] == number:
                 left += ONE
-            if left == MOST:
-                _sweep(game, board, player, here, room, amounts, lane, kind, none_of_three(here))
+            if left == ONE:
+                _sweep(game, board, player, here, room, amounts, lane, kind, none_of_one(here))
             elif left == TWO:
                 _sweep(game, board, player, here, room, amounts, lane, kind, none_of_two(here))
-            else:
-                _sweep(game, board, player, here, room, amounts, lane, kind, none_of_one(here))
+            elif rule is not None:
+                _sweep(game, board, player, here, room, amounts, lane, kind, none_of_three(here))
             lane += left * lanes
     begin = shapes[shape, LANES + THREE]
     for lane in range(begin, begin + shapes[shape, REGISTERS + THREE]):

@@ -400,7 +400,7 @@ def _down(walk: Any, board: Any, player: Any, decay: Any, before: Any, here: Any
     if terms is not None:
         _tally(terms, board, other, here, game.layout[game.boards[board, DEPTH], 0], walk.room.tally[group])
     _open(game, board, player, here)
-    pay_leaves(game, board, player, here, walk.room)
+    pay_leaves(game, board, player, here, walk.room, walk.rule)
 
 
 @compiled

@@ -430,7 +430,8 @@ def run_steps(
     begun = counted_now()
     ready = posed(method, problem, options)
     build_seconds = counted_now() - begun
-    warm(ready.kernel.layout.number, ready.is_curved, ready.preferences is not None)
+    if not ready.kernel.is_interpreted:
+        warm(ready.kernel.layout.number, ready.is_curved, ready.preferences is not None)
     begun = counted_now()
     loop = _begin(method, ready, kind)
     build_seconds += counted_now() - begun

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...seqform.sequence_form import SequenceForm
+from ..compilation import is_ready
 from ..methods.rules import CFR, Rule
 from ..team import in_company
 from ..threads import most_threads
@@ -27,6 +28,7 @@ from .arrays import (
     StateArrays,
 )
 from .constraints import KernelConstraints
+from .interpreted import interpret, is_interpreted
 from .layout import KernelLayout, build_layout
 from .local_rule import no_discounts, rule_numbers
 from .loop import ON_ONE, run_loop
@@ -436,16 +438,8 @@ class Kernel:
             branches=layout.branches(),
         )
 
-        def call(leads: bool, first: int) -> tuple[float, int]:
-            found: tuple[float, int] = run_loop(loop, leads, np.uint64(first))
-            return found
-
-        # Others do not help while it may have to be compiled first.
         curved = constraints is not None and bool(constraints.curves.rows)
-        signature = constraints is None, curved, state.preferences is None, part is None
-        threads = self.threads if signature in self._compiled else 1
-        exploitability, rows = call(True, 0) if loop.branches is None else in_company(call, loop.branches.team, threads)
-        self._compiled.add(signature)
+        exploitability, rows = self._run(loop, curved)
         if constraints is not None:
             constraints.curves.raise_error()
         converged = bool(exploitability <= tolerance / unit)
@@ -459,6 +453,34 @@ class Kernel:
             best_responses=values[:, 1 : 1 + layout.num_players],
             payoffs=values[:, 1 + layout.num_players :],
         )
+
+    def _run(self, loop: LoopArrays, curved: bool) -> tuple[float, int]:
+        """Return the exploitability at the last certificate and how many there were."""
+        rows = 0
+        if self.is_interpreted and not curved and not is_ready(run_loop, loop, True, np.uint64(0)):
+            exploitability, rows, left = interpret(loop)
+            if not left:
+                return exploitability, rows
+            run = loop.run
+            loop = loop._replace(
+                run=run._replace(iterations=left, checked=run.checked[rows:], values=run.values[rows:])
+            )
+
+        def call(leads: bool, first: int) -> tuple[float, int]:
+            found: tuple[float, int] = run_loop(loop, leads, np.uint64(first))
+            return found
+
+        # Others do not help while it may have to be compiled first.
+        signature = loop.limits is None, curved, loop.preferences is None, loop.part is None
+        threads = self.threads if signature in self._compiled else 1
+        found, more = call(True, 0) if loop.branches is None else in_company(call, loop.branches.team, threads)
+        self._compiled.add(signature)
+        return found if more or not rows else exploitability, rows + more
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether Python runs the loop where it is not compiled yet."""
+        return is_interpreted(self.layout.size, self.layout.number)
 
     def average(self, state: KernelState) -> Floats:
         """Return the average plans so far (a kernel vector of float64): the current ones before the first update."""

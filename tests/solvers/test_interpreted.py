@@ -1,0 +1,79 @@
+"""The loop as Python runs it has the bits of the compiled one."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from treeplex import CDBR, ConstrainedNash, Nash, Strategy, load_game, solve
+from treeplex.models.constraints import parse_constraint
+from treeplex.models.problems import Problem
+from treeplex.solvers.regret import interpreted, kernel
+from treeplex.solvers.regret.interpreted import PATIENCE, compiled_at_once
+
+KUHN = load_game("kuhn")
+
+
+def limited() -> Problem:
+    return ConstrainedNash(KUHN, parse_constraint("0/K_:b <= 1/2", KUHN))
+
+
+def depth_limited() -> Problem:
+    return CDBR(KUHN, Strategy.uniform(KUHN, 1), lookahead=1)
+
+
+def of(text: str) -> Callable[[], Problem]:
+    return lambda: Nash(load_game(text))
+
+
+CASES = {
+    **{method: (of("kuhn"), method) for method in ("cfr", "cfr+", "dcfr", "pcfr+", "hs-dcfr", "restarted-cfr")},
+    "many actions": (of("rps"), "dcfr"),
+    "three players": (of("kuhn:players=3"), "cfr+"),
+    "five cards": (of("kuhn:cards=5"), "cfr+:updates=simultaneous"),
+    "preferences": (of("kuhn"), "pref-cfr"),
+    "a limit": (limited, "ccfr"),
+    "a part": (depth_limited, "cfr+"),
+    "a flow": (of("transit:width=2"), "cfr+"),
+}
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Forget that the loop is compiled, and return a list of how often it is interpreted."""
+    calls: list[int] = []
+
+    def interpret(loop: interpreted.LoopArrays) -> tuple[float, int, int]:
+        calls.append(1)
+        return interpreted.interpret(loop)
+
+    monkeypatch.setattr(kernel, "is_ready", lambda *arguments: False)
+    monkeypatch.setattr(kernel, "interpret", interpret)
+    return calls
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("effort", [1_000_000, 1_000])  # the second is over before the run is
+def test_bits_are_the_same(case: str, effort: int, uncompiled: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, method = CASES[case]
+    with compiled_at_once():
+        expected = solve(problem(), method, max_iterations=30, tol=0.0)
+    assert not uncompiled
+    monkeypatch.setattr(PATIENCE, "left", effort)
+    monkeypatch.setattr(interpreted, "TINY", 1_000)
+    found = solve(problem(), method, max_iterations=30, tol=0.0)
+    assert uncompiled
+    assert (PATIENCE.left > 0) == (effort == 1_000_000)
+    for mine, other in zip(found.profile, expected.profile, strict=True):
+        np.testing.assert_array_equal(mine.plan, other.plan)
+    np.testing.assert_array_equal(found.history.iterations, expected.history.iterations)
+    assert found.exploitability == expected.exploitability
+    np.testing.assert_array_equal(found.history.exploitability, expected.history.exploitability)
+
+
+def test_games_that_are_not_tiny_are_compiled(uncompiled: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PATIENCE, "left", 1_000)
+    solve(Nash(load_game("leduc")), "cfr+", max_iterations=2, tol=0.0)
+    solve(Nash(KUHN), "cfr+:precision=single", max_iterations=2, tol=0.0)
+    assert not uncompiled
+    assert PATIENCE.left == 1_000
