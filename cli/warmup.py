@@ -39,8 +39,8 @@ def warmup(
     done: list[dict[str, Any]] = []
     with record.interruptible():
         with deferring_interrupts():
+            from ..solvers.compilation import compiled_at_once
             from ..solvers.progress import showing
-            from ..solvers.regret.interpreted import compiled_at_once
         for name in dict.fromkeys(loops or _LOOPS):
             waited: list[str] = []
             begun = now()

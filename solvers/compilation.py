@@ -9,6 +9,7 @@ import os
 import pickle
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -41,8 +42,9 @@ except ValueError as error:  # a setting such as NUMBA_NUM_THREADS=0, which numb
 
 # All other modules import numba's names from here, so that its settings are checked in one place.
 __all__ = [
-    "AttributeTemplate", "Fielded", "alloca_once", "call_address", "compiled", "extending", "inlined", "intrinsic",
-    "ir", "is_ready", "models", "overload", "register_model", "types", "why_not_compiled",
+    "PATIENCE", "AttributeTemplate", "Fielded", "alloca_once", "call_address", "compiled", "compiled_at_once",
+    "extending", "inlined", "intrinsic", "ir", "is_ready", "models", "overload", "register_model", "types",
+    "why_not_compiled",
 ]  # fmt: skip
 
 #: The settings of numba that change the code that it makes of a function, and that its cache does not look at.
@@ -98,6 +100,26 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
         _announce(found, kept)
         return found
     return njit(no_cpython_wrapper=True, pipeline_class=_PartCompiler, **options)(function)
+
+
+@dataclass
+class Patience:
+    """How much is still done without compiled code in this process: updates, each times the numbers of a vector."""
+
+    left: int = 50_000  # takes about a third of the time that compiling does
+
+
+PATIENCE = Patience()
+
+
+@contextlib.contextmanager
+def compiled_at_once() -> Iterator[None]:
+    """Do nothing without compiled code that there is compiled code for."""
+    left, PATIENCE.left = PATIENCE.left, 0
+    try:
+        yield
+    finally:
+        PATIENCE.left = left
 
 
 def is_ready(function: Any, *arguments: Any) -> bool:

@@ -60,7 +60,7 @@ def no_words_of_slowness(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def compiling_at_once() -> Iterator[None]:
     """Let all tests of this process try the compiled loop, in tiny games too, whether it is in the cache or not."""
-    from treeplex.solvers.regret.interpreted import compiled_at_once
+    from treeplex.solvers.compilation import compiled_at_once
 
     with compiled_at_once():
         yield

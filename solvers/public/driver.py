@@ -108,6 +108,7 @@ class PublicStepper(Stepper):
             state,
             options,
         )
+        self.evaluates = kernel.evaluates(state)
         self.best_responses = (np.inf, np.inf)
         self._next_look = _next_look(self.iterations)
         self._answer: tuple[int, dict[str, Any]] | None = None  # after how many iterations it was found
@@ -137,8 +138,12 @@ class PublicStepper(Stepper):
             # Averages that miss a constraint may earn more than the bound, and what they prove is seen in confirms().
             raised = replace(certificate, upper=max(certificate.lower or 0.0, certificate.upper or 0.0))
             return loop_error(self.problem, raised, self._options)
-        first, second = (self.kernel.evaluate(self.state, player, best=True) for player in (0, 1))
-        self.best_responses = first, second
+        if not self.evaluates:
+            self.best_responses = self._profile.best_response_values
+        else:
+            first, second = (self.kernel.evaluate(self.state, player, best=True) for player in (0, 1))
+            self.best_responses = first, second
+        first, second = self.best_responses
         if isinstance(self.problem, EpsilonNash):
             return self.problem.error(self._certificate())
         return max(0.0, (first + second) / 2.0)
@@ -213,6 +218,11 @@ class PublicStepper(Stepper):
         """Return a player's counterfactual values under the averages, by node of the root's board."""
         return self.kernel.values(self.state, player)
 
+    @property
+    def _profile(self) -> PublicProfile:
+        """The averages of now."""
+        return PublicProfile(self.kernel.layout.form, self.behaviour, self.values if self.evaluates else None)
+
     def saved(self) -> Saved:
         """Return where it stands."""
         return {"due": [self.next_check, self._next_look], **named(self.state)}
@@ -230,8 +240,7 @@ class PublicStepper(Stepper):
         game, terms = self.problem.game, self.kernel.terms
         form = self.kernel.layout.form
         if terms is None:
-            profile = StrategiesOnDemand(game, PublicProfile(form, self.behaviour, self.values))
-            return {"proof": (profile, self._certificate())}
+            return {"proof": (StrategiesOnDemand(game, self._profile), self._certificate())}
         played = StrategiesOnDemand(terms.saddle.view.game, PublicProfile(form, self.behaviour))
         multipliers = terms.multipliers(self.state.calls, played.plans)
         found, dual = terms.answer(played)
@@ -241,9 +250,14 @@ class PublicStepper(Stepper):
     def _certificate(self) -> Certificate:
         """Return what the averages prove: of the value to player 0, or of both regrets."""
         if isinstance(self.problem, EpsilonNash):
-            paid = [self.kernel.evaluate(self.state, player, best=False) for player in (0, 1)]
-            return self.problem.proven(paid, self.best_responses)
-        return by_best_responses(self.best_responses, self.kernel.evaluate(self.state, 0, best=False))
+            return self.problem.proven([self._paid(player) for player in (0, 1)], self.best_responses)
+        return by_best_responses(self.best_responses, self._paid(0))
+
+    def _paid(self, player: int) -> float:
+        """Return what a player earns where both play the averages."""
+        if not self.evaluates:
+            return self._profile.value(player)
+        return self.kernel.evaluate(self.state, player, best=False)
 
 
 def _next_look(iterations: int) -> int:
@@ -257,10 +271,10 @@ def _next_look(iterations: int) -> int:
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate on the public form until the certificate meets the tolerance or a limit comes."""
     number = _number(method, problem, options)
-    warm(number, adding=not _is_plain(problem))
     begun = counted_now()
     loop = stepper(method, problem, number, options)
     build_seconds = counted_now() - begun
+    warm(loop.kernel.number, adding=not _is_plain(problem), evaluating=loop.evaluates)
     found = iterate(loop, options)
     return Outcome(
         plans=(),
@@ -289,7 +303,6 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
     may_shorten = method.precision == "auto" and number is np.float32 and terms is None
     if may_shorten and Budget().left(kernel.taken(predicting)) < 0:
         kernel.number = np.uint16
-        warm(kernel.number)
     state = kernel.initial_state(predicting)
     reached = _reached(method, problem, options.start)
     if reached is not None:
@@ -350,7 +363,7 @@ def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
 
 
 @functools.cache
-def warm(number: Any, *, adding: bool = False) -> None:
+def warm(number: Any, *, adding: bool = False, evaluating: bool = True) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     from ...seqform.factored import FactoredPayoff
     from ...seqform.public_form import Leaves
@@ -364,4 +377,5 @@ def warm(number: Any, *, adding: bool = False) -> None:
         kernel = PublicKernel(form, number, terms=terms)
         state = kernel.initial_state()  # predictions have the same types
         kernel.run(state, RULE, 1)
-        kernel.evaluate(state, 0, best=True)
+        if evaluating:
+            kernel.evaluate(state, 0, best=True)

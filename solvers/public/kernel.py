@@ -14,6 +14,7 @@ from ...seqform.budget import Budget
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile
 from ...seqform.rules import TERMINAL
+from ..compilation import PATIENCE, is_ready
 from ..methods.rules import Rule
 from ..regret.local_rule import rule_numbers
 from ..threads import most_threads
@@ -24,6 +25,9 @@ from .terms import PublicTerms
 
 #: Games of fewer numbers are walked by one thread: a walk then takes no longer than telling others to begin.
 _SMALL = 200_000
+#: Certificates of games of so many numbers, nodes times private states, take milliseconds in numpy.
+_FEW = 2**14
+_PATIENT = 4  # all certificates of a solve cost so many times less patience
 
 
 def threads_for(layout: PublicLayout) -> int:
@@ -224,6 +228,18 @@ class PublicKernel:
         _, terms, rooms = self._doubles
         found: Floats = rooms[0].tally[-1] - terms.limits
         return found
+
+    def evaluates(self, state: PlayArrays) -> bool:
+        """Whether :meth:`evaluate` is compiled, or should be: in numpy, certificates of small games take milliseconds.
+
+        :class:`~treeplex.seqform.public_profile.PublicProfile` has the same numbers up to round-off.
+        """
+        numbers = len(self.layout.form.players) * max(map(len, self.layout.form.states))
+        if self.terms is not None or numbers > _FEW or PATIENCE.left <= 0:
+            return True
+        PATIENCE.left -= numbers // _PATIENT
+        game, terms, rooms = self._doubles
+        return is_ready(evaluate_public, WalkArrays(game, terms, state, rooms[0], None), ITERATE, 0, 0, 1, True)
 
     def evaluate(self, state: PlayArrays, player: int, best: bool, scale: float = 1.0) -> float:
         """Return what a player earns where both play as on average, or by a best response to that, in payoff units.

@@ -23,6 +23,7 @@ from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..certification import proven, proves
 from ..checkpoint import Saved, fill
+from ..compilation import compiled_at_once
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod, methods_for
 from ..methods.rules import CFR
@@ -485,7 +486,7 @@ def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Fl
 @functools.cache
 def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
-    with compiling():
+    with compiling(), compiled_at_once():
         game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
         ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
         kernel = Kernel(build_layout(game.sequence_form, number))

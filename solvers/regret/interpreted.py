@@ -6,15 +6,13 @@ same code here; registers are numpy arrays there.
 """
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ...seqform.signals import holding_signals
+from ..compilation import PATIENCE
 from . import registers
 from .arrays import DONE, LoopArrays
 from .loop import run_loop
@@ -23,26 +21,6 @@ from .placement import width_of
 #: Games whose vectors have more numbers than this are not interpreted.
 TINY = 256
 CHUNK = 16  # updates between two looks at what is left to interpret
-
-
-@dataclass
-class Patience:
-    """How much is still interpreted in this process: updates, each times the numbers of a vector."""
-
-    left: int = 50_000  # takes about a third of the time that compiling does
-
-
-PATIENCE = Patience()
-
-
-@contextmanager
-def compiled_at_once() -> Iterator[None]:
-    """Compile the loop when it is first called."""
-    left, PATIENCE.left = PATIENCE.left, 0
-    try:
-        yield
-    finally:
-        PATIENCE.left = left
 
 
 def is_interpreted(size: int, number: type) -> bool:

@@ -1,4 +1,4 @@
-"""The loop as Python runs it has the bits of the compiled one."""
+"""What is done without compiled code where there is none yet: the loop, to the same bits, and certificates of spots."""
 
 from collections.abc import Callable
 
@@ -7,9 +7,13 @@ import pytest
 
 from treeplex import CDBR, ConstrainedNash, Nash, Strategy, load_game, solve
 from treeplex.models.constraints import parse_constraint
-from treeplex.models.problems import Problem
+from treeplex.models.games.holdem import HoldemSpot
+from treeplex.models.games.holdem.bets import Betting
+from treeplex.models.problems import EpsilonNash, Problem
+from treeplex.solvers.compilation import PATIENCE, compiled_at_once
+from treeplex.solvers.public import kernel as public_kernel
+from treeplex.solvers.public.kernel import PublicKernel
 from treeplex.solvers.regret import interpreted, kernel
-from treeplex.solvers.regret.interpreted import PATIENCE, compiled_at_once
 
 KUHN = load_game("kuhn")
 
@@ -77,3 +81,31 @@ def test_games_that_are_not_tiny_are_compiled(uncompiled: list[int], monkeypatch
     solve(Nash(KUHN), "cfr+:precision=single", max_iterations=2, tol=0.0)
     assert not uncompiled
     assert PATIENCE.left == 1_000
+
+
+@pytest.mark.parametrize("rake", [0.0, 0.05])
+def test_certificates_of_small_spots_need_no_compiled_code(rake: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranges = ["AA, KQs, T9s:0.5", "QQ, JTs, 87s"]
+    game = HoldemSpot("Ts9d6hQc2s", ranges, 100, 150, Betting("75%", "a"), rake=rake).game
+    problem = Nash(game) if rake == 0.0 else EpsilonNash(game)
+    expected = solve(problem, "dcfr", tol=0.01)
+    monkeypatch.setattr(public_kernel, "is_ready", lambda *arguments: False)
+    monkeypatch.setattr(PublicKernel, "evaluate", None)
+    monkeypatch.setattr(PATIENCE, "left", 10_000)
+    found = solve(problem, "dcfr", tol=0.01)
+    assert PATIENCE.left < 10_000
+    assert found.iterations == expected.iterations
+    for mine, other in zip(found.profile, expected.profile, strict=True):
+        np.testing.assert_array_equal(mine.plan, other.plan)
+    np.testing.assert_allclose(found.history.exploitability, expected.history.exploitability, rtol=1e-9)
+    assert found.values == pytest.approx(expected.values, abs=1e-9)
+    assert found.exploitability == pytest.approx(expected.exploitability, rel=1e-9)
+
+
+def test_patience_with_spots_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = HoldemSpot("Ts9d6hQc2s", ["AA", "KK"], 100, 150, Betting("75%", "a")).public_form
+    kernel = PublicKernel(form)
+    state = kernel.initial_state()
+    monkeypatch.setattr(public_kernel, "is_ready", lambda *arguments: False)
+    monkeypatch.setattr(PATIENCE, "left", 1)
+    assert [kernel.evaluates(state), kernel.evaluates(state)] == [False, True]
