@@ -1,37 +1,34 @@
 """What the payoffs of a sequence form sum to, whatever the players do, and the form with that taken off."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .payoffs import LeafTable, without_round_off
-
-if TYPE_CHECKING:
-    from .polytope import Treeplex
-    from .sequence_form import SequenceForm
+from .payoffs import LeafTable, Payoff, without_round_off
+from .polytope import Treeplex
 
 
-def constant_sum_of_matrices(form: "SequenceForm") -> float | None:
+def constant_sum_of_matrices(treeplexes: Sequence[Treeplex], payoffs: Payoff, stakes: float) -> float | None:
     """Return what the payoffs of two players without a leaf table sum to, ``None`` if that differs."""
-    sums = form.payoff_matrix(0) + form.payoff_matrix(1)
-    typical = min(form.payoff_scale, form.stakes)
-    constant = constant_of(sums, form.treeplexes[0], form.treeplexes[1], 1e-9 * typical)
-    return None if constant is None else without_round_off(constant, form.payoff_scale)
+    sums = payoffs.matrix_of(0) + payoffs.matrix_of(1)
+    constant = constant_of(sums, treeplexes[0], treeplexes[1], 1e-9 * min(payoffs.scale, stakes))
+    return None if constant is None else without_round_off(constant, payoffs.scale)
 
 
-def opposed_payoffs(form: "SequenceForm") -> dict[str, Any]:
+def opposed_payoffs(payoffs: Payoff) -> dict[str, Any]:
     """Return payoffs, as a sequence form takes them, of which player 1's are the opposite of player 0's."""
-    if form.leaves is None:
-        first = form.payoff_matrix(0)
+    if payoffs.leaves is None:
+        first = payoffs.matrix_of(0)
         return {"payoff_matrices": (first, -first)}
-    found, paid = form.leaves, form.leaves.payoffs[:, 0]
+    found, paid = payoffs.leaves, payoffs.leaves.payoffs[:, 0]
     exact = found.exact_payoffs and tuple((paid[0], -paid[0]) for paid in found.exact_payoffs)
     opposed = np.stack([paid, -paid], axis=1)
     return {"leaves": LeafTable(found.sequences, found.chance, opposed, found.exact_chance, exact)}
 
 
-def constant_of(matrix: Any, first: "Treeplex", second: "Treeplex", tolerance: float) -> float | None:
+def constant_of(matrix: Any, first: Treeplex, second: Treeplex, tolerance: float) -> float | None:
     """Return c if xᵀ M y = c for all realization plans x and y of two players, ``None`` if it differs.
 
     Parameters
@@ -54,7 +51,7 @@ def constant_of(matrix: Any, first: "Treeplex", second: "Treeplex", tolerance: f
     return constant if np.abs(reduced.data[others]).max(initial=0.0) <= tolerance else None
 
 
-def _reduced(matrix: Any, treeplex: "Treeplex") -> Any:
+def _reduced(matrix: Any, treeplex: Treeplex) -> Any:
     for level in reversed(treeplex.levels):
         matrix = (
             sp.csr_array(matrix)

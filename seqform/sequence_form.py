@@ -265,9 +265,11 @@ class SequenceForm(ReadOnly):
             return 0.0
         if self.leaves is not None:
             return self.leaves.constant_sum
+        if self.num_players != 2:
+            return None
         from .constant_sums import constant_sum_of_matrices
 
-        return constant_sum_of_matrices(self) if self.num_players == 2 else None
+        return constant_sum_of_matrices(self.treeplexes, self.payoffs, self.stakes)
 
     @cached_property
     def zero_sum(self) -> "SequenceForm":
@@ -294,7 +296,7 @@ class SequenceForm(ReadOnly):
         from .constant_sums import opposed_payoffs
 
         known = {"num_nodes": self.num_nodes, "known_as": self.fingerprint}
-        return SequenceForm(self.treeplexes, **opposed_payoffs(self), **known)  # type: ignore[arg-type]
+        return SequenceForm(self.treeplexes, **opposed_payoffs(self.payoffs), **known)  # type: ignore[arg-type]
 
     @property
     def payoff_scale(self) -> float:
@@ -308,7 +310,7 @@ class SequenceForm(ReadOnly):
             return self.payoff_scale
         from .stakes import find_stakes
 
-        return find_stakes(self)
+        return find_stakes(self.treeplexes, self.payoffs)
 
     def penalty_round_off(self, plans: Sequence[Floats]) -> float:
         """Return by how much round-off may falsify the bounds that two players' plans prove, in payoff units.
@@ -320,7 +322,7 @@ class SequenceForm(ReadOnly):
             return 0.0
         from .stakes import round_off
 
-        return round_off(self, plans)
+        return round_off(self.treeplexes, self.payoffs, plans)
 
     def payoff_matrix(self, player: int) -> sp.csr_array:
         """Return what a player of a two-player game is paid for every pair of sequences.
