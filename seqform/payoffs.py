@@ -59,7 +59,8 @@ class LeafTable(ReadOnly):
         self.__dict__["sequences"] = read_only(self.sequences, np.int32, "sequences")
         self.__dict__["chance"] = read_only(self.chance, np.float64, "chance")
         self.__dict__["payoffs"] = read_only(self.payoffs, np.float64, "payoffs")
-        check_leaves(self)
+        exact = {"exact_chance": self.exact_chance, "exact_payoffs": self.exact_payoffs}
+        check_leaves(self.sequences, self.chance, self.payoffs, **exact)
 
     @classmethod
     def of_arrays(
