@@ -1,15 +1,14 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
-import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .checks import check_player, check_type
-from .display import Drawable, check_drawable
+from .display import Displayed
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, nearest, shown
 from .hints import Named, hinting
 from .limits import counted_now, doing, timed
@@ -60,7 +59,7 @@ class Facts(TypedDict, total=False):
 
 
 @hinting("treeplex.seqform.other_names:OF_GAMES")
-class Game(Drawable):
+class Game(Displayed):
     """An extensive-form game, by name and parameters, by tree or by sequence form.
 
     :func:`treeplex.load_game` makes the library's own; :meth:`from_tree` and :meth:`from_sequence_form` take a user's.
@@ -126,12 +125,12 @@ class Game(Drawable):
             )
         if rules is not None:
             check_rules(rules)
-        if tree is not None:
-            from .game_tree import GameTree
+        from .game_tree import GameTree
 
+        if tree is not None:
             tree = check_type(tree, f"the tree of game {shown(name)}", InvalidGameError, GameTree).frozen()
-        if isinstance(rules, Drawable):  # a tree, which may be changed later, and the game must not
-            rules = cast("GameTree", rules).frozen()
+        if isinstance(rules, GameTree):  # it may be changed later, and the game must not
+            rules = rules.frozen()
         if sequence_form is not None and not (isinstance(sequence_form, SequenceForm) or callable(sequence_form)):
             raise InvalidGameError(
                 f"the sequence form of game {shown(name)} is {shown(sequence_form)}, expected a SequenceForm"
@@ -169,14 +168,6 @@ class Game(Drawable):
 
     def __repr__(self) -> str:
         return f"Game({self.spec!r})"
-
-    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
-        """Return the tree, or refuse one that is too large; see :func:`~treeplex.seqform.interchange.draw`."""
-        if isinstance(self.rules, Drawable):
-            return self.rules.tree_to_draw(most)
-        if math.isfinite(most) and self.rules is not None:
-            check_drawable(self.rules, self.spec, most)
-        return self.tree
 
     @classmethod
     def from_tree(cls, tree: Any, name: str = "tree") -> "Game":
