@@ -1,6 +1,7 @@
-"""What the payoffs of a sequence form sum to, whatever the players do, and the form with that taken off."""
+"""What payoffs sum to, whatever the players do; payoffs that sum to zero, and rules with a second player for them."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ import scipy.sparse as sp
 
 from .payoffs import LeafTable, Payoff, without_round_off
 from .polytope import Treeplex
+from .rationals import intended_fraction
+from .rules import Rules
 
 
 def constant_sum_of_matrices(treeplexes: Sequence[Treeplex], payoffs: Payoff, stakes: float) -> float | None:
@@ -58,3 +61,32 @@ def _reduced(matrix: Any, treeplex: Treeplex) -> Any:
             - sp.csr_array(matrix)[:, level.sequences[level.starts]] @ (treeplex.E[level.infosets + 1])
         )
     return matrix
+
+
+def exact_constant(constant: float, leaves: LeafTable | None) -> Fraction:
+    """Return a constant sum as a fraction: that of the leaves' payoffs in fractions, where these are known."""
+    if leaves is not None and leaves.exact_payoffs is not None:
+        paid = zip(leaves.exact_payoffs, leaves.chance.tolist(), strict=True)
+        sums = {sum(payoffs) for payoffs, chance in paid if chance > 0.0}
+        if len(sums) == 1:
+            return Fraction(sums.pop())
+    return intended_fraction(constant)
+
+
+class Accompanied:
+    """The rules of a game of one player, with a player 1 who never decides anything and is paid the opposite."""
+
+    num_players = 2
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_rules", "size"):
+            raise AttributeError(name)
+        return getattr(self._rules, name)
+
+    def payoffs(self, state: Any) -> tuple[Any, Any]:
+        """Return what the player is paid, and the opposite."""
+        (paid,) = self._rules.payoffs(state)
+        return paid, -paid

@@ -1,5 +1,6 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
+import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -13,7 +14,7 @@ from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError
 from .hints import Named, hinting
 from .limits import counted_now, doing, timed
 from .rules import Rules, check_rules, payoff_range_of, public_labels
-from .sequence_form import SequenceForm
+from .sequence_form import HasSequenceForm, SequenceForm
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from .public_form import PublicForm
     from .public_tree import PublicTree
     from .strategy import Profile
-
-# Strategy modules import this one, so nothing here imports them.
-
 
 _WITHOUT_HISTORIES = "it was given as a sequence form, not as rules or a tree"
 
@@ -59,7 +57,7 @@ class Facts(TypedDict, total=False):
 
 
 @hinting("treeplex.seqform.other_names:OF_GAMES")
-class Game(Displayed):
+class Game(HasSequenceForm, Displayed):
     """An extensive-form game, by name and parameters, by tree or by sequence form.
 
     :func:`treeplex.load_game` makes the library's own; :meth:`from_tree` and :meth:`from_sequence_form` take a user's.
@@ -287,16 +285,37 @@ class Game(Displayed):
         of_one = self.num_players == 1 and self.rules is not None
         if not of_one and self.sequence_form.zero_sum is self.sequence_form:
             return self
-        from .zero_sum_games import with_second_player, without_constant
+        if of_one:
+            from .constant_sums import Accompanied
 
-        return with_second_player(self, self._walkable()) if of_one else without_constant(self)
+            both = Accompanied(self._walkable())
+            form = SequenceForm.from_rules(both)
+            form = SequenceForm(form.treeplexes, form.leaves, num_nodes=form.num_nodes, known_as=self.fingerprint)
+            made = self._with_form(form, "tree", "public_tree", "exact_sequence_form", "functionals")
+            made.rules, made.is_of_one = both, True
+            return made
+        made = self._with_form(self.sequence_form.zero_sum)
+        made.constant = float(self.sequence_form.constant_sum or 0.0)
+        for treeplex in made.sequence_form.treeplexes:
+            treeplex.action_words = self.action_words
+        return made
+
+    def _with_form(self, form: SequenceForm, *changes: str) -> "Game":
+        """Return a copy with another form; the variables that stand for plans are the same."""
+        made = copy.copy(self)
+        for name in ("public_form", "zero_sum", "fingerprint", "exact_constant", *changes):
+            made.__dict__.pop(name, None)
+        made._make_public_form, made._make_form, made._plans = None, None, self._plans
+        made.sequence_form = form
+        return made
 
     @cached_property
     def exact_constant(self) -> Fraction:
         """:attr:`constant` as a fraction: that of the payoffs in fractions, where the game has rules."""
-        from .zero_sum_games import exact_constant_of
+        from .constant_sums import exact_constant
 
-        return exact_constant_of(self)
+        leaves = self.exact_sequence_form.leaves if self.constant and self.rules is not None else None
+        return exact_constant(self.constant, leaves)
 
     def as_paid(self, payoff: Any, player: int) -> Any:
         """Return a payoff of this game in the payoffs of the game whose :attr:`zero_sum` it is.
@@ -483,19 +502,6 @@ class Game(Displayed):
         if self.rules is None:
             raise UnsupportedProblemError(f"{self.spec} has no histories to walk: {self._without_histories}")
         return self.rules
-
-
-def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
-    """Return the sequence form of a game, or the sequence form itself.
-
-    Raises
-    ------
-    InvalidGameError
-        If it is neither.
-    """
-    if isinstance(game, Game):
-        return game.sequence_form
-    return check_type(game, "game", InvalidGameError, SequenceForm, "a Game (load_game returns one) or a SequenceForm")
 
 
 def tree_of(game: "Game | GameTree") -> "GameTree":

@@ -1,5 +1,6 @@
 """A game in sequence form: one polytope per player, and what pairs of sequences pay."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly
-from .checks import check_player
+from .checks import check_player, check_type
 from .enumeration import Enumeration, enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError
 from .payoffs import LeafPayoff, LeafTable, MatrixPayoff, Payoff, none_is_penalty
@@ -20,6 +21,46 @@ from .rules import Rules
 if TYPE_CHECKING:
     from .factored import FactoredPayoff
     from .game_tree import GameTree
+
+
+class HasSequenceForm(ABC):
+    """What strategies need of a game: its name and its sequence form. :class:`~treeplex.Game` is one.
+
+    Attributes
+    ----------
+    spec : str
+        How to load it again.
+    """
+
+    spec: str
+
+    @property
+    @abstractmethod
+    def sequence_form(self) -> "SequenceForm":
+        """The sequence form."""
+
+    @property
+    @abstractmethod
+    def num_players(self) -> int:
+        """Number of players, chance not counted."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """What tells it from other games."""
+
+
+def sequence_form_of(game: "HasSequenceForm | SequenceForm") -> "SequenceForm":
+    """Return the sequence form of a game, or the sequence form itself.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is neither.
+    """
+    if isinstance(game, HasSequenceForm):
+        return game.sequence_form
+    return check_type(game, "game", InvalidGameError, SequenceForm, "a Game (load_game returns one) or a SequenceForm")
 
 
 class SequenceForm(ReadOnly):
