@@ -23,7 +23,8 @@ from ....seqform.interchange.files import naming, writing_whole
 from ....seqform.interchange.toml_table import Table, parse_toml, read_toml
 from ....seqform.limits import check_time, doing, timed
 from ....seqform.number_texts import read_share
-from ....seqform.public_form import Boards, Leaves, PublicForm, Symmetry
+from ....seqform.public_form import Boards, PublicForm, Symmetry
+from ....seqform.public_payoff import Leaves
 from ....seqform.rules import CHANCE, TERMINAL
 from ....seqform.sequence_form import SequenceForm
 from ....seqform.sheet import error

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.budget import Budget
-from ....seqform.joint_form import JointForm
-from ....seqform.joint_payoff import JointLeaves
+from ....seqform.joint_form import JointForm, JointLeaves
 from ....seqform.rules import TERMINAL
 from .bets import unrolled
 from .cards import HANDS
