@@ -113,9 +113,12 @@ class Parameter:
     @property
     def expected(self) -> str:
         """What a value has to be, for error messages and help."""
+        about = self.about
+        if about.expected is not None:
+            return about.expected
         from .parameter_texts import expected_value
 
-        return expected_value(self)
+        return expected_value(self.kind, self.choices, about.form, (about.minimum, about.maximum, about.above))
 
     @property
     def is_read_elsewhere(self) -> bool:
@@ -154,7 +157,7 @@ class Parameter:
         if isinstance(value, str):
             from .parameter_texts import read_value
 
-            value = read_value(self, value)
+            value = read_value(self.kind, value, self.about.large)
         if self.kind is bool:
             return value if isinstance(value, bool) else _refuse()
         if self.kind is str:
