@@ -226,7 +226,7 @@ def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp
     rows, leaves = leaves_below(game, player, infosets)
     own, other = game.sequence_form.treeplexes[player], game.sequence_form.treeplexes[1 - player]
     table = game.sequence_form.leaves
-    if game.num_players != 2 or table is None or not other.single_parent:
+    if game.sequence_form.num_players != 2 or table is None or not other.single_parent:
         raise UnsupportedProblemError(f"a matrix of reaches needs a tree of two players, received {game.spec}")
     columns, weights = table.sequences[leaves, 1 - player].astype(np.int64), table.chance[leaves]
     # Where all of an infoset's sequences stand alike, what leads to it stands for them all.
@@ -351,7 +351,7 @@ def frequency(
         player=player,
         coefficients=coefficients,
         description=f"how often player {player} takes {listed}{where}",
-        fingerprint=game.fingerprint,
+        fingerprint=game.sequence_form.fingerprint,
     )
 
 
@@ -388,7 +388,7 @@ def _over_one_denominator(numbers: Floats) -> tuple[Floats, float]:
 def _plans(game: HasSequenceForm, player: int, others: Any) -> tuple[Floats, ...]:
     if others is None:
         return Profile.uniform(game).plans
-    if isinstance(others, Strategy) and game.num_players == 2 and others.player == 1 - player:
+    if isinstance(others, Strategy) and game.sequence_form.num_players == 2 and others.player == 1 - player:
         check_same_game(others, game)
         return (others.plan, others.plan)
     if not isinstance(others, Profile):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from .checks import check_player, check_type
 from .display import Displayed
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, nearest, shown
+from .game_tree import GameTree
 from .hints import Named, hinting
 from .limits import counted_now, doing, timed
 from .rules import Rules, check_rules, payoff_range_of, public_labels
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
     from .functional import Functional
-    from .game_tree import GameTree
     from .public_form import PublicForm
     from .public_tree import PublicTree
     from .strategy import Profile
@@ -105,7 +105,7 @@ class Game(HasSequenceForm, Displayed):
         *,
         spec: str | None = None,
         rules: Rules | None = None,
-        tree: "GameTree | None" = None,
+        tree: GameTree | None = None,
         sequence_form: SequenceForm | Callable[[], SequenceForm] | None = None,
         public_form: "PublicForm | Callable[[], PublicForm] | None" = None,
         functionals: "Callable[[Game], Mapping[str, Functional]] | None" = None,
@@ -123,8 +123,6 @@ class Game(HasSequenceForm, Displayed):
             )
         if rules is not None:
             check_rules(rules)
-        from .game_tree import GameTree
-
         if tree is not None:
             tree = check_type(tree, f"the tree of game {shown(name)}", InvalidGameError, GameTree).frozen()
         if isinstance(rules, GameTree):  # it may be changed later, and the game must not
@@ -178,8 +176,6 @@ class Game(HasSequenceForm, Displayed):
         InvalidGameError, ImperfectRecallError
             If the graph is not a game; see :class:`GameTree`.
         """
-        from .game_tree import GameTree
-
         return cls(name, tree=tree if isinstance(tree, GameTree) else GameTree(tree))
 
     @classmethod
@@ -366,10 +362,8 @@ class Game(HasSequenceForm, Displayed):
         return (self.sequence_form if self.public_form is None else self.public_form).stakes
 
     @cached_property
-    def tree(self) -> "GameTree":
+    def tree(self) -> GameTree:
         """The game as a networkx tree; about a kilobyte a node."""
-        from .game_tree import GameTree
-
         with self._naming():
             return GameTree.from_rules(self._walkable(), frozen=True)
 
@@ -504,7 +498,7 @@ class Game(HasSequenceForm, Displayed):
         return self.rules
 
 
-def tree_of(game: "Game | GameTree") -> "GameTree":
+def tree_of(game: "Game | GameTree") -> GameTree:
     """Return the tree of a game, or the tree itself, whose graph is checked as it is now.
 
     Raises
@@ -516,7 +510,5 @@ def tree_of(game: "Game | GameTree") -> "GameTree":
     """
     if isinstance(game, Game):
         return game.tree
-    from .game_tree import GameTree
-
     tree = check_type(game, "game", InvalidGameError, GameTree, "a Game or a GameTree (GameTree(graph) makes one)")
     return tree.check()

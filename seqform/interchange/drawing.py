@@ -13,7 +13,7 @@ from ..errors import InvalidGameError, TreeplexError, UnsupportedProblemError, o
 from ..game import Game
 from ..game_tree import GameTree
 from ..histories import walk
-from ..rules import CHANCE, Rules, size_of
+from ..rules import CHANCE, size_of
 from .files import write_bytes
 from .pictures import Figure, blank_figure, number_text, quietly, require_matplotlib, write_picture
 
@@ -161,20 +161,16 @@ def tree_to_draw(
     """
     if isinstance(given, Game) and not isinstance(given.rules, GameTree):
         if math.isfinite(most) and given.rules is not None:
-            _check_nodes(given.rules, given.spec, most)
+            size = size_of(given.rules)
+            seen = itertools.islice(walk(given.rules), int(most) + 1)
+            if (sum(1 for _ in seen) if size is None else size.nodes) > most:
+                _refuse(given.spec, f"more than {most:g}" if size is None else f"{size.nodes:,}")
         return given.tree
     found = given.rules if isinstance(given, Game) else given
     tree = check_type(found, "tree", error, GameTree, "a GameTree or a Game")
     if tree.num_nodes > most:
         _refuse("the tree", f"{tree.num_nodes:,}")
     return tree.check()
-
-
-def _check_nodes(rules: Rules, name: str, most: float) -> None:
-    size = size_of(rules)
-    nodes = sum(1 for _ in itertools.islice(walk(rules), int(most) + 1)) if size is None else size.nodes
-    if nodes > most:
-        _refuse(name, f"more than {most:g}" if size is None else f"{nodes:,}")
 
 
 def _refuse(name: str, count: str) -> NoReturn:
