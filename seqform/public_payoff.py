@@ -12,8 +12,7 @@ import scipy.sparse as sp
 from .arrays import Floats, Indices, frozen
 from .budget import Budget
 from .card_payoff import CardPayoff
-from .factored import FactoredPayoff
-from .payoffs import Payoff
+from .factored import Factorable, FactoredPayoff
 
 #: Numbers of an array that are held at once.
 _HELD = 2**22
@@ -112,7 +111,7 @@ class HasLeaves(Protocol):
         """Return the sequence of each of a player's states that leads to a public state; −1 if it never does."""
 
 
-class PublicPayoff(Payoff):
+class PublicPayoff(Factorable):
     """The payoffs xᵀ A y and xᵀ B y of a game in public form, between plans of its sequence form; mostly B = −A.
 
     A product with A walks over the leaves: at leaf z, where private states i and j come by the sequences s and t,

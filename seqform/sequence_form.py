@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,11 @@ from .arrays import Floats, ReadOnly
 from .checks import check_player, check_type
 from .enumeration import Enumeration, enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError
+from .factored import Factorable, FactoredPayoff
+from .game_tree import GameTree
 from .payoffs import LeafPayoff, LeafTable, MatrixPayoff, Payoff, none_is_penalty
 from .polytope import Treeplex
 from .rules import Rules
-
-if TYPE_CHECKING:
-    from .factored import FactoredPayoff
-    from .game_tree import GameTree
 
 
 class HasSequenceForm(ABC):
@@ -38,16 +36,6 @@ class HasSequenceForm(ABC):
     @abstractmethod
     def sequence_form(self) -> "SequenceForm":
         """The sequence form."""
-
-    @property
-    @abstractmethod
-    def num_players(self) -> int:
-        """Number of players, chance not counted."""
-
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """What tells it from other games."""
 
 
 def sequence_form_of(game: "HasSequenceForm | SequenceForm") -> "SequenceForm":
@@ -178,7 +166,7 @@ class SequenceForm(ReadOnly):
         return cls.__new__(cls)._put_together(found.treeplexes, payoffs, found.num_nodes)
 
     @classmethod
-    def from_tree(cls, tree: "GameTree | Any", exact: bool = False) -> "SequenceForm":
+    def from_tree(cls, tree: GameTree | Any, exact: bool = False) -> "SequenceForm":
         """Take the sequence form of a tree.
 
         Parameters
@@ -192,8 +180,6 @@ class SequenceForm(ReadOnly):
         -------
         SequenceForm
         """
-        from .game_tree import GameTree
-
         tree = tree if isinstance(tree, GameTree) else GameTree(tree)
         if exact:
             return cls.from_rules(tree, exact=True)
@@ -274,9 +260,9 @@ class SequenceForm(ReadOnly):
         return None if self.leaves is None else len(self.leaves)
 
     @property
-    def factored(self) -> "FactoredPayoff | None":
+    def factored(self) -> FactoredPayoff | None:
         """Player 0's payoffs as a product of two factors; ``None`` if they are not given so, or not zero-sum."""
-        return self.payoffs.factored
+        return self.payoffs.factored if isinstance(self.payoffs, Factorable) else None
 
     @property
     def nnz(self) -> int | None:

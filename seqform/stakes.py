@@ -6,7 +6,7 @@ import numpy as np
 
 from .arrays import Floats, Integers
 from .best_responses import best_response_plan, best_response_value
-from .factored import FactoredPayoff
+from .factored import Factorable, FactoredPayoff
 from .payoffs import LEAST, PENALTY, Payoff, none_is_penalty
 from .polytope import Treeplex
 
@@ -125,7 +125,7 @@ def _entries(payoffs: Payoff) -> tuple[Integers, Floats, Floats, bool] | None:
     if len(payoffs.shape) != 2:
         return None
     if payoffs.is_zero_sum:
-        factored = payoffs.factored
+        factored = payoffs.factored if isinstance(payoffs, Factorable) else None
         if factored is not None and not _is_small(factored):
             return None
         matrix = (payoffs.matrix_of(0) if factored is None else factored.matrix).tocoo()
