@@ -113,12 +113,11 @@ class Parameter:
     @property
     def expected(self) -> str:
         """What a value has to be, for error messages and help."""
-        about = self.about
-        if about.expected is not None:
-            return about.expected
         from .parameter_texts import expected_value
 
-        return expected_value(self.kind, self.choices, about.form, (about.minimum, about.maximum, about.above))
+        about = self.about
+        bounds = about.minimum, about.maximum, about.above
+        return about.expected or expected_value(self.kind, self.choices, about.form, bounds)
 
     @property
     def is_read_elsewhere(self) -> bool:
