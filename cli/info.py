@@ -45,8 +45,8 @@ def info(
     check_files({}, json=json)
     from ..models.games import load_game
     from ..seqform.budget import counting
-    from ..seqform.game import sequence_form_of
     from ..seqform.rules import size_of
+    from ..seqform.sequence_form import sequence_form_of
 
     begun = now()
     told = _Counted(game)

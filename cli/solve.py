@@ -1,30 +1,14 @@
 """``treeplex solve``: one problem on one game by one method."""
 
 import inspect
-from dataclasses import dataclass
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .curves import Responses
 from .errors import deferring_interrupts
 from .files import Record, check_files
-from .options import (
-    AtOption,
-    ChartOption,
-    Checkpointing,
-    GameArgument,
-    HtmlOption,
-    JsonOption,
-    Limits,
-    PotTolOption,
-    SeedOption,
-    choice_of,
-    declared,
-    method_options,
-    problem_options,
-)
+from .options import Checkpointing, GameArgument, choice_of, declared, method_options, problem_options
 from .outputs import Outputs
+from .solve_options import Curve, Files, OfSpot, SolveLimits, Supplied
 
 #: The keys of the JSON of every solve.
 KEYS = (
@@ -58,87 +42,6 @@ def _options() -> list[inspect.Parameter]:
         "and lp for depth-limited steps. Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2."
     )
     return [*problem_options(), choice_of("method", None, names), *method_options()]
-
-
-@dataclass(frozen=True)
-class SolveLimits(Limits):
-    """The limits of a solve, and its seed."""
-
-    tol: PotTolOption = None
-    seed: SeedOption = None
-
-
-@dataclass(frozen=True)
-class Supplied:
-    """A start and a value function, for iterative methods."""
-
-    start: Annotated[str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) written by --out.")] = (
-        None
-    )
-    value: Annotated[
-        str | None,
-        typer.Option(
-            metavar="V",
-            help="Value function at the depth limit, for iterative methods: exact (the default: the rest of the game), "
-            "cfr+:iterations=N or another method run at each query, or a file with a learned one (.npz).",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Answers for a range of numbers: of p, or of the bound of a constraint."""
-
-    frontier: Annotated[
-        bool, typer.Option("--frontier", help="Find the responses for all values of p (rnr only); replaces --p.")
-    ] = False
-    sensitivity: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME=LOW:HIGH",
-            help="Also show the optimum as a function of a constraint's bound; with epsilon-safe, NAME is safety.",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class OfSpot:
-    """What is asked of a spot of hold'em."""
-
-    hands: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HANDS", help="Hands whose strategy and EV to show, such as QsQh,AdKd (spots of hold'em)."
-        ),
-    ] = None
-    at: AtOption = None
-    chart: ChartOption = None
-    lock: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LOCK",
-            help="What a player is known to do, or may do, in a spot of hold'em: 'ip at \"bet 120\": fold 40%'; may be "
-            "repeated. Then also what it gains, and what that risks; with --frontier, one against the other.",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class Files:
-    """Where the answer goes."""
-
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the profile to FILE (.npz); of a spot what treeplex show reads."),
-    ] = None
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Draw the result, of --frontier or --sensitivity if one is given (.svg, .png or .pdf)."
-        ),
-    ] = None
-    html: HtmlOption = None
-    json: JsonOption = None
 
 
 @declared(_options)

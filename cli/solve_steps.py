@@ -23,6 +23,7 @@ from .options import Checkpointing, choose_method, tolerance_of, with_preference
 from .outputs import Output, Outputs, page
 from .progress import solving, waiting
 from .solution import message_of, print_solution
+from .solve_options import Curve, Files, OfSpot, SolveLimits, Supplied
 from .tables import print_sheet
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ..seqform.interchange.page import Page
     from ..solvers import Method, Solution
     from ..solvers.parametric.sensitivity import ParametricValue
-    from .solve import Curve, Files, OfSpot, SolveLimits, Supplied
 
 
 #: How every zip archive begins, and so every .npz file.
@@ -50,12 +50,12 @@ class SolveSteps:
 
     record: Record
     game: str
-    limits: "SolveLimits"
+    limits: SolveLimits
     checkpointing: Checkpointing
-    supplied: "Supplied"
-    curve: "Curve"
-    of_spot: "OfSpot"
-    files: "Files"
+    supplied: Supplied
+    curve: Curve
+    of_spot: OfSpot
+    files: Files
     options: dict[str, Any] = field(init=False)  # the hyper-parameters of methods
     question: Question = field(init=False)
     asked: str = field(init=False)  # the question as it can be typed
@@ -225,7 +225,7 @@ def _player(text: str | None) -> int | None:
 # What is found
 
 
-def deliver_frontier(found: curves.Responses, outputs: Outputs, record: Record, files: "Files") -> int:
+def deliver_frontier(found: curves.Responses, outputs: Outputs, record: Record, files: Files) -> int:
     """Write the responses for all p."""
     return outputs.deliver(
         exit_status(found.status),
@@ -242,13 +242,13 @@ class SolveAnswer:
 
     solution: "Solution"
     asked: str
-    of_spot: "OfSpot"
+    of_spot: OfSpot
     moved: tuple[str, float, float] | None
     bounds: "ParametricValue | None"  # what the bound that is moved is worth
     solved: "SolvedSpot | None"
     worth: dict[str, Any]  # the further answers, by the keys of the JSON
 
-    def deliver(self, outputs: Outputs, files: "Files") -> int:
+    def deliver(self, outputs: Outputs, files: Files) -> int:
         """Write the answer, and return the exit status."""
         solution, solved, bounds, of = self.solution, self.solved, self.bounds, self.of_spot
         save = solution.profile.save if solved is None else solved.save

@@ -10,7 +10,7 @@ from ..seqform.arrays import Floats
 from ..seqform.checks import check_number, is_whole
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
 from ..seqform.game import Game
-from ..seqform.joint_payoff import JointPayoff
+from ..seqform.joint_form import JointPayoff
 from ..seqform.labels import check_one_text, is_label, listed
 from ..seqform.names import quoted_label
 from ..seqform.polytope import Treeplex

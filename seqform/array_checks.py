@@ -3,17 +3,14 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Integers, frozen
+from .arrays import Floats, Integers, frozen
 from .errors import InvalidGameError, one_line, shown
 from .labels import A_LABEL, check_one_label, has_order, is_label
-
-if TYPE_CHECKING:
-    from .payoffs import LeafTable
 
 _LARGEST = 2**31 - 1
 Labels = tuple[Hashable, ...]
@@ -146,34 +143,35 @@ def read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.N
     return frozen(array)
 
 
-def check_leaves(table: "LeafTable") -> None:
-    """Refuse a table whose arrays do not go together, or hold numbers that cannot be.
+def check_leaves(sequences: Integers, chance: Floats, payoffs: Floats, **exact: object) -> None:
+    """Refuse a table of leaves whose arrays do not go together, or hold numbers that cannot be.
+
+    Parameters
+    ----------
+    sequences, chance, payoffs : ndarray
+    **exact : tuple, optional
+        Fractions, by the name of what they are.
 
     Raises
     ------
     InvalidGameError
     """
-    if (
-        table.payoffs.ndim != 2
-        or not table.payoffs.size
-        or table.sequences.shape != table.payoffs.shape
-        or table.chance.shape != table.payoffs.shape[:1]
-    ):
+    if payoffs.ndim != 2 or not payoffs.size or sequences.shape != payoffs.shape or chance.shape != payoffs.shape[:1]:
         raise InvalidGameError(
-            f"a leaf table has sequences of shape {table.sequences.shape}, chance of shape {table.chance.shape} and "
-            f"payoffs of shape {table.payoffs.shape}, expected (leaves, players), (leaves,) and (leaves, players), "
+            f"a leaf table has sequences of shape {sequences.shape}, chance of shape {chance.shape} and "
+            f"payoffs of shape {payoffs.shape}, expected (leaves, players), (leaves,) and (leaves, players), "
             "one leaf and one player at least"
         )
-    for name, exact in (("exact_chance", table.exact_chance), ("exact_payoffs", table.exact_payoffs)):
-        if exact is not None and (not isinstance(exact, tuple) or len(exact) != len(table)):
-            raise InvalidGameError(f"{name} is {shown(exact)}, expected a tuple with one entry per leaf, {len(table)}")
-    for name, sound in (
-        ("payoffs", np.isfinite(table.payoffs).all(axis=1)),
-        ("chance", np.isfinite(table.chance) & (table.chance >= 0.0)),
+    for name, given in exact.items():
+        if given is not None and (not isinstance(given, tuple) or len(given) != len(chance)):
+            raise InvalidGameError(f"{name} is {shown(given)}, expected a tuple with one entry per leaf, {len(chance)}")
+    for name, numbers, sound in (
+        ("payoffs", payoffs, np.isfinite(payoffs).all(axis=1)),
+        ("chance", chance, np.isfinite(chance) & (chance >= 0.0)),
     ):
         if not sound.all():
             wrong = int(np.argmin(sound))
             raise InvalidGameError(
-                f"leaf {wrong} has {name} {getattr(table, name)[wrong].tolist()}, expected finite "
+                f"leaf {wrong} has {name} {numbers[wrong].tolist()}, expected finite "
                 f"{'numbers' if name == 'payoffs' else 'non-negative numbers'}"
             )

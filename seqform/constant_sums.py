@@ -1,37 +1,37 @@
-"""What the payoffs of a sequence form sum to, whatever the players do, and the form with that taken off."""
+"""What payoffs sum to, whatever the players do; payoffs that sum to zero, and rules with a second player for them."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .payoffs import LeafTable, without_round_off
+from .payoffs import LeafTable, Payoff, without_round_off
+from .polytope import Treeplex
+from .rationals import intended_fraction
+from .rules import Rules
 
-if TYPE_CHECKING:
-    from .polytope import Treeplex
-    from .sequence_form import SequenceForm
 
-
-def constant_sum_of_matrices(form: "SequenceForm") -> float | None:
+def constant_sum_of_matrices(treeplexes: Sequence[Treeplex], payoffs: Payoff, stakes: float) -> float | None:
     """Return what the payoffs of two players without a leaf table sum to, ``None`` if that differs."""
-    sums = form.payoff_matrix(0) + form.payoff_matrix(1)
-    typical = min(form.payoff_scale, form.stakes)
-    constant = constant_of(sums, form.treeplexes[0], form.treeplexes[1], 1e-9 * typical)
-    return None if constant is None else without_round_off(constant, form.payoff_scale)
+    sums = payoffs.matrix_of(0) + payoffs.matrix_of(1)
+    constant = constant_of(sums, treeplexes[0], treeplexes[1], 1e-9 * min(payoffs.scale, stakes))
+    return None if constant is None else without_round_off(constant, payoffs.scale)
 
 
-def opposed_payoffs(form: "SequenceForm") -> dict[str, Any]:
+def opposed_payoffs(payoffs: Payoff) -> dict[str, Any]:
     """Return payoffs, as a sequence form takes them, of which player 1's are the opposite of player 0's."""
-    if form.leaves is None:
-        first = form.payoff_matrix(0)
+    if payoffs.leaves is None:
+        first = payoffs.matrix_of(0)
         return {"payoff_matrices": (first, -first)}
-    found, paid = form.leaves, form.leaves.payoffs[:, 0]
+    found, paid = payoffs.leaves, payoffs.leaves.payoffs[:, 0]
     exact = found.exact_payoffs and tuple((paid[0], -paid[0]) for paid in found.exact_payoffs)
     opposed = np.stack([paid, -paid], axis=1)
     return {"leaves": LeafTable(found.sequences, found.chance, opposed, found.exact_chance, exact)}
 
 
-def constant_of(matrix: Any, first: "Treeplex", second: "Treeplex", tolerance: float) -> float | None:
+def constant_of(matrix: Any, first: Treeplex, second: Treeplex, tolerance: float) -> float | None:
     """Return c if xᵀ M y = c for all realization plans x and y of two players, ``None`` if it differs.
 
     Parameters
@@ -54,10 +54,39 @@ def constant_of(matrix: Any, first: "Treeplex", second: "Treeplex", tolerance: f
     return constant if np.abs(reduced.data[others]).max(initial=0.0) <= tolerance else None
 
 
-def _reduced(matrix: Any, treeplex: "Treeplex") -> Any:
+def _reduced(matrix: Any, treeplex: Treeplex) -> Any:
     for level in reversed(treeplex.levels):
         matrix = (
             sp.csr_array(matrix)
             - sp.csr_array(matrix)[:, level.sequences[level.starts]] @ (treeplex.E[level.infosets + 1])
         )
     return matrix
+
+
+def exact_constant(constant: float, leaves: LeafTable | None) -> Fraction:
+    """Return a constant sum as a fraction: that of the leaves' payoffs in fractions, where these are known."""
+    if leaves is not None and leaves.exact_payoffs is not None:
+        paid = zip(leaves.exact_payoffs, leaves.chance.tolist(), strict=True)
+        sums = {sum(payoffs) for payoffs, chance in paid if chance > 0.0}
+        if len(sums) == 1:
+            return Fraction(sums.pop())
+    return intended_fraction(constant)
+
+
+class Accompanied:
+    """The rules of a game of one player, with a player 1 who never decides anything and is paid the opposite."""
+
+    num_players = 2
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_rules", "size"):
+            raise AttributeError(name)
+        return getattr(self._rules, name)
+
+    def payoffs(self, state: Any) -> tuple[Any, Any]:
+        """Return what the player is paid, and the opposite."""
+        (paid,) = self._rules.payoffs(state)
+        return paid, -paid

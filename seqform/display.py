@@ -1,24 +1,15 @@
 """What notebooks show, and pictures: HTML and matplotlib are loaded when somebody looks."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
-
-from .errors import UnsupportedProblemError
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .game_tree import GameTree
     from .interchange.page import Content
-    from .rules import Rules
-
-#: Trees of more nodes are refused: nobody could read them.
-MAX_NODES = 300
 
 
 def _found(place: str) -> Callable[..., Any]:
@@ -48,14 +39,6 @@ class Displayed:
 
         blocks = [*self._html_blocks()]
         return fragment(*blocks) if blocks else None
-
-
-class Drawable(Displayed):
-    """A game that can be drawn; notebooks show its picture."""
-
-    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
-        """Return the tree, or refuse it before it is written out if it has more than so many nodes."""
-        raise NotImplementedError
 
 
 class Drawn:
@@ -103,27 +86,3 @@ class Drawn:
 
         make: Callable[..., Figure] = self.figure
         write_picture(lambda: make(*args, **how), path)
-
-
-def refuse_to_draw(name: str, count: str) -> NoReturn:
-    """Refuse a tree of so many nodes."""
-    raise UnsupportedProblemError(
-        f"{name} has {count} nodes, too many for a readable picture: expected at most {MAX_NODES}; write it as DOT "
-        "(treeplex export --format dot), for Graphviz to lay out"
-    )
-
-
-def check_drawable(rules: "Rules", name: str, most: float) -> None:
-    """Refuse to draw a game of more than so many nodes, before its tree is written out.
-
-    Raises
-    ------
-    UnsupportedProblemError
-    """
-    from .histories import walk
-    from .rules import size_of
-
-    size = size_of(rules)
-    nodes = sum(1 for _ in islice(walk(rules), int(most) + 1)) if size is None else size.nodes
-    if nodes > most:
-        refuse_to_draw(name, f"more than {most:g}" if size is None else f"{nodes:,}")

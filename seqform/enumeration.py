@@ -17,6 +17,7 @@ from .payoffs import LeafTable
 from .polytope import Treeplex
 from .rationals import to_fraction
 from .rule_checks import (
+    KnownInfoset,
     WrongAnswer,
     check_known,
     check_label,
@@ -89,11 +90,6 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     num_nodes = _walk(rules, found, Watch(budget, found.bytes_taken))
     leaves = found.leaf_table(rules)
     return Enumeration(tuple(map(found.treeplex, range(num_players))), leaves, num_nodes)
-
-
-#: What the walk keeps of an infoset: its first sequence, its parent, its actions, whether they are texts alone, its
-#: first history and its label. A plain tuple, as walks look into it at every history.
-KnownInfoset = tuple[int, int, tuple[Hashable, ...], bool, int, Hashable]
 
 
 class _Found:

@@ -8,9 +8,9 @@ from .arrays import Floats
 from .best_responses import best_response_plan, best_response_value
 from .checks import check_number, check_type
 from .errors import InvalidGameError, InvalidStrategyError
-from .game import Game, sequence_form_of
+from .game import Game
 from .hints import explained
-from .sequence_form import SequenceForm
+from .sequence_form import SequenceForm, sequence_form_of
 from .strategy import Profile, Strategy, check_same_game, checked_player
 
 

@@ -1,5 +1,6 @@
 """Payoffs as a product of sparse factors, for games whose payoff matrix is large and of low structure."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,16 @@ from .payoffs import Payoff
 _BLOCK = 2**20
 
 
-class FactoredPayoff(Payoff, ReadOnly):
+class Factorable(Payoff):
+    """Payoffs that may be written as a product of two factors."""
+
+    @property
+    @abstractmethod
+    def factored(self) -> "FactoredPayoff | None":
+        """Player 0's payoffs as a product of two factors, if the game is zero-sum and they are known."""
+
+
+class FactoredPayoff(Factorable, ReadOnly):
     """A payoff xᵀ A y with A = left · right, or left · sums · right, kept as its factors.
 
     Where players meet only through few quantities (who is where at what time), A has a non-zero for every pair of

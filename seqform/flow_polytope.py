@@ -1,17 +1,14 @@
 """Flow polytopes: treeplexes in which several sequences lead to an infoset, each with a weight."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .array_checks import checked_counts
-from .arrays import Integers, canonical, frozen
+from .arrays import Floats, Integers, canonical, frozen
 from .errors import InvalidGameError
-
-if TYPE_CHECKING:
-    from .polytope import Treeplex
 
 #: How far the weight of an inflow may exceed one.
 INFLOW_TOLERANCE = 1e-9
@@ -57,17 +54,15 @@ def checked_inflow(
     return None, frozen(weights), counts, offsets
 
 
-def check_finite(flow: "Treeplex") -> None:
-    """Refuse a flow polytope in which more comes to an infoset than a number can hold.
+def check_finite(plan: Floats, sequence_infosets: Integers) -> None:
+    """Refuse a flow polytope in which more comes to an infoset than a number can hold, as its uniform plan shows.
 
     Raises
     ------
     InvalidGameError
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        most = flow.uniform_plan()
-    if not np.isfinite(most).all():
-        wrong = int(flow.sequence_infosets[int(np.argmin(np.isfinite(most)))])
+    if not np.isfinite(plan).all():
+        wrong = int(sequence_infosets[int(np.argmin(np.isfinite(plan)))])
         raise InvalidGameError(
             f"more comes to infoset {wrong} of the flow than a number can hold: weights that leave a sequence "
             "should sum to at most 1 for the infosets that it may lead to"

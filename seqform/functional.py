@@ -13,11 +13,11 @@ import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, floats, frozen
 from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, one_of, shown
-from .game import Game
 from .hints import explained
 from .labels import is_label
 from .payoffs import LeafTable
 from .polytope import Treeplex
+from .sequence_form import HasSequenceForm
 from .strategy import Profile, Strategy, check_same_game, checked_player
 
 
@@ -144,7 +144,7 @@ _ROUND_OFF, _LARGEST, _MANY = 1e-14, 10**6, 1000
 _EXACT = 2**40
 
 
-def reach_of_others(game: Game, player: int, others: Profile | Strategy | None = None) -> Floats:
+def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strategy | None = None) -> Floats:
     """Return the probability with which chance and the other players allow each infoset of a player.
 
     Parameters
@@ -191,7 +191,7 @@ def reach_of_others(game: Game, player: int, others: Profile | Strategy | None =
     return result / unit
 
 
-def reach_matrix(game: Game, player: int, infosets: Any = None) -> sp.csr_array:
+def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp.csr_array:
     """Return how the reach of a player's infosets follows from the opponent's plan, in games of two players.
 
     Parameters
@@ -226,7 +226,7 @@ def reach_matrix(game: Game, player: int, infosets: Any = None) -> sp.csr_array:
     rows, leaves = leaves_below(game, player, infosets)
     own, other = game.sequence_form.treeplexes[player], game.sequence_form.treeplexes[1 - player]
     table = game.sequence_form.leaves
-    if game.num_players != 2 or table is None or not other.single_parent:
+    if game.sequence_form.num_players != 2 or table is None or not other.single_parent:
         raise UnsupportedProblemError(f"a matrix of reaches needs a tree of two players, received {game.spec}")
     columns, weights = table.sequences[leaves, 1 - player].astype(np.int64), table.chance[leaves]
     # Where all of an infoset's sequences stand alike, what leads to it stands for them all.
@@ -254,7 +254,7 @@ def reach_matrix(game: Game, player: int, infosets: Any = None) -> sp.csr_array:
     return result
 
 
-def leaves_below(game: Game, player: int, infosets: Any = None) -> tuple[Any, Any]:
+def leaves_below(game: HasSequenceForm, player: int, infosets: Any = None) -> tuple[Any, Any]:
     """Return infosets of a player and leaves below each, to all of which the player's first actions lead.
 
     They stand for the histories of the infoset: what chance and the others do on the way to them sums to what they do
@@ -277,7 +277,7 @@ def leaves_below(game: Game, player: int, infosets: Any = None) -> tuple[Any, An
 
 @explained
 def frequency(
-    game: Game,
+    game: HasSequenceForm,
     player: int,
     actions: Hashable | Collection[Hashable],
     *,
@@ -351,11 +351,11 @@ def frequency(
         player=player,
         coefficients=coefficients,
         description=f"how often player {player} takes {listed}{where}",
-        fingerprint=game.fingerprint,
+        fingerprint=game.sequence_form.fingerprint,
     )
 
 
-def _tree_of(game: Game, player: int) -> tuple[Treeplex, LeafTable]:
+def _tree_of(game: HasSequenceForm, player: int) -> tuple[Treeplex, LeafTable]:
     treeplex, leaves = game.sequence_form.treeplexes[player], game.sequence_form.leaves
     if leaves is None or not treeplex.single_parent:
         raise UnsupportedProblemError(
@@ -385,10 +385,10 @@ def _over_one_denominator(numbers: Floats) -> tuple[Floats, float]:
     return np.array([float(exact * unit) for exact in fractions])[places.reshape(-1)], float(unit)
 
 
-def _plans(game: Game, player: int, others: Any) -> tuple[Floats, ...]:
+def _plans(game: HasSequenceForm, player: int, others: Any) -> tuple[Floats, ...]:
     if others is None:
         return Profile.uniform(game).plans
-    if isinstance(others, Strategy) and game.num_players == 2 and others.player == 1 - player:
+    if isinstance(others, Strategy) and game.sequence_form.num_players == 2 and others.player == 1 - player:
         check_same_game(others, game)
         return (others.plan, others.plan)
     if not isinstance(others, Profile):
@@ -400,7 +400,7 @@ def _plans(game: Game, player: int, others: Any) -> tuple[Floats, ...]:
     return others.plans
 
 
-def _chosen(game: Game, player: int, infosets: Any) -> Any:
+def _chosen(game: HasSequenceForm, player: int, infosets: Any) -> Any:
     """Return which infosets are among those given, as a mask."""
     treeplex = game.sequence_form.treeplexes[player]
     mask = np.zeros(treeplex.num_infosets, dtype=bool)

@@ -1,32 +1,29 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
-import math
+import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .checks import check_player, check_type
-from .display import Drawable, check_drawable
+from .display import Displayed
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, nearest, shown
+from .game_tree import GameTree
 from .hints import Named, hinting
 from .limits import counted_now, doing, timed
 from .rules import Rules, check_rules, payoff_range_of, public_labels
-from .sequence_form import SequenceForm
+from .sequence_form import HasSequenceForm, SequenceForm
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
     from .functional import Functional
-    from .game_tree import GameTree
     from .public_form import PublicForm
     from .public_tree import PublicTree
     from .strategy import Profile
-
-# Strategy modules import this one, so nothing here imports them.
-
 
 _WITHOUT_HISTORIES = "it was given as a sequence form, not as rules or a tree"
 
@@ -60,7 +57,7 @@ class Facts(TypedDict, total=False):
 
 
 @hinting("treeplex.seqform.other_names:OF_GAMES")
-class Game(Drawable):
+class Game(HasSequenceForm, Displayed):
     """An extensive-form game, by name and parameters, by tree or by sequence form.
 
     :func:`treeplex.load_game` makes the library's own; :meth:`from_tree` and :meth:`from_sequence_form` take a user's.
@@ -108,7 +105,7 @@ class Game(Drawable):
         *,
         spec: str | None = None,
         rules: Rules | None = None,
-        tree: "GameTree | None" = None,
+        tree: GameTree | None = None,
         sequence_form: SequenceForm | Callable[[], SequenceForm] | None = None,
         public_form: "PublicForm | Callable[[], PublicForm] | None" = None,
         functionals: "Callable[[Game], Mapping[str, Functional]] | None" = None,
@@ -127,11 +124,9 @@ class Game(Drawable):
         if rules is not None:
             check_rules(rules)
         if tree is not None:
-            from .game_tree import GameTree
-
             tree = check_type(tree, f"the tree of game {shown(name)}", InvalidGameError, GameTree).frozen()
-        if isinstance(rules, Drawable):  # a tree, which may be changed later, and the game must not
-            rules = cast("GameTree", rules).frozen()
+        if isinstance(rules, GameTree):  # it may be changed later, and the game must not
+            rules = rules.frozen()
         if sequence_form is not None and not (isinstance(sequence_form, SequenceForm) or callable(sequence_form)):
             raise InvalidGameError(
                 f"the sequence form of game {shown(name)} is {shown(sequence_form)}, expected a SequenceForm"
@@ -170,14 +165,6 @@ class Game(Drawable):
     def __repr__(self) -> str:
         return f"Game({self.spec!r})"
 
-    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
-        """Return the tree, or refuse one that is too large; see :func:`~treeplex.seqform.interchange.draw`."""
-        if isinstance(self.rules, Drawable):
-            return self.rules.tree_to_draw(most)
-        if math.isfinite(most) and self.rules is not None:
-            check_drawable(self.rules, self.spec, most)
-        return self.tree
-
     @classmethod
     def from_tree(cls, tree: Any, name: str = "tree") -> "Game":
         """Make a game of a :class:`GameTree` or of a ``networkx.DiGraph`` with its attributes, as it is now.
@@ -189,8 +176,6 @@ class Game(Drawable):
         InvalidGameError, ImperfectRecallError
             If the graph is not a game; see :class:`GameTree`.
         """
-        from .game_tree import GameTree
-
         return cls(name, tree=tree if isinstance(tree, GameTree) else GameTree(tree))
 
     @classmethod
@@ -296,16 +281,37 @@ class Game(Drawable):
         of_one = self.num_players == 1 and self.rules is not None
         if not of_one and self.sequence_form.zero_sum is self.sequence_form:
             return self
-        from .zero_sum_games import with_second_player, without_constant
+        if of_one:
+            from .constant_sums import Accompanied
 
-        return with_second_player(self, self._walkable()) if of_one else without_constant(self)
+            both = Accompanied(self._walkable())
+            form = SequenceForm.from_rules(both)
+            form = SequenceForm(form.treeplexes, form.leaves, num_nodes=form.num_nodes, known_as=self.fingerprint)
+            made = self._with_form(form, "tree", "public_tree", "exact_sequence_form", "functionals")
+            made.rules, made.is_of_one = both, True
+            return made
+        made = self._with_form(self.sequence_form.zero_sum)
+        made.constant = float(self.sequence_form.constant_sum or 0.0)
+        for treeplex in made.sequence_form.treeplexes:
+            treeplex.action_words = self.action_words
+        return made
+
+    def _with_form(self, form: SequenceForm, *changes: str) -> "Game":
+        """Return a copy with another form; the variables that stand for plans are the same."""
+        made = copy.copy(self)
+        for name in ("public_form", "zero_sum", "fingerprint", "exact_constant", *changes):
+            made.__dict__.pop(name, None)
+        made._make_public_form, made._make_form, made._plans = None, None, self._plans
+        made.sequence_form = form
+        return made
 
     @cached_property
     def exact_constant(self) -> Fraction:
         """:attr:`constant` as a fraction: that of the payoffs in fractions, where the game has rules."""
-        from .zero_sum_games import exact_constant_of
+        from .constant_sums import exact_constant
 
-        return exact_constant_of(self)
+        leaves = self.exact_sequence_form.leaves if self.constant and self.rules is not None else None
+        return exact_constant(self.constant, leaves)
 
     def as_paid(self, payoff: Any, player: int) -> Any:
         """Return a payoff of this game in the payoffs of the game whose :attr:`zero_sum` it is.
@@ -356,10 +362,8 @@ class Game(Drawable):
         return (self.sequence_form if self.public_form is None else self.public_form).stakes
 
     @cached_property
-    def tree(self) -> "GameTree":
+    def tree(self) -> GameTree:
         """The game as a networkx tree; about a kilobyte a node."""
-        from .game_tree import GameTree
-
         with self._naming():
             return GameTree.from_rules(self._walkable(), frozen=True)
 
@@ -494,20 +498,7 @@ class Game(Drawable):
         return self.rules
 
 
-def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
-    """Return the sequence form of a game, or the sequence form itself.
-
-    Raises
-    ------
-    InvalidGameError
-        If it is neither.
-    """
-    if isinstance(game, Game):
-        return game.sequence_form
-    return check_type(game, "game", InvalidGameError, SequenceForm, "a Game (load_game returns one) or a SequenceForm")
-
-
-def tree_of(game: "Game | GameTree") -> "GameTree":
+def tree_of(game: "Game | GameTree") -> GameTree:
     """Return the tree of a game, or the tree itself, whose graph is checked as it is now.
 
     Raises
@@ -519,7 +510,5 @@ def tree_of(game: "Game | GameTree") -> "GameTree":
     """
     if isinstance(game, Game):
         return game.tree
-    from .game_tree import GameTree
-
     tree = check_type(game, "game", InvalidGameError, GameTree, "a Game or a GameTree (GameTree(graph) makes one)")
     return tree.check()

@@ -1,6 +1,5 @@
 """Extensive-form games as networkx trees, checked."""
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -9,7 +8,7 @@ import lazy_loader
 
 from .budget import TREE_NODE, Budget, Watch
 from .checks import is_number, is_whole
-from .display import Drawable, refuse_to_draw
+from .display import Displayed
 from .enumeration import Enumeration, enumerate_game
 from .errors import InvalidGameError, shown
 from .histories import describe_path, walk
@@ -26,7 +25,7 @@ else:
     DiGraph = Any
 
 
-class GameTree(Drawable):
+class GameTree(Displayed):
     """A checked view of a networkx arborescence as an extensive-form game.
 
     Parameters
@@ -169,12 +168,6 @@ class GameTree(Drawable):
 
     def __repr__(self) -> str:
         return f"GameTree(num_players={self._num_players}, num_nodes={self.num_nodes})"
-
-    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
-        """Return the tree itself; see :func:`~treeplex.seqform.interchange.draw`."""
-        if self.num_nodes > most:
-            refuse_to_draw("the tree", f"{self.num_nodes:,}")
-        return self.check()
 
     @classmethod
     def from_rules(cls, rules: Rules, memory: int | str | None = None, *, frozen: bool = False) -> "GameTree":

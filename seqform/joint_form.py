@@ -1,16 +1,177 @@
-"""A game of several players in public form."""
+"""A game of several players in public form, and its payoffs as an operator on realization plans."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Floats, Indices
 from .errors import InvalidGameError
 from .fingerprint import digest_of
-from .joint_payoff import JointLeaves, JointPayoff
+from .payoffs import Payoff
 from .public_form import PublicForm
+
+#: Numbers of an array that are held at once.
+_HELD = 2**23
+
+
+@dataclass(frozen=True, eq=False)
+class JointLeaves:
+    """Leaves of a public tree that differ in the stakes alone: at leaf z, player i is paid amounts[i, z] · U.
+
+    Parameters
+    ----------
+    nodes : ndarray of int, shape (k,)
+        The leaves, as nodes of the public tree.
+    amounts : ndarray of float64, shape (players, k)
+    payoff : ndarray of float, shape (states of player 0, states of player 1, …)
+        U, a number for all states that may be dealt together; the probability of the deal is multiplied in.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.joint_form import JointLeaves
+    >>> leaves = JointLeaves(np.array([1]), np.array([[2.0], [-1.0], [-1.0]]), np.full((2, 2, 2), 0.125))
+    >>> leaves.gradient(0, [np.ones((1, 2)), np.array([[1.0, 0.5]]), np.ones((1, 2))])
+    array([[0.75, 0.75]])
+    """
+
+    nodes: Indices
+    amounts: Floats
+    payoff: npt.NDArray[Any]
+
+    def gradient(self, player: int, reaches: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return what a player is paid at each leaf and in each of its states, given the others' reaches.
+
+        Parameters
+        ----------
+        player : int
+        reaches : sequence of ndarray, shape (k, number of a player's states)
+            One a player; the player's own is not read, and the others' type is that of the products.
+
+        Returns
+        -------
+        ndarray, shape (k, number of the player's states)
+        """
+        paid: npt.NDArray[Any] = contracted(self.payoff, player, reaches) * self.amounts[player][:, None]
+        return paid
+
+
+def contracted(tensor: npt.NDArray[Any], player: int, reaches: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return Σ U[s] Π r_j(s_j) over the states of all players but one, for several reaches.
+
+    Parameters
+    ----------
+    tensor : ndarray, shape (states of player 0, states of player 1, …)
+        U.
+    player : int
+        Whose states are left.
+    reaches : sequence of ndarray, shape (k, number of a player's states)
+        r_j for each player j; the player's own is not read.
+
+    Returns
+    -------
+    ndarray, shape (k, number of the player's states)
+    """
+    # The first sum is one matrix product, over an axis at an end; the others are short.
+    axes = list(range(tensor.ndim))
+    first = axes[-1] if player != axes[-1] else 0
+    flat = tensor.reshape(-1, tensor.shape[-1]).T if first else tensor.reshape(len(tensor), -1)
+    axes.remove(first)
+    distinct, back = np.unique(reaches[first], axis=0, return_inverse=True)  # many leaves follow one action
+    found: npt.NDArray[Any] = distinct @ flat.astype(distinct.dtype, copy=False)
+    found = found.reshape(-1, *(tensor.shape[axis] for axis in axes))[back.ravel()]
+    while len(axes) > 1:
+        other = next(axis for axis in reversed(axes) if axis != player)
+        rest, each = [axis for axis in axes if axis != other], tensor.ndim
+        found = np.einsum(found, [each, *axes], reaches[other], [each, other], [each, *rest])
+        axes = rest
+    return found
+
+
+class JointPayoff(Payoff):
+    """The payoffs of a game of several players in public form, between plans of its sequence form.
+
+    A player's payoff is a sum over the leaves of the public tree of multilinear forms in the players' reaches,
+    u_i = Σ_z Σ_s U_z,i[s] Π_j r_j(z, s_j).
+
+    Parameters
+    ----------
+    form : JointForm
+    """
+
+    def __init__(self, form: "JointForm") -> None:
+        self.form = form
+
+    def __repr__(self) -> str:
+        return f"JointPayoff({self.form!r})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of sequences of each player."""
+        return self.form.num_sequences
+
+    @property
+    def scale(self) -> float:
+        """The largest absolute payoff at a leaf."""
+        return self.form.payoff_scale
+
+    @property
+    def is_zero_sum(self) -> bool:
+        """Whether payoffs sum to zero."""
+        return self.form.is_zero_sum
+
+    def gradient(self, player: int, plans: Sequence[Floats], number: Any = np.float64) -> Floats:
+        """Return what a player is paid per unit of each of its sequences, given the others' plans.
+
+        Parameters
+        ----------
+        player : int
+        plans : sequence of ndarray of float64
+            One a player; the player's own is not read.
+        number : type
+            Of the numbers that are multiplied: single ones take half the time.
+
+        Returns
+        -------
+        ndarray of float64, shape (num_sequences of the player,)
+        """
+        form = self.form
+        size = self.shape[player]
+        found = np.zeros(size)
+        known = [np.append(plan, 0.0).astype(number) for plan in plans]
+        for group in form.joint_leaves:
+            count = max(1, _HELD * group.payoff.shape[player] // group.payoff.size)
+            for first in range(0, len(group.nodes), count):
+                part = slice(first, first + count)
+                nodes = group.nodes[part].tolist()
+                places = [np.array([form.sequences(one, node) for node in nodes]) for one in range(len(plans))]
+                reaches = [plan[place] for plan, place in zip(known, places, strict=True)]
+                paid = JointLeaves(group.nodes[part], group.amounts[:, part], group.payoff).gradient(player, reaches)
+                found += np.bincount(places[player].ravel() % (size + 1), paid.ravel(), size + 1)[:size]
+        return found
+
+    def arrival(self, player: int, nodes: Sequence[int], plans: Sequence[Floats]) -> Floats:
+        """Return how likely each of a player's states comes to public states, if the player itself goes there.
+
+        Parameters
+        ----------
+        player : int
+        nodes : sequence of int, length k
+        plans : sequence of ndarray of float64
+
+        Returns
+        -------
+        ndarray of float64, shape (k, number of the player's states)
+        """
+        reaches = [
+            np.append(plan, 0.0)[np.array([self.form.sequences(one, node) for node in nodes])]
+            for one, plan in enumerate(plans)
+        ]
+        found: Floats = contracted(self.form.deal, player, reaches)
+        return found
 
 
 class JointForm(PublicForm):
@@ -38,8 +199,7 @@ class JointForm(PublicForm):
     Three players who guess a coin each; whoever stays alone takes one from each of the others.
 
     >>> from treeplex import Game, Profile, TERMINAL, expected_payoffs
-    >>> from treeplex.seqform.joint_form import JointForm
-    >>> from treeplex.seqform.joint_payoff import JointLeaves
+    >>> from treeplex.seqform.joint_form import JointForm, JointLeaves
     >>> alone = [
     ...     next((i for i in range(3) if [a, b, c].count([a, b, c][i]) == 1), None)
     ...     for a in (0, 1)

@@ -4,18 +4,32 @@ See "Spellings of a label" in the docs.
 """
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from .arrays import Integers
 from .errors import InvalidStrategyError, nearest, one_of, shown
 from .labels import is_label, is_same_label
 
-if TYPE_CHECKING:
-    from .polytope import Treeplex
-
 #: Characters that have a meaning around a label.
 SPECIAL = frozenset("\"':/()+<>=@")
+
+
+class Labelled(Protocol):
+    """What numbers infosets and sequences and knows their labels, as a :class:`~treeplex.Treeplex` does."""
+
+    offsets: Integers
+    infoset_labels: tuple[Hashable, ...]
+    action_labels: tuple[tuple[Hashable, ...], ...]
+    action_words: Mapping[str, Hashable]
+
+    @property
+    def infoset_numbers(self) -> dict[Hashable, int]:
+        """Each infoset's number by its label."""
+
+    def sequence_label(self, sequence: int) -> tuple[Hashable, Hashable] | None:
+        """Return the labels of a sequence's infoset and action; ``None`` for the empty sequence."""
 
 
 def quoted_label(label: object) -> str:
@@ -35,7 +49,7 @@ def quoted_label(label: object) -> str:
     return quoted if quoted.isprintable() else json.dumps(text)
 
 
-def sequence_name(player: int, treeplex: "Treeplex", sequence: int) -> str | None:
+def sequence_name(player: int, treeplex: Labelled, sequence: int) -> str | None:
     """Return ``SEAT/INFOSET:ACTION``; ``None`` for the empty sequence.
 
     Examples
@@ -49,7 +63,7 @@ def sequence_name(player: int, treeplex: "Treeplex", sequence: int) -> str | Non
     return None if labels is None else f"{player}/{quoted_label(labels[0])}:{quoted_label(labels[1])}"
 
 
-def find_infoset(treeplex: "Treeplex", label: Any) -> int | None:
+def find_infoset(treeplex: Labelled, label: Any) -> int | None:
     """Return the number of the infoset with a label; ``None`` if there is none, or the label cannot be one."""
     number = treeplex.infoset_numbers.get(label) if is_label(label) else None
     if number is None or label.__class__ is str or is_same_label(label, treeplex.infoset_labels[number]):
@@ -57,7 +71,7 @@ def find_infoset(treeplex: "Treeplex", label: Any) -> int | None:
     return None
 
 
-def find_sequence(treeplex: "Treeplex", infoset: Hashable, action: Hashable) -> int:
+def find_sequence(treeplex: Labelled, infoset: Hashable, action: Hashable) -> int:
     """Return the number of a sequence, as :meth:`Treeplex.sequence <treeplex.Treeplex.sequence>` does.
 
     Raises
@@ -79,7 +93,7 @@ def find_sequence(treeplex: "Treeplex", infoset: Hashable, action: Hashable) -> 
     )
 
 
-def name_actions(treeplex: "Treeplex", infoset: int | None) -> dict[str, list[Hashable]]:
+def name_actions(treeplex: Labelled, infoset: int | None) -> dict[str, list[Hashable]]:
     """Return actions by what text may call them; as :meth:`~treeplex.Treeplex.actions_by_name`."""
     labels = treeplex.action_labels
     known = dict.fromkeys(chain.from_iterable(labels) if infoset is None else labels[infoset])
@@ -90,7 +104,7 @@ def name_actions(treeplex: "Treeplex", infoset: int | None) -> dict[str, list[Ha
     return names | {word: [label] for word, label in words if label in known and word not in names}
 
 
-def unknown_infoset(treeplex: "Treeplex", player: int, label: Any) -> InvalidStrategyError:
+def unknown_infoset(treeplex: Labelled, player: int, label: Any) -> InvalidStrategyError:
     """Return the error that says that a player does not have an infoset."""
     hint = nearest(str(label), map(str, treeplex.infoset_labels))
     return InvalidStrategyError(f"player {player} has no infoset {shown(label)}{hint}")

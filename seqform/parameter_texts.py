@@ -2,32 +2,37 @@
 
 import math
 import shlex
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from .errors import one_line, shown
 from .number_texts import TooLargeError, TooSmallError, read_float
 
-if TYPE_CHECKING:
-    from .parameters import Parameter
 
-
-def read_value(parameter: "Parameter", text: str) -> object:
+def read_value(kind: type, text: str, large: bool = False) -> object:
     """Convert text to a value of a parameter whose range is still to be checked.
+
+    Parameters
+    ----------
+    kind : type
+        Of the value.
+    text : str
+    large : bool
+        Whether integers are often large, so that ``1e6`` is read as one.
 
     Raises
     ------
     ValueError, OverflowError, ZeroDivisionError
     """
     text = text.strip()
-    if parameter.kind is bool:
+    if kind is bool:
         if text.lower() not in ("true", "false"):
             raise ValueError
         return text.lower() == "true"
-    if parameter.kind is int:
-        number = read_float(text) if parameter.about.large and not text.lstrip("+").isdecimal() else math.nan
+    if kind is int:
+        number = read_float(text) if large and not text.lstrip("+").isdecimal() else math.nan
         return int(number) if number.is_integer() and abs(number) <= 2**53 else int(text)
-    if parameter.kind in (float, Fraction):
+    if kind in (float, Fraction):
         # With an exponent through float, which bounds it; no digit that a float keeps is lost.
         exact = "/" in text or (len(text) <= 40 and "e" not in text.lower())
         return Fraction(text) if exact else read_float(text)
@@ -41,27 +46,35 @@ def read_several(value: object) -> object:
     return value
 
 
-def expected_value(parameter: "Parameter") -> str:
-    """Return what a value of a parameter has to be."""
-    about = parameter.about
-    if about.expected is not None:
-        return about.expected
-    if parameter.kind is bool:
+def expected_value(kind: type, choices: Sequence[str], form: str | None, bounds: Sequence[int | None]) -> str:
+    """Return what a value of a parameter has to be.
+
+    Parameters
+    ----------
+    kind : type
+        Of the value.
+    choices : sequence of str
+        What a text may be.
+    form : str, optional
+        How a value is written.
+    bounds : sequence of int or None
+        The minimum, the maximum, and a bound that the value has to be above.
+    """
+    if kind is bool:
         return "true or false"
-    choices = f"one of {', '.join(parameter.choices)}" if parameter.choices else ""
-    if parameter.kind is str or parameter.is_read_elsewhere:
-        return choices or about.form or "text"
-    number = f"{'an integer' if parameter.kind is int else 'a number'}{_range(parameter)}"
-    return f"{choices}, or {number}" if choices else number
+    words = f"one of {', '.join(choices)}" if choices else ""
+    if kind not in (int, float, Fraction):
+        return words or form or "text"
+    number = f"{'an integer' if kind is int else 'a number'}{_range(*bounds)}"
+    return f"{words}, or {number}" if words else number
 
 
-def _range(parameter: "Parameter") -> str:
-    about = parameter.about
-    if about.above is not None:
-        return f" above {about.above}" + ("" if about.maximum is None else f" and at most {about.maximum}")
-    if about.minimum is None:
-        return "" if about.maximum is None else f" of at most {about.maximum}"
-    return f" of at least {about.minimum}" if about.maximum is None else f" from {about.minimum} to {about.maximum}"
+def _range(minimum: int | None, maximum: int | None, above: int | None) -> str:
+    if above is not None:
+        return f" above {above}" + ("" if maximum is None else f" and at most {maximum}")
+    if minimum is None:
+        return "" if maximum is None else f" of at most {maximum}"
+    return f" of at least {minimum}" if maximum is None else f" from {minimum} to {maximum}"
 
 
 def received_value(value: object) -> str:

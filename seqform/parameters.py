@@ -115,7 +115,9 @@ class Parameter:
         """What a value has to be, for error messages and help."""
         from .parameter_texts import expected_value
 
-        return expected_value(self)
+        about = self.about
+        bounds = about.minimum, about.maximum, about.above
+        return about.expected or expected_value(self.kind, self.choices, about.form, bounds)
 
     @property
     def is_read_elsewhere(self) -> bool:
@@ -154,7 +156,7 @@ class Parameter:
         if isinstance(value, str):
             from .parameter_texts import read_value
 
-            value = read_value(self, value)
+            value = read_value(self.kind, value, self.about.large)
         if self.kind is bool:
             return value if isinstance(value, bool) else _refuse()
         if self.kind is str:

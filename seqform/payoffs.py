@@ -5,17 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from .arrays import Floats, Integers, ReadOnly, frozen
 from .errors import UnsupportedProblemError
-
-if TYPE_CHECKING:
-    from .factored import FactoredPayoff
-
 
 #: By how much a loss exceeds what careful play may lose before it counts as a penalty.
 PENALTY = 100.0
@@ -59,7 +55,8 @@ class LeafTable(ReadOnly):
         self.__dict__["sequences"] = read_only(self.sequences, np.int32, "sequences")
         self.__dict__["chance"] = read_only(self.chance, np.float64, "chance")
         self.__dict__["payoffs"] = read_only(self.payoffs, np.float64, "payoffs")
-        check_leaves(self)
+        exact = {"exact_chance": self.exact_chance, "exact_payoffs": self.exact_payoffs}
+        check_leaves(self.sequences, self.chance, self.payoffs, **exact)
 
     @classmethod
     def of_arrays(
@@ -198,8 +195,6 @@ class Payoff(ABC):
     ----------
     leaves : LeafTable or None
         What each leaf pays, if it is known.
-    factored : FactoredPayoff or None
-        Player 0's payoffs as a product of two factors, if the game is zero-sum and they are known.
     is_operator : bool
         Whether products with plans take no matrix, and making one may take much memory.
     """
@@ -221,11 +216,6 @@ class Payoff(ABC):
     @abstractmethod
     def is_zero_sum(self) -> bool:
         """Whether the players' payoffs sum to zero everywhere, up to floating-point round-off."""
-
-    @property
-    def factored(self) -> "FactoredPayoff | None":
-        """Player 0's payoffs as a product of two factors."""
-        return None
 
     @abstractmethod
     def gradient(self, player: int, plans: Sequence[Floats]) -> Floats:

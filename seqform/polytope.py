@@ -243,7 +243,8 @@ class Treeplex(ReadOnly):
         labels = checked_labels(counts, infoset_labels, action_labels)
         made = cls.__new__(cls)._put_together(parents, weights, counts, offsets, *labels)
         if not made.single_parent:
-            check_finite(made)
+            with np.errstate(over="ignore", invalid="ignore"):
+                check_finite(made.uniform_plan(), made.sequence_infosets)
         return made
 
     @property

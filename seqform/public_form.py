@@ -17,83 +17,14 @@ from .errors import InvalidGameError, UnsupportedProblemError, nearest, one_of, 
 from .factored import FactoredPayoff
 from .fingerprint import digest_of
 from .histories import walk
-from .joint_payoff import JointPayoff
+from .payoffs import Payoff
 from .polytope import Treeplex
-from .public_payoff import PublicPayoff
+from .public_payoff import Leaves, PublicPayoff
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
 
 #: Entries of payoffs in factors up to which penalties are looked for.
 _MOST_ENTRIES = 2**17
-
-
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """Leaves of a public tree that differ in the stakes alone: at leaf z, player i is paid amounts[i, z] · U.
-
-    Parameters
-    ----------
-    nodes : ndarray of int, shape (k,)
-        The leaves, as nodes of the public tree.
-    amounts : ndarray of float64, shape (k,) or (2, k)
-        Probabilities of public chance multiplied in. A row a player; of one row, what player 0 is paid and player 1
-        pays.
-    payoff : FactoredPayoff or CardPayoff
-        U, shape (states of player 0, states of player 1).
-
-    Examples
-    --------
-    Where the players' cards are equal, the first leaf pays 3 to player 0 and costs player 1 as much; the second costs
-    both of them 1.
-
-    >>> from treeplex.seqform.factored import FactoredPayoff
-    >>> from treeplex.seqform.public_form import Leaves
-    >>> leaves = Leaves(np.array([1, 2]), np.array([[3.0, -1.0], [-3.0, -1.0]]), FactoredPayoff(np.eye(2), np.eye(2)))
-    >>> leaves.gradient(1, np.array([[1.0, 0.5], [1.0, 0.5]]))
-    array([[-3. , -1.5],
-           [-1. , -0.5]])
-    >>> leaves.is_zero_sum
-    False
-    """
-
-    nodes: Indices
-    amounts: Floats
-    payoff: FactoredPayoff | CardPayoff
-
-    @property
-    def factored(self) -> FactoredPayoff:
-        """U in factors."""
-        return self.payoff if isinstance(self.payoff, FactoredPayoff) else self.payoff.factored
-
-    def part(self, leaves: slice) -> "Leaves":
-        """Return some of the leaves."""
-        return replace(self, nodes=self.nodes[leaves], amounts=self.amounts[..., leaves])
-
-    @property
-    def paid(self) -> Floats:
-        """The amounts of both players, shape (2, k)."""
-        return np.stack([self.amounts, -self.amounts]) if self.amounts.ndim == 1 else self.amounts
-
-    @property
-    def is_zero_sum(self) -> bool:
-        """Whether what one player is paid the other one pays."""
-        return self.amounts.ndim == 1 or bool((self.amounts[0] == -self.amounts[1]).all())
-
-    def gradient(self, player: int, reach: Floats) -> Floats:
-        """Return what a player is paid at each leaf and in each of its states, given the other player's reach.
-
-        Parameters
-        ----------
-        player : {0, 1}
-        reach : ndarray of float64, shape (k, number of the other player's states)
-
-        Returns
-        -------
-        ndarray of float64, shape (k, number of the player's states)
-        """
-        product = self.payoff.times if player == 0 else self.payoff.transposed_times
-        gained: Floats = product(reach.T).T * self.paid[player][:, None]
-        return gained
 
 
 @dataclass(frozen=True, eq=False)
@@ -623,7 +554,7 @@ class PublicForm(ReadOnly):
         return SequenceForm(treeplexes, factored=self._payoff, known_as=self.fingerprint)
 
     @property
-    def _payoff(self) -> PublicPayoff | JointPayoff:
+    def _payoff(self) -> Payoff:
         return PublicPayoff(self)
 
 

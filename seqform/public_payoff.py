@@ -1,8 +1,9 @@
 """The payoffs of a game in public form as an operator on realization plans: computed leaf by leaf, and never stored."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +11,8 @@ import scipy.sparse as sp
 
 from .arrays import Floats, Indices, frozen
 from .budget import Budget
-from .factored import FactoredPayoff
-from .payoffs import Payoff
-
-if TYPE_CHECKING:
-    from .public_form import PublicForm
+from .card_payoff import CardPayoff
+from .factored import Factorable, FactoredPayoff
 
 #: Numbers of an array that are held at once.
 _HELD = 2**22
@@ -22,7 +20,98 @@ _HELD = 2**22
 _ENTRY_BYTES = 80
 
 
-class PublicPayoff(Payoff):
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Leaves of a public tree that differ in the stakes alone: at leaf z, player i is paid amounts[i, z] · U.
+
+    Parameters
+    ----------
+    nodes : ndarray of int, shape (k,)
+        The leaves, as nodes of the public tree.
+    amounts : ndarray of float64, shape (k,) or (2, k)
+        Probabilities of public chance multiplied in. A row a player; of one row, what player 0 is paid and player 1
+        pays.
+    payoff : FactoredPayoff or CardPayoff
+        U, shape (states of player 0, states of player 1).
+
+    Examples
+    --------
+    Where the players' cards are equal, the first leaf pays 3 to player 0 and costs player 1 as much; the second costs
+    both of them 1.
+
+    >>> from treeplex.seqform.factored import FactoredPayoff
+    >>> from treeplex.seqform.public_payoff import Leaves
+    >>> leaves = Leaves(np.array([1, 2]), np.array([[3.0, -1.0], [-3.0, -1.0]]), FactoredPayoff(np.eye(2), np.eye(2)))
+    >>> leaves.gradient(1, np.array([[1.0, 0.5], [1.0, 0.5]]))
+    array([[-3. , -1.5],
+           [-1. , -0.5]])
+    >>> leaves.is_zero_sum
+    False
+    """
+
+    nodes: Indices
+    amounts: Floats
+    payoff: FactoredPayoff | CardPayoff
+
+    @property
+    def factored(self) -> FactoredPayoff:
+        """U in factors."""
+        return self.payoff if isinstance(self.payoff, FactoredPayoff) else self.payoff.factored
+
+    def part(self, leaves: slice) -> "Leaves":
+        """Return some of the leaves."""
+        return replace(self, nodes=self.nodes[leaves], amounts=self.amounts[..., leaves])
+
+    @property
+    def paid(self) -> Floats:
+        """The amounts of both players, shape (2, k)."""
+        return np.stack([self.amounts, -self.amounts]) if self.amounts.ndim == 1 else self.amounts
+
+    @property
+    def is_zero_sum(self) -> bool:
+        """Whether what one player is paid the other one pays."""
+        return self.amounts.ndim == 1 or bool((self.amounts[0] == -self.amounts[1]).all())
+
+    def gradient(self, player: int, reach: Floats) -> Floats:
+        """Return what a player is paid at each leaf and in each of its states, given the other player's reach.
+
+        Parameters
+        ----------
+        player : {0, 1}
+        reach : ndarray of float64, shape (k, number of the other player's states)
+
+        Returns
+        -------
+        ndarray of float64, shape (k, number of the player's states)
+        """
+        product = self.payoff.times if player == 0 else self.payoff.transposed_times
+        gained: Floats = product(reach.T).T * self.paid[player][:, None]
+        return gained
+
+
+class HasLeaves(Protocol):
+    """What payoffs need of a :class:`~treeplex.seqform.public_form.PublicForm`: its leaves, and what leads there."""
+
+    leaves: tuple[Leaves, ...]
+    weights: tuple[Floats, ...]
+
+    @property
+    def num_sequences(self) -> tuple[int, ...]:
+        """How many sequences each player has."""
+
+    @property
+    def payoff_scale(self) -> float:
+        """The largest absolute payoff at a leaf."""
+
+    @property
+    def is_zero_sum(self) -> bool:
+        """Whether at all leaves one player pays what the other is paid."""
+
+    def sequences(self, player: int, node: int) -> Indices:
+        """Return the sequence of each of a player's states that leads to a public state; −1 if it never does."""
+
+
+class PublicPayoff(Factorable):
     """The payoffs xᵀ A y and xᵀ B y of a game in public form, between plans of its sequence form; mostly B = −A.
 
     A product with A walks over the leaves: at leaf z, where private states i and j come by the sequences s and t,
@@ -43,7 +132,7 @@ class PublicPayoff(Payoff):
     ((13, 13), 0.0)
     """
 
-    def __init__(self, form: "PublicForm") -> None:
+    def __init__(self, form: HasLeaves) -> None:
         self.form = form
 
     def __getstate__(self) -> dict[str, Any]:
@@ -144,7 +233,7 @@ class PublicPayoff(Payoff):
         return self._second if player else self._first
 
     def _made(self, player: int) -> sp.csr_array:
-        mine, theirs = map(len, self.form.states)
+        mine, theirs = map(len, self.form.weights)
         entries = sum(len(group.nodes) for group in self.form.leaves) * mine * theirs
         Budget().require(24 * entries, f"what player {player} is paid for each pair of sequences")
         return self._factors(player).matrix

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from .arrays import Floats, Indices
 from .errors import InvalidStrategyError
-from .game import Game, sequence_form_of
+from .game import Game
 from .public_form import PublicForm
 from .rules import TERMINAL
-from .sequence_form import SequenceForm
+from .sequence_form import SequenceForm, sequence_form_of
 from .strategy import Profile, Strategy
 
 #: Numbers of an array that are held at once: of a larger tree, subtrees are evaluated one after another.

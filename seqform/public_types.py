@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from .arrays import Indices
 from .card_payoff import CardPayoff
 from .factored import FactoredPayoff
-from .public_form import Boards, Leaves, PublicForm
+from .public_form import Boards, PublicForm
+from .public_payoff import Leaves
 
 
 def with_types(form: PublicForm, player: int, share: float) -> PublicForm:

@@ -5,7 +5,7 @@
 
 from collections.abc import Hashable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .budget import Watch
 from .checks import is_whole
@@ -15,8 +15,9 @@ from .labels import A_LABEL, WITHOUT_ORDER, check_one_label, has_order, is_label
 from .rationals import to_fraction
 from .rules import CHANCE, PROBABILITY_TOLERANCE, Rules
 
-if TYPE_CHECKING:
-    from .enumeration import KnownInfoset
+#: What a walk keeps of an infoset: its first sequence, its parent, its actions, whether they are texts alone, its
+#: first history and its label. A plain tuple, as walks look into it at every history.
+KnownInfoset = tuple[int, int, tuple[Hashable, ...], bool, int, Hashable]
 
 
 class WrongAnswer(Exception):
@@ -137,7 +138,7 @@ def not_finite(payoffs: Any) -> WrongAnswer:
 
 
 def check_known(
-    rules: Rules, player: int, label: Hashable, parent: int, actions: Any, entry: "KnownInfoset", number: int
+    rules: Rules, player: int, label: Hashable, parent: int, actions: Any, entry: KnownInfoset, number: int
 ) -> None:
     """Refuse a history that does not belong to its infoset.
 

@@ -1,25 +1,54 @@
 """A game in sequence form: one polytope per player, and what pairs of sequences pay."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly
-from .checks import check_player
+from .checks import check_player, check_type
 from .enumeration import Enumeration, enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError
+from .factored import Factorable, FactoredPayoff
+from .game_tree import GameTree
 from .payoffs import LeafPayoff, LeafTable, MatrixPayoff, Payoff, none_is_penalty
 from .polytope import Treeplex
 from .rules import Rules
 
-if TYPE_CHECKING:
-    from .factored import FactoredPayoff
-    from .game_tree import GameTree
+
+class HasSequenceForm(ABC):
+    """What strategies need of a game: its name and its sequence form. :class:`~treeplex.Game` is one.
+
+    Attributes
+    ----------
+    spec : str
+        How to load it again.
+    """
+
+    spec: str
+
+    @property
+    @abstractmethod
+    def sequence_form(self) -> "SequenceForm":
+        """The sequence form."""
+
+
+def sequence_form_of(game: "HasSequenceForm | SequenceForm") -> "SequenceForm":
+    """Return the sequence form of a game, or the sequence form itself.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is neither.
+    """
+    if isinstance(game, HasSequenceForm):
+        return game.sequence_form
+    return check_type(game, "game", InvalidGameError, SequenceForm, "a Game (load_game returns one) or a SequenceForm")
 
 
 class SequenceForm(ReadOnly):
@@ -137,7 +166,7 @@ class SequenceForm(ReadOnly):
         return cls.__new__(cls)._put_together(found.treeplexes, payoffs, found.num_nodes)
 
     @classmethod
-    def from_tree(cls, tree: "GameTree | Any", exact: bool = False) -> "SequenceForm":
+    def from_tree(cls, tree: GameTree | Any, exact: bool = False) -> "SequenceForm":
         """Take the sequence form of a tree.
 
         Parameters
@@ -151,8 +180,6 @@ class SequenceForm(ReadOnly):
         -------
         SequenceForm
         """
-        from .game_tree import GameTree
-
         tree = tree if isinstance(tree, GameTree) else GameTree(tree)
         if exact:
             return cls.from_rules(tree, exact=True)
@@ -233,9 +260,9 @@ class SequenceForm(ReadOnly):
         return None if self.leaves is None else len(self.leaves)
 
     @property
-    def factored(self) -> "FactoredPayoff | None":
+    def factored(self) -> FactoredPayoff | None:
         """Player 0's payoffs as a product of two factors; ``None`` if they are not given so, or not zero-sum."""
-        return self.payoffs.factored
+        return self.payoffs.factored if isinstance(self.payoffs, Factorable) else None
 
     @property
     def nnz(self) -> int | None:
@@ -265,9 +292,11 @@ class SequenceForm(ReadOnly):
             return 0.0
         if self.leaves is not None:
             return self.leaves.constant_sum
+        if self.num_players != 2:
+            return None
         from .constant_sums import constant_sum_of_matrices
 
-        return constant_sum_of_matrices(self) if self.num_players == 2 else None
+        return constant_sum_of_matrices(self.treeplexes, self.payoffs, self.stakes)
 
     @cached_property
     def zero_sum(self) -> "SequenceForm":
@@ -294,7 +323,7 @@ class SequenceForm(ReadOnly):
         from .constant_sums import opposed_payoffs
 
         known = {"num_nodes": self.num_nodes, "known_as": self.fingerprint}
-        return SequenceForm(self.treeplexes, **opposed_payoffs(self), **known)  # type: ignore[arg-type]
+        return SequenceForm(self.treeplexes, **opposed_payoffs(self.payoffs), **known)  # type: ignore[arg-type]
 
     @property
     def payoff_scale(self) -> float:
@@ -308,7 +337,7 @@ class SequenceForm(ReadOnly):
             return self.payoff_scale
         from .stakes import find_stakes
 
-        return find_stakes(self)
+        return find_stakes(self.treeplexes, self.payoffs)
 
     def penalty_round_off(self, plans: Sequence[Floats]) -> float:
         """Return by how much round-off may falsify the bounds that two players' plans prove, in payoff units.
@@ -320,7 +349,7 @@ class SequenceForm(ReadOnly):
             return 0.0
         from .stakes import round_off
 
-        return round_off(self, plans)
+        return round_off(self.treeplexes, self.payoffs, plans)
 
     def payoff_matrix(self, player: int) -> sp.csr_array:
         """Return what a player of a two-player game is paid for every pair of sequences.

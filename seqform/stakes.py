@@ -1,18 +1,14 @@
 """What a game's play turns on: its largest payoff apart from penalties, which every player can avoid."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .arrays import Floats, Integers
 from .best_responses import best_response_plan, best_response_value
-from .factored import FactoredPayoff
-from .payoffs import LEAST, PENALTY, none_is_penalty
+from .factored import Factorable, FactoredPayoff
+from .payoffs import LEAST, PENALTY, Payoff, none_is_penalty
 from .polytope import Treeplex
-
-if TYPE_CHECKING:
-    from .sequence_form import SequenceForm
 
 #: Of a sum of products, relative to the sum of their sizes.
 _UNIT_ROUND_OFF = 4.0 * float(np.finfo(np.float64).eps)
@@ -20,17 +16,19 @@ _UNIT_ROUND_OFF = 4.0 * float(np.finfo(np.float64).eps)
 _MOST_ENTRIES = 2**23
 
 
-def find_stakes(form: "SequenceForm") -> float:
+def find_stakes(treeplexes: Sequence[Treeplex], payoffs: Payoff) -> float:
     """Return the unit of default tolerances: the largest absolute payoff apart from penalties; 1 if all are zero.
 
     Parameters
     ----------
-    form : SequenceForm
+    treeplexes : sequence of Treeplex
+        One a player.
+    payoffs : Payoff
 
     Returns
     -------
     float
-        Payoff units, at most ``form.payoff_scale``; the same if payoffs other than zero are within a factor of 100.
+        Payoff units, at most ``payoffs.scale``; the same if payoffs other than zero are within a factor of 100.
 
     Notes
     -----
@@ -50,26 +48,28 @@ def find_stakes(form: "SequenceForm") -> float:
     --------
     >>> from treeplex import SequenceForm, load_game
     >>> from treeplex.seqform.stakes import find_stakes
-    >>> find_stakes(SequenceForm.from_payoff_matrix([[0, -2, 4], [2, 1, 4], [3, -1e9, -4]]))
+    >>> form = SequenceForm.from_payoff_matrix([[0, -2, 4], [2, 1, 4], [3, -1e9, -4]])
+    >>> find_stakes(form.treeplexes, form.payoffs)
     4.0
-    >>> find_stakes(load_game("leduc").sequence_form)
+    >>> form = load_game("leduc").sequence_form
+    >>> find_stakes(form.treeplexes, form.payoffs)
     13.0
     """
-    entries = _entries(form)
+    entries = _entries(payoffs)
     if entries is None:
-        return form.payoff_scale
-    sequences, chance, payoffs, weighted = entries
-    sizes = np.abs(payoffs)
+        return payoffs.scale
+    sequences, chance, paid, weighted = entries
+    sizes = np.abs(paid)
     if none_is_penalty(sizes):
-        return form.payoff_scale
+        return payoffs.scale
     largest = float(sizes.max())
     told = sizes > LEAST * largest
     smallest = float(sizes[told].min())
-    losses = np.where(told, np.maximum(-payoffs, 0.0), 0.0)
+    losses = np.where(told, np.maximum(-paid, 0.0), 0.0)
     with np.errstate(over="ignore"):
         unavoidable = max(
-            _careful_loss(form.treeplexes, player, sequences, chance, losses[:, player], weighted)
-            for player in range(len(form.treeplexes))
+            _careful_loss(treeplexes, player, sequences, chance, losses[:, player], weighted)
+            for player in range(len(treeplexes))
         )
         plausible = losses.max(axis=1) <= PENALTY * unavoidable
         stakes = max(float(sizes[plausible].max(initial=0.0)), unavoidable)
@@ -77,17 +77,18 @@ def find_stakes(form: "SequenceForm") -> float:
             stakes = float(sizes[told & (sizes <= PENALTY * smallest)].max())
         if plausible.all():  # entries of matrices have chance multiplied in, and hide penalties by it
             stakes = PENALTY * unavoidable if weighted and unavoidable else largest
-    return min(max(stakes, LEAST * largest), form.payoff_scale)
+    return min(max(stakes, LEAST * largest), payoffs.scale)
 
 
-def round_off(form: "SequenceForm", plans: Sequence[Floats]) -> float:
+def round_off(treeplexes: Sequence[Treeplex], payoffs: Payoff, plans: Sequence[Floats]) -> float:
     """Return by how much round-off in sums of penalties may falsify the bounds that two players' plans prove.
 
     Payoffs that are added and nearly cancel leave an error of some 1e-16 of their sizes.
 
     Parameters
     ----------
-    form : SequenceForm
+    treeplexes : sequence of Treeplex
+    payoffs : Payoff
     plans : sequence of ndarray of float64
         One realization plan a player.
 
@@ -102,8 +103,8 @@ def round_off(form: "SequenceForm", plans: Sequence[Floats]) -> float:
     arithmetic; how far it lies from the bound in floats is summed over the players.
     """
     found = 0.0
-    for player, treeplex in enumerate(form.treeplexes):
-        matrix = form.payoff_matrix(player)
+    for player, treeplex in enumerate(treeplexes):
+        matrix = payoffs.matrix_of(player)
         matrix = matrix if player == 0 else matrix.T
         gradient, sizes = matrix @ plans[1 - player], abs(matrix) @ plans[1 - player]
         proven = best_response_value(treeplex, gradient + _UNIT_ROUND_OFF * sizes)
@@ -111,30 +112,30 @@ def round_off(form: "SequenceForm", plans: Sequence[Floats]) -> float:
     return found
 
 
-def _entries(form: "SequenceForm") -> tuple[Integers, Floats, Floats, bool] | None:
+def _entries(payoffs: Payoff) -> tuple[Integers, Floats, Floats, bool] | None:
     """Return sequences, chance and payoffs of all leaves, or of all entries of matrices, and which of both they are.
 
     ``None`` if they are too many to be looked at.
     """
-    if form.leaves is not None:
-        found, reached = form.leaves, form.leaves.chance > 0.0
+    if payoffs.leaves is not None:
+        found, reached = payoffs.leaves, payoffs.leaves.chance > 0.0
         if reached.all():
             return found.sequences, found.chance, found.payoffs, False
         return found.sequences[reached], found.chance[reached], found.payoffs[reached], False
-    if form.num_players != 2:
+    if len(payoffs.shape) != 2:
         return None
-    if form.is_zero_sum:
-        factored = form.factored
+    if payoffs.is_zero_sum:
+        factored = payoffs.factored if isinstance(payoffs, Factorable) else None
         if factored is not None and not _is_small(factored):
             return None
-        matrix = (form.payoff_matrix(0) if factored is None else factored.matrix).tocoo()
+        matrix = (payoffs.matrix_of(0) if factored is None else factored.matrix).tocoo()
         return np.stack(matrix.coords, axis=1), np.ones(matrix.nnz), np.stack([matrix.data, -matrix.data], axis=1), True
-    if form.payoffs.is_operator:
+    if payoffs.is_operator:
         return None
-    first, second = form.payoff_matrix(0), form.payoff_matrix(1)
+    first, second = payoffs.matrix_of(0), payoffs.matrix_of(1)
     rows, columns = (abs(first) + abs(second)).tocoo().coords
-    payoffs = np.stack([np.asarray(matrix[rows, columns]).ravel() for matrix in (first, second)], axis=1)
-    return np.stack([rows, columns], axis=1), np.ones(len(rows)), payoffs, True
+    paid = np.stack([np.asarray(matrix[rows, columns]).ravel() for matrix in (first, second)], axis=1)
+    return np.stack([rows, columns], axis=1), np.ones(len(rows)), paid, True
 
 
 def _is_small(factored: FactoredPayoff) -> bool:

@@ -12,11 +12,10 @@ from .arrays import Floats, ReadOnly, frozen
 from .checks import check_player, check_type, is_whole
 from .display import Displayed, Drawn
 from .errors import InvalidStrategyError, one_line, shown
-from .game import Game, sequence_form_of
 from .hints import Named, explained, hinting
 from .labels import listed
 from .polytope import Treeplex
-from .sequence_form import SequenceForm
+from .sequence_form import HasSequenceForm, SequenceForm, sequence_form_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,10 +67,10 @@ class Strategy(ReadOnly, Drawn, Displayed):
     drawn_by = "treeplex.seqform.interchange.strategy_display:strategies_figure"
 
     @explained
-    def __init__(self, game: Game | SequenceForm, player: int, behaviour: npt.ArrayLike) -> None:
+    def __init__(self, game: HasSequenceForm | SequenceForm, player: int, behaviour: npt.ArrayLike) -> None:
         self.sequence_form = sequence_form_of(game)
         self.player = checked_player(game, player)
-        self.game_name = game.spec if isinstance(game, Game) else ""
+        self.game_name = game.spec if isinstance(game, HasSequenceForm) else ""
         self.behaviour: Floats = frozen(_checked_behaviour(self.treeplex, behaviour))
         self.plan: Floats = frozen(self.treeplex.plan(self.behaviour))
 
@@ -96,20 +95,20 @@ class Strategy(ReadOnly, Drawn, Displayed):
 
     @classmethod
     @explained
-    def uniform(cls, game: Game | SequenceForm, player: int) -> "Strategy":
+    def uniform(cls, game: HasSequenceForm | SequenceForm, player: int) -> "Strategy":
         """Return the strategy that plays every action of an infoset alike."""
         player = checked_player(game, player)
         return cls(game, player, sequence_form_of(game).treeplexes[player].uniform_behaviour())
 
     @classmethod
-    def from_behaviour(cls, game: Game | SequenceForm, player: int, behaviour: npt.ArrayLike) -> "Strategy":
+    def from_behaviour(cls, game: HasSequenceForm | SequenceForm, player: int, behaviour: npt.ArrayLike) -> "Strategy":
         """Make a strategy from a behaviour strategy; the same as the constructor."""
         return cls(game, player, behaviour)
 
     @classmethod
     @explained
     def from_plan(
-        cls, game: Game | SequenceForm, player: int, plan: npt.ArrayLike, tolerance: float = PLAN_TOLERANCE
+        cls, game: HasSequenceForm | SequenceForm, player: int, plan: npt.ArrayLike, tolerance: float = PLAN_TOLERANCE
     ) -> "Strategy":
         """Make a strategy from a realization plan.
 
@@ -145,7 +144,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
     @classmethod
     @explained
     def from_dict(
-        cls, game: Game | SequenceForm, player: int, behaviour: Mapping[Hashable, Mapping[Hashable, float]]
+        cls, game: HasSequenceForm | SequenceForm, player: int, behaviour: Mapping[Hashable, Mapping[Hashable, float]]
     ) -> "Strategy":
         """Make a strategy from ``{infoset: {action: probability}}``; infosets left out play uniformly.
 
@@ -199,7 +198,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         """
         from .strategy_tables import text_table
 
-        return text_table(self, digits)
+        return text_table(self.to_dict(), self.treeplex.reach(self.plan), digits)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the strategy as a DataFrame, a row a sequence: infoset, action, probability, realization.
@@ -211,7 +210,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         """
         from .strategy_tables import frame_of
 
-        return frame_of(self)
+        return frame_of(self.treeplex, self.behaviour, self.plan)
 
     def figure(
         self,
@@ -263,7 +262,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
 
     @classmethod
     @explained
-    def load(cls, path: str | Path, game: Game | SequenceForm, player: int | None = None) -> "Strategy":
+    def load(cls, path: str | Path, game: HasSequenceForm | SequenceForm, player: int | None = None) -> "Strategy":
         """Read a strategy that :meth:`save`, :meth:`Profile.save` or another program wrote.
 
         The formats are those of :func:`~treeplex.seqform.strategy_files.read_strategies`, OpenSpiel's and Gambit's
@@ -343,7 +342,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
 
     @classmethod
     @explained
-    def uniform(cls, game: Game | SequenceForm) -> "Profile":
+    def uniform(cls, game: HasSequenceForm | SequenceForm) -> "Profile":
         """Return the profile in which everyone plays uniformly."""
         return cls([Strategy.uniform(game, player) for player in range(sequence_form_of(game).num_players)])
 
@@ -351,7 +350,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
     @explained
     def from_dict(
         cls,
-        game: Game | SequenceForm,
+        game: HasSequenceForm | SequenceForm,
         behaviours: Mapping[int, Mapping[Hashable, Mapping[Hashable, float]]] | Sequence[Mapping[Hashable, Any]],
     ) -> "Profile":
         """Make a profile of each player's ``{infoset: {action: probability}}``; what is left out is played uniformly.
@@ -375,7 +374,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
 
     @classmethod
     @explained
-    def from_json(cls, game: Game | SequenceForm, text: str) -> "Profile":
+    def from_json(cls, game: HasSequenceForm | SequenceForm, text: str) -> "Profile":
         """Read a profile from the JSON that :meth:`to_json` wrote, or from another that :meth:`load` takes."""
         from .strategy_files import parse_json
 
@@ -454,7 +453,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         """
         from .strategy_tables import joint_frame
 
-        return joint_frame(self)
+        return joint_frame({strategy.player: strategy.to_frame() for strategy in self})
 
     def figure(
         self,
@@ -472,7 +471,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
 
     @classmethod
     @explained
-    def load(cls, path: str | Path, game: Game | SequenceForm) -> "Profile":
+    def load(cls, path: str | Path, game: HasSequenceForm | SequenceForm) -> "Profile":
         """Read a profile that :meth:`save` or another program wrote; as :meth:`Strategy.load`."""
         found = _load(path, game)
         missing = [player for player in range(sequence_form_of(game).num_players) if player not in found]
@@ -483,7 +482,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         return cls([found[player] for player in sorted(found)])
 
 
-def checked_player(game: Game | SequenceForm, player: int) -> int:
+def checked_player(game: HasSequenceForm | SequenceForm, player: int) -> int:
     """Return the number of a player as an ``int``, or refuse one that the game does not have.
 
     Raises
@@ -493,7 +492,7 @@ def checked_player(game: Game | SequenceForm, player: int) -> int:
     return check_player(player, sequence_form_of(game).num_players, InvalidStrategyError)
 
 
-def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
+def check_same_game(strategy: Strategy, game: HasSequenceForm | SequenceForm) -> None:
     """Refuse a strategy of another game than the one given.
 
     Raises
@@ -551,7 +550,7 @@ def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
     write_strategies(path, first.game_name, first.sequence_form, _behaviours(strategies))
 
 
-def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
+def _load(path: str | Path, game: HasSequenceForm | SequenceForm) -> dict[int, Strategy]:
     from .strategy_files import read_strategies
 
     vectors = read_strategies(path, sequence_form_of(game)).vectors

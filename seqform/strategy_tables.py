@@ -1,6 +1,6 @@
 """Strategies as dictionaries, as tables of text and as frames of pandas."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -12,8 +12,6 @@ from .sheet import Column, Table, decimals
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from .strategy import Strategy
 
 
 def behaviour_of_dict(
@@ -56,21 +54,20 @@ def behaviour_of_dict(
     return vector
 
 
-def text_table(strategy: "Strategy", digits: int) -> str:
-    """Return a strategy as text, a line an infoset."""
-    treeplex, unit = strategy.treeplex, partial(decimals, digits=digits)
-    actions = list(dict.fromkeys(chain.from_iterable(treeplex.action_labels)))
+def text_table(behaviour: Mapping[Hashable, Mapping[Hashable, float]], reach: Floats, digits: int) -> str:
+    """Return ``{infoset: {action: probability}}`` and the reach of each infoset as text, a line an infoset."""
+    unit = partial(decimals, digits=digits)
+    actions = list(dict.fromkeys(chain.from_iterable(behaviour.values())))
     columns = [Column("infoset"), Column("reach", unit), *(Column("", unit, str(action)) for action in actions)]
-    reach = treeplex.reach(strategy.plan).tolist()
     rows = [
         (label, begun, *map(played.get, actions))
-        for begun, (label, played) in zip(reach, strategy.to_dict().items(), strict=True)
+        for begun, (label, played) in zip(reach.tolist(), behaviour.items(), strict=True)
     ]
     return str(Table(columns, rows))
 
 
-def frame_of(strategy: "Strategy") -> "pd.DataFrame":
-    """Return a strategy as a DataFrame, a row a sequence.
+def frame_of(treeplex: Treeplex, behaviour: Floats, plan: Floats) -> "pd.DataFrame":
+    """Return a behaviour strategy and its plan as a DataFrame, a row a sequence.
 
     Raises
     ------
@@ -79,21 +76,19 @@ def frame_of(strategy: "Strategy") -> "pd.DataFrame":
     """
     with needing("a DataFrame needs pandas", "frames"):
         import pandas as pd
-    treeplex = strategy.treeplex
     infosets = [treeplex.infoset_labels[i] for i in treeplex.sequence_infosets[1:].tolist()]
     return pd.DataFrame(
         {
             "infoset": infosets,
             "action": [action for actions in treeplex.action_labels for action in actions],
-            "probability": strategy.behaviour[1:],
-            "realization": strategy.plan[1:],
+            "probability": behaviour[1:],
+            "realization": plan[1:],
         }
     )
 
 
-def joint_frame(strategies: "Iterable[Strategy]") -> "pd.DataFrame":
-    """Return strategies as one DataFrame, with a column of players before those of :func:`frame_of`."""
-    frames = {strategy.player: strategy.to_frame() for strategy in strategies}
+def joint_frame(frames: "Mapping[int, pd.DataFrame]") -> "pd.DataFrame":
+    """Return the frames of players as one, with a column of players before those of :func:`frame_of`."""
     import pandas as pd
 
     return pd.concat(frames, names=["player"]).reset_index("player").reset_index(drop=True)

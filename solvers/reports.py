@@ -26,11 +26,10 @@ from ..models.games.transit_pictures import draw_occupancy
 from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, RestrictedNash
 from ..models.saddle import SAFETY
 from ..seqform.arrays import Floats
-from ..seqform.display import MAX_NODES
 from ..seqform.errors import TreeplexError
 from ..seqform.functional import Functional
 from ..seqform.game import Game
-from ..seqform.interchange.drawing import draw
+from ..seqform.interchange.drawing import MAX_NODES, draw, tree_to_draw
 from ..seqform.interchange.page import (
     Content,
     Page,
@@ -729,7 +728,7 @@ def _tree(game: Game, strategies: Sequence[Strategy]) -> Element:
         "The game with these strategies: edges are as thick as they are likely, and dotted where an action is never "
         "taken; dashed arcs join what a player cannot tell apart; leaves show payoffs."
     )
-    game.tree_to_draw(MAX_NODES)
+    tree_to_draw(game, MAX_NODES)
     shares = {strategy.player: strategy.to_dict() for strategy in strategies}
     return figure(lambda: draw(game, strategies=shares), caption, wide=True)
 

@@ -16,7 +16,8 @@ from ...seqform.errors import PlayLogError, one_line, shown
 from ...seqform.interchange.signatures import foreign_file
 from ..play.batches import BadLines, batches, reading, refuse_foreign
 from ..play.lines import LONGEST, BadLineError
-from .replay import Amount, Hand, Replay, amount_of
+from .replay import Hand, Replay, amount_of
+from .table import Chips
 
 #: What a file of hand histories is called.
 SUFFIXES = (".phh", ".phhs", ".phh.gz", ".phhs.gz")
@@ -352,7 +353,7 @@ def _visible(letter: str) -> bool:
     return letter.isprintable() and not letter.isspace()
 
 
-def _amounts(fields: dict[str, Any], key: str, count: int = 0, exactly: int = 0) -> tuple[Amount, ...]:
+def _amounts(fields: dict[str, Any], key: str, count: int = 0, exactly: int = 0) -> tuple[Chips, ...]:
     """Return a list of amounts; zeros follow up to a count."""
     given = fields.get(key, ())
     if given.__class__ not in (list, tuple):
@@ -362,7 +363,7 @@ def _amounts(fields: dict[str, Any], key: str, count: int = 0, exactly: int = 0)
     return (*(_amount(one, key) for one in given), *(0,) * (count - len(given)))
 
 
-def _amount(given: Any, key: str) -> Amount:
+def _amount(given: Any, key: str) -> Chips:
     if given == "inf" and key in ("starting_stacks", "finishing_stacks"):
         return Decimal("inf")
     if given.__class__ not in (int, str):

@@ -15,9 +15,8 @@ from ..games.holdem.cards import CARDS, hand_numbers
 from ..games.holdem.showdown import strengths
 from ..play.lines import BadLineError
 from .hand import amounts
-from .table import STREETS
+from .table import STREETS, Chips
 
-Amount = int | Decimal
 Cards = tuple[int, int]
 
 _NUMBERS = {card: number for number, card in enumerate(CARDS)}
@@ -65,18 +64,18 @@ class Hand:
 
     line: int
     players: tuple[str, ...]
-    antes: tuple[Amount, ...]
-    blinds: tuple[Amount, ...]
-    stacks: tuple[Amount, ...]
+    antes: tuple[Chips, ...]
+    blinds: tuple[Chips, ...]
+    stacks: tuple[Chips, ...]
     cards: tuple[Cards | None, ...]
     board: tuple[int, ...]
     history: tuple[tuple[int, int, str], ...]
     shown: tuple[Cards | None, ...]
     folded: tuple[bool, ...]
-    paid: tuple[Amount, ...]
-    ended: tuple[Amount, ...] | None = None
-    winnings: tuple[Amount, ...] | None = None
-    pots: tuple[tuple[Amount, tuple[int, ...]], ...] = ()
+    paid: tuple[Chips, ...]
+    ended: tuple[Chips, ...] | None = None
+    winnings: tuple[Chips, ...] | None = None
+    pots: tuple[tuple[Chips, tuple[int, ...]], ...] = ()
 
     @property
     def seats(self) -> int:
@@ -84,7 +83,7 @@ class Hand:
         return len(self.players)
 
     @property
-    def big_blind(self) -> Amount:
+    def big_blind(self) -> Chips:
         """What the second player to act before the flop posted, in chips; straddles are not counted."""
         return self.blinds[0] if self.seats == 2 else self.blinds[1]
 
@@ -94,7 +93,7 @@ class Hand:
         return self.folded.count(False) > 1
 
     @property
-    def won(self) -> tuple[Amount, ...] | None:
+    def won(self) -> tuple[Chips, ...] | None:
         """What each seat won or lost; ``None`` where that depends on cards that are not known.
 
         What the history states counts, after rake. Otherwise there is none, and the first of those who split a pot gets
@@ -107,14 +106,14 @@ class Hand:
             return None
         return tuple(one - blind - ante for one, blind, ante in zip(paid, self.paid, self.antes, strict=True))
 
-    def _paid_from_pots(self) -> tuple[Amount, ...] | None:
+    def _paid_from_pots(self) -> tuple[Chips, ...] | None:
         """Return what each seat gets from the pots by the cards; ``None`` where that depends on unknown ones."""
         ranks = self._ranks()
         if ranks is None:
             return None
         # Losers muck, and pots that are then left to the same seats are one: that decides who gets odd chips.
         left = {seat for _, inside in self.pots for seat in _strongest(inside, ranks)}
-        pots: list[tuple[Amount, list[int]]] = []
+        pots: list[tuple[Chips, list[int]]] = []
         for pot, inside in self.pots:
             staying = [seat for seat in inside if seat in left]
             before = pots.pop()[0] if pots and pots[-1][1] == staying else 0
@@ -126,7 +125,7 @@ class Hand:
                 paid[seat] += share if place else pot - share * (len(winners) - 1)
         return tuple(paid)
 
-    def paid_before(self, street: int) -> tuple[Amount, ...]:
+    def paid_before(self, street: int) -> tuple[Chips, ...]:
         """Return what each seat put in before a street, antes left out."""
         paid = list(self.blinds if street else (0,) * self.seats)
         stacks = [stack - ante for stack, ante in zip(self.stacks, self.antes, strict=True)]
@@ -184,10 +183,10 @@ class Replay:
 
     def __init__(
         self,
-        stacks: Sequence[Amount],
-        antes: Sequence[Amount],
-        blinds: Sequence[Amount],
-        least: Amount,
+        stacks: Sequence[Chips],
+        antes: Sequence[Chips],
+        blinds: Sequence[Chips],
+        least: Chips,
         *,
         trimmed: bool = False,
     ) -> None:
@@ -313,8 +312,8 @@ class Replay:
         self,
         line: int,
         players: tuple[str, ...],
-        ended: tuple[Amount, ...] | None = None,
-        winnings: tuple[Amount, ...] | None = None,
+        ended: tuple[Chips, ...] | None = None,
+        winnings: tuple[Chips, ...] | None = None,
     ) -> Hand:
         """Return the hand.
 
@@ -337,8 +336,8 @@ class Replay:
         if betting.status and not betting.all_in_status:
             raise BadLineError("unfinished hand", f"the hand is not over: expected a {STREETS[self.street + 1]}")
         folded = tuple(not playing for playing in betting.statuses)
-        paid: list[Amount] = [-payoff - ante for payoff, ante in zip(betting.payoffs, betting.posted, strict=True)]
-        pots: tuple[tuple[Amount, tuple[int, ...]], ...]
+        paid: list[Chips] = [-payoff - ante for payoff, ante in zip(betting.payoffs, betting.posted, strict=True)]
+        pots: tuple[tuple[Chips, tuple[int, ...]], ...]
         if betting.folded_status:  # the last one takes back what nobody called
             last = folded.index(False)
             paid[last] = min(paid[last], max(one for seat, one in enumerate(paid) if seat != last))
@@ -383,7 +382,7 @@ def _check_end(hand: Hand, trimmed: bool) -> None:
     matched = put_in if trimmed else hand.paid
     if not hand.went_to_showdown and max(matched) > matched[hand.folded.index(False)]:
         raise BadLineError("contradiction", "players fold chips that the last one cannot win")
-    stated: list[tuple[str, list[Amount | None]]] = []
+    stated: list[tuple[str, list[Chips | None]]] = []
     if hand.ended is not None:  # what was paid from the pots is what is left beyond the chips that were not put in
         known = zip(hand.ended, hand.stacks, put_in, strict=True)
         stated.append(
@@ -417,7 +416,7 @@ _WHOLE, _DIGITS = 18, Context(prec=15)
 
 
 @lru_cache(maxsize=65536)
-def amount_of(text: str) -> Amount:
+def amount_of(text: str) -> Chips:
     """Return an amount of chips, given as text.
 
     Amounts with more than fifteen digits, such as 0.30000000000000004, are rounded to fifteen.

@@ -4,20 +4,17 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...seqform.errors import needing
 from ..games.holdem.cards import CARDS, hand_numbers
 from ..games.holdem.showdown import strengths
-from .table import Table
+from .table import Chips, Table
 
 with needing("matches and hand histories of hold'em need pokerkit", "holdem"):
     from pokerkit import Automation, Card, HoleCardsShowingOrMucking, NoLimitTexasHoldem, State
-
-if TYPE_CHECKING:
-    from .replay import Amount
 
 #: pokerkit's card of each number.
 _CARDS = tuple(next(iter(Card.parse(card))) for card in CARDS)
@@ -32,7 +29,7 @@ _AUTOMATIONS = (
 
 
 @lru_cache(maxsize=256)
-def _streets(least: "Amount") -> tuple[Any, ...]:
+def _streets(least: Chips) -> tuple[Any, ...]:
     """Return pokerkit's streets for a smallest bet, without burnt cards, which nobody sees."""
     game = NoLimitTexasHoldem((), True, 0, (least,), least)  # type: ignore[arg-type, unused-ignore]
     return tuple(replace(street, card_burning_status=False) for street in game.streets)
@@ -82,10 +79,10 @@ class Betting(_Rules):
 
     def __init__(
         self,
-        stacks: "Sequence[Amount]",
-        antes: "Sequence[Amount]",
-        blinds: "Sequence[Amount]",
-        least: "Amount",
+        stacks: Sequence[Chips],
+        antes: Sequence[Chips],
+        blinds: Sequence[Chips],
+        least: Chips,
         *,
         trimmed: bool = False,
     ) -> None:

@@ -1,6 +1,7 @@
 """The table at which a match of hold'em is played, what a seat sees when it is to act, and what a bot is."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +13,8 @@ from ...seqform.errors import InvalidGameError
 STREETS = ("preflop", "flop", "turn", "river")
 #: How many public cards there are on each.
 DEALT = (0, 3, 4, 5)
+#: A number of chips: whole in a match, and in hand histories perhaps a decimal fraction.
+Chips = int | Decimal
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,27 @@
 """Game trees as pictures: by matplotlib, or in DOT, the language of Graphviz."""
 
 import itertools
+import math
 from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NoReturn
 
 import networkx as nx
 
 from ..checks import check_choice, check_type
-from ..display import MAX_NODES, Drawable
-from ..errors import InvalidGameError, UnsupportedProblemError, one_line
-from ..rules import CHANCE
+from ..errors import InvalidGameError, TreeplexError, UnsupportedProblemError, one_line
+from ..game import Game
+from ..game_tree import GameTree
+from ..histories import walk
+from ..rules import CHANCE, size_of
 from .files import write_bytes
 from .pictures import Figure, blank_figure, number_text, quietly, require_matplotlib, write_picture
-
-if TYPE_CHECKING:
-    from ..game_tree import GameTree
 
 #: Okabe and Ito's colours, which the colour-blind tell apart; players beyond the last begin again.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9")
 CHANCE_COLOUR = "#666666"
+#: Trees of more nodes are refused: nobody could read them.
+MAX_NODES = 300
 
 #: Characters of a label that a picture shows.
 MAX_LABEL = 24
@@ -48,7 +50,7 @@ def edge_text(edge: dict[str, Any], share: float | None = None) -> str:
     return text if probability is None else f"{text} ({number_text(probability)})"
 
 
-def infoset_members(tree: "GameTree") -> dict[tuple[int, Hashable], list[Hashable]]:
+def infoset_members(tree: GameTree) -> dict[tuple[int, Hashable], list[Hashable]]:
     """Return the nodes of every infoset, by player and label, in the order of a depth-first walk."""
     members: dict[tuple[int, Hashable], list[Hashable]] = {}
     for node in nx.dfs_preorder_nodes(tree.graph, tree.root):
@@ -58,7 +60,7 @@ def infoset_members(tree: "GameTree") -> dict[tuple[int, Hashable], list[Hashabl
     return members
 
 
-def depths_of_nodes(tree: "GameTree") -> dict[Hashable, int]:
+def depths_of_nodes(tree: GameTree) -> dict[Hashable, int]:
     """Return how many edges lead to each node, in the order of a depth-first walk."""
     depths = {tree.root: 0}
     for parent, child in nx.dfs_edges(tree.graph, tree.root):
@@ -67,7 +69,7 @@ def depths_of_nodes(tree: "GameTree") -> dict[Hashable, int]:
 
 
 def tidy_positions(
-    tree: "GameTree", node_sizes: Mapping[Hashable, float], edge_sizes: Mapping[Hashable, float], margin: float
+    tree: GameTree, node_sizes: Mapping[Hashable, float], edge_sizes: Mapping[Hashable, float], margin: float
 ) -> dict[Hashable, float]:
     """Return each node's position along its level.
 
@@ -139,8 +141,47 @@ _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 
 _MANY_LEAVES = 12
 
 
+def tree_to_draw(
+    given: Game | GameTree, most: float = math.inf, error: type[TreeplexError] = UnsupportedProblemError
+) -> GameTree:
+    """Return the tree of a game, or the tree itself, checked.
+
+    Parameters
+    ----------
+    given : Game or GameTree
+    most : float
+        A game of more nodes is refused, before its tree is written out.
+    error : type of exception
+        What to raise if it is neither.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there are more nodes, or the game has no histories.
+    """
+    if isinstance(given, Game) and not isinstance(given.rules, GameTree):
+        if math.isfinite(most) and given.rules is not None:
+            size = size_of(given.rules)
+            seen = itertools.islice(walk(given.rules), int(most) + 1)
+            if (sum(1 for _ in seen) if size is None else size.nodes) > most:
+                _refuse(given.spec, f"more than {most:g}" if size is None else f"{size.nodes:,}")
+        return given.tree
+    found = given.rules if isinstance(given, Game) else given
+    tree = check_type(found, "tree", error, GameTree, "a GameTree or a Game")
+    if tree.num_nodes > most:
+        _refuse("the tree", f"{tree.num_nodes:,}")
+    return tree.check()
+
+
+def _refuse(name: str, count: str) -> NoReturn:
+    raise UnsupportedProblemError(
+        f"{name} has {count} nodes, too many for a readable picture: expected at most {MAX_NODES}; write it as DOT "
+        "(treeplex export --format dot), for Graphviz to lay out"
+    )
+
+
 def draw(
-    tree: Drawable,
+    tree: Game | GameTree,
     direction: Literal["down", "right"] | None = None,
     strategies: Mapping[int, Mapping[Hashable, Mapping[Hashable, float]]] | None = None,
 ) -> "Figure":
@@ -181,8 +222,7 @@ def draw(
     >>> figure = draw(load_game("matching_pennies"))
     >>> figure.savefig("pennies.png")
     """
-    given = check_type(tree, "tree", UnsupportedProblemError, Drawable, "a GameTree or a Game")
-    tree = given.tree_to_draw(MAX_NODES)
+    tree = tree_to_draw(tree, MAX_NODES)
     check_choice(direction, "direction", UnsupportedProblemError, (None, "down", "right"))
     require_matplotlib()
     leaves = sum(not tree.graph.adj[node] for node in tree.graph)
@@ -191,7 +231,7 @@ def draw(
         return _Drawing(tree, down, strategies or {}).figure()
 
 
-def write_drawing(tree: Drawable, path: str | Path, direction: Literal["down", "right"] | None = None) -> None:
+def write_drawing(tree: Game | GameTree, path: str | Path, direction: Literal["down", "right"] | None = None) -> None:
     """Draw a game tree to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
 
     The same tree gives the same file. Errors as :func:`draw`.
@@ -216,7 +256,7 @@ def write_drawing(tree: Drawable, path: str | Path, direction: Literal["down", "
 class _Drawing:
     """One picture; all lengths are in points, "along" a level or "across" the levels."""
 
-    def __init__(self, tree: "GameTree", down: bool, strategies: Mapping[int, Any]) -> None:
+    def __init__(self, tree: GameTree, down: bool, strategies: Mapping[int, Any]) -> None:
         from matplotlib.font_manager import FontProperties
         from matplotlib.textpath import TextToPath
 
@@ -430,7 +470,7 @@ def _write(axes: Any, x: float, y: float, text: str, colour: str, size: float = 
     axes.text(x, y, text, color=colour, fontsize=size, parse_math=False, **look)
 
 
-def format_dot(tree: Drawable) -> str:
+def format_dot(tree: Game | GameTree) -> str:
     """Return a game tree in DOT: ``dot -Tsvg`` draws it.
 
     Parameters
@@ -469,8 +509,7 @@ def format_dot(tree: Drawable) -> str:
     }
     <BLANKLINE>
     """
-    given = check_type(tree, "tree", InvalidGameError, Drawable, "a GameTree or a Game")
-    tree = given.tree_to_draw()
+    tree = tree_to_draw(tree, error=InvalidGameError)
     numbers = {node: number for number, node in enumerate(tree.graph)}
     lines = [
         "digraph game {",
@@ -499,7 +538,7 @@ def format_dot(tree: Drawable) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def write_dot(tree: Drawable, path: str | Path) -> None:
+def write_dot(tree: Game | GameTree, path: str | Path) -> None:
     """Write a game tree in DOT, whole or not at all; see :func:`format_dot`.
 
     Raises

@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..display import Drawable
 from ..game import Game
+from ..game_tree import GameTree
 from ..rules import size_of
 from ..sequence_form import SequenceForm
 from ..sheet import Row, Sheet, count, several
@@ -14,7 +14,7 @@ from .page import Content, code, emphasis, figure_of, prose, sheet_blocks
 from .pictures import picture
 
 
-def tree_blocks(tree: Drawable) -> Iterator[Content]:
+def tree_blocks(tree: Game | GameTree) -> Iterator[Content]:
     """Return a picture; nothing if the tree is too large, or matplotlib is not installed."""
     with contextlib.suppress(Exception):  # a display must not raise
         yield figure_of(picture(draw(tree), "svg", text=True).decode(), wide=True)

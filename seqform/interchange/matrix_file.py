@@ -27,10 +27,10 @@ import scipy.sparse as sp
 
 from ..errors import GameFileError, GameTooLargeError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ..factored import FactoredPayoff
-from ..game import Game, sequence_form_of
+from ..game import Game
 from ..given_forms import treeplex_from_constraints
 from ..polytope import Treeplex
-from ..sequence_form import SequenceForm
+from ..sequence_form import SequenceForm, sequence_form_of
 from .encoding import decode, encode
 from .files import check_memory, naming, read_archive, refusing_unreadable, refusing_unwritable, write_archive
 

@@ -13,7 +13,8 @@ from ...models.games.holdem import HoldemSpot, Range
 from ...models.games.holdem.bets import STREETS, Betting, Decision, Ended, following
 from ...models.games.holdem.cards import CARDS, HANDS
 from ...models.games.holdem.showdown import all_strengths
-from ...models.games.holdem.size import SpotSize, spot_size
+from ...models.games.holdem.situation import SpotSize
+from ...models.games.holdem.size import spot_size
 from ...seqform.arrays import Floats
 from ..methods import DCFR
 from ..public.driver import warm

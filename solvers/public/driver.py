@@ -366,7 +366,7 @@ def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
 def warm(number: Any, *, adding: bool = False, evaluating: bool = True) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     from ...seqform.factored import FactoredPayoff
-    from ...seqform.public_form import Leaves
+    from ...seqform.public_payoff import Leaves
     from ..methods.rules import CFR as RULE
 
     with compiling():

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...seqform.arrays import Floats, Indices
 from ...seqform.card_payoff import CardPayoff
-from ...seqform.public_form import Leaves, PublicForm, Symmetry
+from ...seqform.public_form import PublicForm, Symmetry
+from ...seqform.public_payoff import Leaves
 from ...seqform.rules import CHANCE, TERMINAL
 from ..regret.local_rule import no_discounts
 from .arrays import (

@@ -17,7 +17,7 @@ from ...models.saddle import SAFETY
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ...seqform.game import Game
-from ...seqform.joint_payoff import JointPayoff
+from ...seqform.joint_form import JointPayoff
 from ...seqform.limits import compiling, counted_now
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy

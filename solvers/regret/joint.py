@@ -9,7 +9,7 @@ from ...models.problems import Problem
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import nash_conv
-from ...seqform.joint_payoff import JointPayoff
+from ...seqform.joint_form import JointPayoff
 from ...seqform.limits import compiling
 from ..compilation import compiled
 from ..methods import RegretMethod
@@ -25,7 +25,7 @@ class JointStepper(PlanStepper):
     method : RegretMethod
         It returns averages.
     problem : Problem
-        A Nash equilibrium of a game whose payoffs are a :class:`~treeplex.seqform.joint_payoff.JointPayoff`.
+        A Nash equilibrium of a game whose payoffs are a :class:`~treeplex.seqform.joint_form.JointPayoff`.
     options : Options
     """
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from treeplex.seqform.joint_form import JointForm
-from treeplex.seqform.joint_payoff import JointLeaves
+from treeplex.seqform.joint_form import JointForm, JointLeaves
 from treeplex.seqform.rules import CHANCE, TERMINAL
 
 

@@ -30,7 +30,8 @@ from treeplex.seqform import best_response_values
 from treeplex.seqform.card_payoff import CardPayoff
 from treeplex.seqform.errors import GameTooLargeError, InvalidGameError, InvalidStrategyError, UnsupportedProblemError
 from treeplex.seqform.factored import FactoredPayoff
-from treeplex.seqform.public_form import Leaves, PublicForm
+from treeplex.seqform.public_form import PublicForm
+from treeplex.seqform.public_payoff import Leaves
 from treeplex.seqform.public_profile import PublicProfile
 from treeplex.seqform.rules import TERMINAL
 from treeplex.solvers.public.kernel import PublicKernel

@@ -5,8 +5,7 @@ import pytest
 from joint_games import joint_form
 
 from treeplex import Game, InvalidGameError, Profile, Strategy, expected_payoffs, load_game, nash_conv
-from treeplex.seqform.joint_form import JointForm
-from treeplex.seqform.joint_payoff import JointLeaves, contracted
+from treeplex.seqform.joint_form import JointForm, JointLeaves, contracted
 from treeplex.seqform.rules import TERMINAL
 
 KUHN = load_game("kuhn:players=3")

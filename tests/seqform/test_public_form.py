@@ -8,7 +8,8 @@ import pytest
 from treeplex import Game, GameTooLargeError, Nash, UnsupportedProblemError, load_game, solve
 from treeplex.seqform import InvalidGameError
 from treeplex.seqform.factored import FactoredPayoff
-from treeplex.seqform.public_form import Leaves, PublicForm
+from treeplex.seqform.public_form import PublicForm
+from treeplex.seqform.public_payoff import Leaves
 
 GAMES = ["kuhn", "kuhn:cards=7", "leduc", "leduc:merge_suits=true", "leduc:ranks=6,suits=1", "liars_dice:sides=3"]
 

@@ -24,9 +24,9 @@ from treeplex import (
     load_game,
 )
 from treeplex.seqform.fingerprint import _digits
-from treeplex.seqform.game import sequence_form_of
 from treeplex.seqform.payoffs import LeafTable
 from treeplex.seqform.polytope import depths_of
+from treeplex.seqform.sequence_form import sequence_form_of
 
 SMALL = [
     "kuhn",

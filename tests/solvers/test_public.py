@@ -30,7 +30,8 @@ from treeplex.models.games.holdem.cards import DECKS
 from treeplex.seqform.card_payoff import CardPayoff
 from treeplex.seqform.errors import GameTooLargeError, InvalidStrategyError, UnknownMethodError
 from treeplex.seqform.factored import FactoredPayoff
-from treeplex.seqform.public_form import Leaves, PublicForm
+from treeplex.seqform.public_form import PublicForm
+from treeplex.seqform.public_payoff import Leaves
 from treeplex.seqform.public_profile import PublicProfile
 from treeplex.solvers.kept_solves import outcome_of, saved_outcome
 from treeplex.solvers.outcome import Options

@@ -9,7 +9,7 @@ import numpy as np
 from ...models.games import load_game
 from ...models.preferences import Prefer
 from ...seqform.evaluate import best_response_values, expected_payoffs
-from ...seqform.joint_payoff import JointPayoff
+from ...seqform.joint_form import JointPayoff
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import DCFR, EmpiricalRun, PrefCFR
 from ..table import Column, Row, verdict

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,9 +23,7 @@ from ...constraints import LinearConstraint
 from ...constraints.tokens import Tokens, parse_number
 from .bets import SEATS
 from .cards import HAND_NAMES, range_items
-
-if TYPE_CHECKING:
-    from .spot import HoldemSpot
+from .situation import Situation
 
 _EXAMPLE = 'ip at "bet 120": fold 40%'
 #: An action, how it is bounded, and by what.
@@ -170,7 +168,7 @@ class Lock:
             given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), said[0] == "strategy"
         )
 
-    def tables(self, spot: "HoldemSpot") -> Iterator[dict[str, Any]]:
+    def tables(self, spot: Situation) -> Iterator[dict[str, Any]]:
         """Yield what the file of a spot would hold: one table, or one a node where a strategy is followed."""
         given, said = self.strategy, {"seat": self.seat, "at": self.at, "hands": self.hands}
         if isinstance(given, str | PathLike):
@@ -204,7 +202,7 @@ class Lock:
             what = f"as {self.strategy if isinstance(self.strategy, str | PathLike) else 'a strategy'}"
         return f"{self.seat} at {where}{who}{' each' * (self.each and bool(self.bounds))}: {what}"
 
-    def rows(self, spot: "HoldemSpot") -> "Iterator[_Row]":
+    def rows(self, spot: Situation) -> "Iterator[_Row]":
         """Yield the lock's bounds on a spot, one by one.
 
         Raises
@@ -247,7 +245,7 @@ class Lock:
                     for part in np.split(hands, len(hands)) if self.each else [hands]:
                         yield _Row(self, node, places, one, part, where if self.each else said)
 
-    def _played(self, spot: "HoldemSpot") -> Strategy:
+    def _played(self, spot: Situation) -> Strategy:
         player, given = SEATS.index(self.seat), self.strategy
         if isinstance(given, str | PathLike):
             folder = Path(spot.spec).parent if spot.spec and not Path(given).is_absolute() else Path()
@@ -258,7 +256,7 @@ class Lock:
             raise InvalidConstraintError(f"{self}: expected a strategy of {self.seat} on this spot")
         return strategy
 
-    def _nodes(self, spot: "HoldemSpot") -> list[int]:
+    def _nodes(self, spot: Situation) -> list[int]:
         """Return the nodes that the lock is about."""
         form, player = spot.public_form, SEATS.index(self.seat)
         if self.at.strip() == "everywhere":
@@ -305,7 +303,7 @@ class Lock:
             self._refuse(f"there is no {shown(action, 60)} there{nearest(action, names)}; expected {one_of(names)}")
         return found
 
-    def _held(self, spot: "HoldemSpot", player: int, node: int, hands: str) -> Indices:
+    def _held(self, spot: Situation, player: int, node: int, hands: str) -> Indices:
         """Return which of the player's hands are meant, of those that can be there."""
         form = spot.public_form
         present = form.present[form.boards[node]][player]
@@ -336,11 +334,11 @@ class _Row:
     hands: Indices
     where: str
 
-    def _sequences(self, spot: "HoldemSpot", node: int) -> list[int]:
+    def _sequences(self, spot: Situation, node: int) -> list[int]:
         found: list[int] = spot.public_form.sequences(SEATS.index(self.lock.seat), node)[self.hands].tolist()
         return found
 
-    def constraints(self, spot: "HoldemSpot") -> Iterator[LinearConstraint]:
+    def constraints(self, spot: Situation) -> Iterator[LinearConstraint]:
         """Yield Σ w x(h, a) − c Σ w x(h, node), at most or at least 0."""
         form, player = spot.public_form, SEATS.index(self.lock.seat)
         weights: list[Any] = [1]
@@ -374,7 +372,7 @@ class _Row:
             )
 
 
-def constraints_of(spot: "HoldemSpot", locks: Sequence[Lock]) -> tuple[LinearConstraint, ...]:
+def constraints_of(spot: Situation, locks: Sequence[Lock]) -> tuple[LinearConstraint, ...]:
     """Return the constraints that locks are on a spot.
 
     Raises
@@ -387,7 +385,7 @@ def constraints_of(spot: "HoldemSpot", locks: Sequence[Lock]) -> tuple[LinearCon
     return tuple(constraint for row in rows for constraint in row.constraints(spot))
 
 
-def shares(spot: "HoldemSpot", player: int, node: int) -> Floats:
+def shares(spot: Situation, player: int, node: int) -> Floats:
     """Return how likely each hand of a player is dealt, the board of a node being known; they add up to one."""
     form = spot.public_form
     board = spot.boards[form.boards[node]]
@@ -419,7 +417,7 @@ def line_functionals(
     return found
 
 
-def _check_together(spot: "HoldemSpot", rows: Sequence[_Row]) -> None:
+def _check_together(spot: Situation, rows: Sequence[_Row]) -> None:
     """Refuse locks that cannot be met together where their node is reached: the constraints alone would avoid it."""
     by_node: dict[int, list[_Row]] = {}
     for row in rows:
@@ -450,7 +448,7 @@ def _refuse_together(rows: Sequence[_Row], whom: str) -> None:
     raise InvalidConstraintError(f"{locks[0]}: {whom}{listed}{others}")
 
 
-def _can_be_met(spot: "HoldemSpot", node: int, rows: Sequence[_Row], hands: Indices) -> bool:
+def _can_be_met(spot: Situation, node: int, rows: Sequence[_Row], hands: Indices) -> bool:
     """Return whether hands that come to a node, however many of each, can keep to bounds there."""
     from scipy.optimize import LinearConstraint as LinearRows  # which take long to load
     from scipy.optimize import milp

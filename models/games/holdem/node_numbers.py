@@ -16,7 +16,8 @@ from ....seqform.public_profile import PublicProfile
 from ....seqform.rules import CHANCE
 from ....seqform.strategy import Profile
 from .places import WHOLE, Place
-from .spot import HoldemSpot, SpotTree
+from .situation import Situation
+from .spot_tree import SpotTree
 
 #: Values are stored at nodes with more nodes below them than this, themselves counted. The values of others are found
 #: by a sweep over what is below them. An all-in on the turn has 49 nodes, each on another board.
@@ -32,10 +33,10 @@ class NodeNumbers(ABC):
 
     Parameters
     ----------
-    spot : HoldemSpot
+    spot : Situation
     """
 
-    def __init__(self, spot: HoldemSpot) -> None:
+    def __init__(self, spot: Situation) -> None:
         self.spot = spot
 
     @property
@@ -97,11 +98,11 @@ class ComputedNumbers(NodeNumbers):
 
     Parameters
     ----------
-    spot : HoldemSpot
+    spot : Situation
     profile : PublicProfile or Profile
     """
 
-    def __init__(self, spot: HoldemSpot, profile: PublicProfile | Profile) -> None:
+    def __init__(self, spot: Situation, profile: PublicProfile | Profile) -> None:
         super().__init__(spot)
         self._profile = PublicProfile.of(spot.public_form, profile)
 
@@ -133,7 +134,7 @@ class StoredNumbers(NodeNumbers):
 
     Parameters
     ----------
-    spot : HoldemSpot
+    spot : Situation
     arrays : mapping of str to ndarray
         As :func:`stored_arrays` returns them.
     file : str
@@ -145,7 +146,7 @@ class StoredNumbers(NodeNumbers):
         If they do not fit each other, or when a node is read that does not fit the spot.
     """
 
-    def __init__(self, spot: HoldemSpot, arrays: Mapping[str, npt.NDArray[Any]], file: str) -> None:
+    def __init__(self, spot: Situation, arrays: Mapping[str, npt.NDArray[Any]], file: str) -> None:
         super().__init__(spot)
         self._arrays, self._file = arrays, file
         self._behaviour = arrays["behaviour"]
@@ -327,7 +328,7 @@ def stored_arrays(numbers: ComputedNumbers, precision: str) -> tuple[dict[str, n
     return arrays, rounded
 
 
-def _equities(spot: HoldemSpot, profile: PublicProfile, kept: Indices) -> Sequence[Floats]:
+def _equities(spot: Situation, profile: PublicProfile, kept: Indices) -> Sequence[Floats]:
     """Return the equities of both players at some nodes, board by board."""
     found = [np.empty((len(kept), len(held))) for held in spot.hands]
     form, numbers = profile.form, ComputedNumbers(spot, profile)

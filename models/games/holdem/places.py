@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from ....seqform.public_form import is_any_card, place_of, steps_of
 from ....seqform.rules import CHANCE, TERMINAL
 from .bets import Decision, Ended
 from .showdown import alive
-
-if TYPE_CHECKING:
-    from .spot import HoldemSpot
+from .situation import Situation
 
 #: How many cards a board has in the end.
 WHOLE = 5
@@ -27,7 +24,7 @@ class Place:
 
     Attributes
     ----------
-    spot : HoldemSpot
+    spot : Situation
     state : Decision or Ended
         Where the betting stands.
     board : tuple of int
@@ -49,7 +46,7 @@ class Place:
     (('check', 'check', '2d', 'all-in'), 1, ('fold', 'call'))
     """
 
-    spot: "HoldemSpot"
+    spot: Situation
     state: Decision | Ended
     board: tuple[int, ...]
     chance: float = 1.0
@@ -57,12 +54,12 @@ class Place:
     steps: "tuple[tuple[Place, int], ...]" = ()
 
     @classmethod
-    def first(cls, spot: "HoldemSpot") -> "Place":
+    def first(cls, spot: Situation) -> "Place":
         """Return the place at which a spot begins."""
         return cls(spot, spot.begun, spot.cards)
 
     @classmethod
-    def at(cls, spot: "HoldemSpot", line: str) -> "Place":
+    def at(cls, spot: Situation, line: str) -> "Place":
         """Return the place that a line leads to.
 
         Raises
@@ -126,7 +123,7 @@ class Place:
         return np.flatnonzero(alive(self.board, self.spot.hands[seat]))
 
 
-def by_next_card(spot: "HoldemSpot", line: str) -> tuple[list[str], list[str], list[Place]]:
+def by_next_card(spot: Situation, line: str) -> tuple[list[str], list[str], list[Place]]:
     """Return what is before a card of a line and after it, and the place of the line for each card that may be dealt.
 
     Raises

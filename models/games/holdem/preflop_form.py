@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.factored import FactoredPayoff
-from ....seqform.public_form import Leaves, PublicForm
+from ....seqform.public_form import PublicForm
+from ....seqform.public_payoff import Leaves
 from ....seqform.rules import TERMINAL
 from .bets import unrolled
 from .classes import CLASSES

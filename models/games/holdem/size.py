@@ -1,61 +1,27 @@
 """How large a spot is and what its betting looks like, found without building it: streets are alike for all cards."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import perm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....seqform.budget import Budget
 from ....seqform.errors import GameTooLargeError
 from ....seqform.limits import check_time, now
 from ....seqform.memory import counted, in_words
 from .bets import SEATS, STREETS, Betting, Decision, Ended, first, following, moves
-
-if TYPE_CHECKING:
-    from .spot import HoldemSpot
+from .situation import Situation, SpotSize
 
 #: Actions in different states of the betting, cards left out, that are counted at most: some five seconds.
 _MOST_ACTIONS = 1_000_000
 #: Seconds for finding what would make a spot smaller.
 _SECONDS = 5.0
-#: What a node of the public tree takes, in bytes, as measured on a turn of 2,754 decision nodes, 167 and 250 hands; and
-#: how many times as much as a solver's state building the sequence form takes there, payoffs aside.
-_NODE, SEQUENCE_FORM = 500, 20
+#: How many times as much as a solver's state building the sequence form takes, payoffs aside, as measured on a turn of
+#: 2,754 decision nodes, 167 and 250 hands.
+SEQUENCE_FORM = 20
 
 
-@dataclass(frozen=True)
-class SpotSize:
-    """How large a spot is.
-
-    Attributes
-    ----------
-    nodes : int
-        Decision nodes of the public tree.
-    leaves : int
-        Its leaves.
-    others : int
-        Its nodes at which a card is dealt.
-    numbers : int
-        Actions times hands of who moves, over all decision nodes; hands that hold a card of the board left out.
-    """
-
-    nodes: int
-    leaves: int
-    others: int
-    numbers: int
-
-    @property
-    def bytes(self) -> int:
-        """What a solver holds: a regret and an average strategy, in single precision, for each action and hand."""
-        return 8 * self.numbers
-
-    @property
-    def total_bytes(self) -> int:
-        """That, and the public tree."""
-        return self.bytes + _NODE * (self.nodes + self.leaves + self.others)
-
-
-def spot_size(spot: "HoldemSpot", betting: Betting | None = None) -> SpotSize:
+def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
     """Return how large a spot is, or would be with other betting.
 
     Raises
@@ -101,7 +67,7 @@ def spot_size(spot: "HoldemSpot", betting: Betting | None = None) -> SpotSize:
 
 
 def check_size(
-    spot: "HoldemSpot", budget: Budget | None = None, what: str = "solving it in 16 bits", times: float = 0.5
+    spot: Situation, budget: Budget | None = None, what: str = "solving it in 16 bits", times: float = 0.5
 ) -> None:
     """Refuse a spot that takes more memory than the budget, before anything of it is built.
 
@@ -124,7 +90,7 @@ def check_size(
         )
 
 
-def savings(spot: "HoldemSpot", most: int = 3) -> list[tuple[str, float]]:
+def savings(spot: Situation, most: int = 3) -> list[tuple[str, float]]:
     """Return the changes to the betting that make a spot smallest, and what part of its bytes each saves.
 
     Each leaves out a size on a street, or lowers the raise cap.
@@ -140,7 +106,7 @@ def savings(spot: "HoldemSpot", most: int = 3) -> list[tuple[str, float]]:
     return sorted(found.items(), key=lambda one: -one[1])[:most]
 
 
-def _smaller(spot: "HoldemSpot") -> Iterator[tuple[str, Betting]]:
+def _smaller(spot: Situation) -> Iterator[tuple[str, Betting]]:
     betting, street = spot.betting, len(spot.cards) - 3
     if betting.raise_cap > 1:
         yield "no raises, raise_cap = 1", replace(betting, raise_cap=1)
@@ -153,12 +119,12 @@ def _smaller(spot: "HoldemSpot") -> Iterator[tuple[str, Betting]]:
                 yield f"without {size} among the {kind} on the {STREETS[when]}", betting.without(kind, when, size)
 
 
-def betting_tree(spot: "HoldemSpot", most: int = 20_000) -> list[dict[str, Any]]:
+def betting_tree(spot: Situation, most: int = 20_000) -> list[dict[str, Any]]:
     """Return what may be bet: the betting of each street once for all cards, and for all lines that leave it alike.
 
     Parameters
     ----------
-    spot : HoldemSpot
+    spot : Situation
     most : int
         When so many actions have been listed, later parts are left out.
 
@@ -210,7 +176,7 @@ def betting_tree(spot: "HoldemSpot", most: int = 20_000) -> list[dict[str, Any]]
     return parts
 
 
-def _beginning(spot: "HoldemSpot", state: Decision) -> str:
+def _beginning(spot: Situation, state: Decision) -> str:
     donk = ", donk" if state.aggressor == 1 else ""
     after = f" after {', '.join(state.line)}" if state.line else ""
     return f"{STREETS[state.street]}, pot {spot.pot + 2 * state.before:,}{donk}{after}"

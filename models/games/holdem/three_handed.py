@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ....seqform.parameters import About, check_parameters
+from ....seqform.rules import TERMINAL
 from ..family import Family
 
 if TYPE_CHECKING:
@@ -125,9 +126,13 @@ class ThreeHanded:
     @property
     def form(self) -> "JointForm":
         """The game in public form."""
+        from .bets import unrolled
         from .three_handed_form import joint_form
 
-        return joint_form(self)
+        states, parents, actions = unrolled(self.begun, lambda state: () if state.is_over else self.moves(state))
+        players = [TERMINAL if state.is_over else state.mover for state in states]
+        over = {node: (state.paid, state.in_play) for node, state in enumerate(states) if state.is_over}
+        return joint_form(players, parents, actions, over, self.stack)
 
 
 def _with(paid: tuple[Fraction, ...], player: int, amount: Fraction) -> tuple[Fraction, ...]:

@@ -1,6 +1,8 @@
 """The public form of three-handed hold'em before the flop: who may be dealt what, and what part of a pot three win."""
 
 import io
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -10,14 +12,10 @@ import numpy.typing as npt
 
 from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.budget import Budget
-from ....seqform.joint_form import JointForm
-from ....seqform.joint_payoff import JointLeaves
-from ....seqform.rules import TERMINAL
-from .bets import unrolled
+from ....seqform.joint_form import JointForm, JointLeaves
 from .cards import HANDS
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
 from .equities import equities
-from .three_handed import Pot, ThreeHanded
 
 #: What the tensors of payoffs take at most.
 _BYTES = 8 * 4 * 169**3
@@ -76,35 +74,36 @@ def deal() -> npt.NDArray[Any]:
     return frozen((found / found.sum()).astype(np.float32))
 
 
-def joint_form(rules: ThreeHanded) -> JointForm:
-    """Return a game in public form, level by level."""
+#: What each player has put in at a leaf, and who has not folded.
+Over = tuple[Sequence[Fraction], Sequence[int]]
+
+
+def joint_form(
+    players: Sequence[int], parents: Sequence[int], actions: Sequence[str], over: Mapping[int, Over], stack: int
+) -> JointForm:
+    """Return a public tree as a game, with what is known of each leaf."""
     Budget().require(_BYTES, "payoffs of three classes")
-    states, parents, actions = unrolled(rules.begun, lambda state: () if state.is_over else rules.moves(state))
-    players = [TERMINAL if state.is_over else state.mover for state in states]
-    leaves = _leaves(states)
-    return JointForm(players, parents, actions, [CLASSES] * 3, leaves, deal(), float(rules.stack) * 2)
+    return JointForm(players, parents, actions, [CLASSES] * 3, _leaves(over), deal(), float(stack) * 2)
 
 
-def _leaves(states: list[Pot]) -> list[JointLeaves]:
+def _leaves(over: Mapping[int, Over]) -> list[JointLeaves]:
     """Return what leaves pay: what everybody has put in, and the pot, in shares of those who are in play."""
-    over = [node for node, state in enumerate(states) if state.is_over]
-    fixed = -np.array([states[node].paid for node in over], dtype=float).T
+    fixed = -np.array([paid for paid, _ in over.values()], dtype=float).T
     shared: dict[tuple[int, int], list[tuple[int, float]]] = {}
-    for place, node in enumerate(over):
-        state = states[node]
-        pot, last = float(sum(state.paid)), state.in_play[-1]
+    for place, (node, (paid, in_play)) in enumerate(over.items()):
+        pot, last = float(sum(paid)), in_play[-1]
         # Everybody's share but the last one's; that is what is left of the pot.
         fixed[last, place] += pot
-        for player in state.in_play[:-1]:
-            others = [other for other in state.in_play if other != player]
+        for player in in_play[:-1]:
+            others = [other for other in in_play if other != player]
             against = others[0] if len(others) == 1 else -1
             shared.setdefault((player, against), []).append((node, pot))
-    found = [JointLeaves(np.array(over), fixed, deal())]
+    found = [JointLeaves(np.array(list(over)), fixed, deal())]
     for (player, against), group in shared.items():
         nodes: Indices = np.array([node for node, _ in group])
         amounts: Floats = np.zeros((3, len(group)))
         amounts[player] = [pot for _, pot in group]
-        amounts[[states[node].in_play[-1] for node in nodes.tolist()], np.arange(len(group))] = -amounts[player]
+        amounts[[over[node][1][-1] for node in nodes.tolist()], np.arange(len(group))] = -amounts[player]
         found.append(JointLeaves(nodes, amounts, _share(player, against)))
     return found
 

@@ -1,0 +1,89 @@
+"""The options of ``treeplex solve`` beside those of problems and methods, in groups."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from .options import AtOption, ChartOption, HtmlOption, JsonOption, Limits, PotTolOption, SeedOption
+
+
+@dataclass(frozen=True)
+class SolveLimits(Limits):
+    """The limits of a solve, and its seed."""
+
+    tol: PotTolOption = None
+    seed: SeedOption = None
+
+
+@dataclass(frozen=True)
+class Supplied:
+    """A start and a value function, for iterative methods."""
+
+    start: Annotated[str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) written by --out.")] = (
+        None
+    )
+    value: Annotated[
+        str | None,
+        typer.Option(
+            metavar="V",
+            help="Value function at the depth limit, for iterative methods: exact (the default: the rest of the game), "
+            "cfr+:iterations=N or another method run at each query, or a file with a learned one (.npz).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Answers for a range of numbers: of p, or of the bound of a constraint."""
+
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="Find the responses for all values of p (rnr only); replaces --p.")
+    ] = False
+    sensitivity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=LOW:HIGH",
+            help="Also show the optimum as a function of a constraint's bound; with epsilon-safe, NAME is safety.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OfSpot:
+    """What is asked of a spot of hold'em."""
+
+    hands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HANDS", help="Hands whose strategy and EV to show, such as QsQh,AdKd (spots of hold'em)."
+        ),
+    ] = None
+    at: AtOption = None
+    chart: ChartOption = None
+    lock: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LOCK",
+            help="What a player is known to do, or may do, in a spot of hold'em: 'ip at \"bet 120\": fold 40%'; may be "
+            "repeated. Then also what it gains, and what that risks; with --frontier, one against the other.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the answer goes."""
+
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the profile to FILE (.npz); of a spot what treeplex show reads."),
+    ] = None
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Draw the result, of --frontier or --sensitivity if one is given (.svg, .png or .pdf)."
+        ),
+    ] = None
+    html: HtmlOption = None
+    json: JsonOption = None

@@ -1,0 +1,331 @@
+"""The situation of a spot: two ranges on a board, what lies in the pot and behind, and the sizes that may be bet."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ....seqform.arrays import Floats, Indices, frozen
+from ....seqform.card_payoff import CardPayoff
+from ....seqform.checks import check_choice, check_type, is_number, is_whole
+from ....seqform.errors import InvalidGameError, shown
+from ....seqform.game import Game
+from ....seqform.number_texts import read_share
+from ....seqform.public_form import PublicForm
+from ....seqform.sheet import error
+from ....seqform.strategy import Strategy
+from .bets import SEATS, Betting, Decision, Ended, first, following, moves
+from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, read_board
+from .showdown import alive, fold_payoff, showdown_payoff
+
+#: Pots and stacks are at most this: amounts are exact in floats, and payoffs in single precision good to a chip.
+_MOST_CHIPS = 10_000_000
+#: What a node of the public tree takes, in bytes, as measured on a turn of 2,754 decision nodes, 167 and 250 hands.
+_NODE = 500
+
+
+@dataclass(frozen=True)
+class SpotSize:
+    """How large a spot is.
+
+    Attributes
+    ----------
+    nodes : int
+        Decision nodes of the public tree.
+    leaves : int
+        Its leaves.
+    others : int
+        Its nodes at which a card is dealt.
+    numbers : int
+        Actions times hands of who moves, over all decision nodes; hands that hold a card of the board left out.
+    """
+
+    nodes: int
+    leaves: int
+    others: int
+    numbers: int
+
+    @property
+    def bytes(self) -> int:
+        """What a solver holds: a regret and an average strategy, in single precision, for each action and hand."""
+        return 8 * self.numbers
+
+    @property
+    def total_bytes(self) -> int:
+        """That, and the public tree."""
+        return self.bytes + _NODE * (self.nodes + self.leaves + self.others)
+
+
+@dataclass(frozen=True, eq=False)
+class Situation(ABC):
+    """What a spot is given as, the rules that follow from it, and what whoever reads it needs to have built.
+
+    The parameters are those of :class:`~treeplex.models.games.holdem.HoldemSpot`.
+    """
+
+    board: str
+    ranges: Any
+    pot: int
+    stack: int
+    betting: Betting = field(default_factory=Betting)
+    bets: InitVar[str | Mapping[str, Any] | None] = None
+    locks: Sequence[Any] = ()  # of Lock, once they are read
+    spec: str = ""
+    deck: Literal["full", "short"] = "full"
+    rake: float | str = 0.0  # a float, once it is read
+    rake_cap: float = math.inf
+
+    def __post_init__(self, bets: str | Mapping[str, Any] | None) -> None:
+        check_choice(self.deck, "deck", InvalidGameError, tuple(DECKS))
+        for name in ("pot", "stack"):
+            check_chips(getattr(self, name), name)
+        if bets is not None:
+            object.__setattr__(self, "betting", Betting.parse(bets))
+        check_type(self.betting, "betting", InvalidGameError, Betting, "a Betting (sizes alone are given as bets=)")
+        for line in self.betting.lines:
+            self.betting.check_line(line, len(self.cards) - 3, self.pot, self.stack)
+        rate, cap = read_rake(self.rake, "rake"), read_cap(self.rake_cap, "rake_cap")
+        # What takes nothing is no rake.
+        object.__setattr__(self, "rake", rate if cap > 0.0 else 0.0)
+        object.__setattr__(self, "rake_cap", cap if self.rake else math.inf)
+        _ = self.pairs  # what cannot be dealt is refused now
+
+    @cached_property
+    def cards(self) -> tuple[int, ...]:
+        """The board, as numbers of cards."""
+        return tuple(read_board(self.board, self.deck))
+
+    @property
+    def unseen(self) -> tuple[int, ...]:
+        """The cards of the deck that are not on the board."""
+        return tuple(card for card in DECKS[self.deck] if card not in self.cards)
+
+    @cached_property
+    def _ranges(self) -> tuple[Range, Range]:
+        given = self.ranges
+        if isinstance(given, Mapping):
+            if set(given) != set(SEATS):
+                raise InvalidGameError(f"ranges of {shown(list(given))}, expected of oop and ip")
+            given = [given[seat] for seat in SEATS]
+        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
+            raise InvalidGameError(f"ranges {shown(given)}: expected two, out of position and in position")
+        read = []
+        for seat, one in zip(SEATS, given, strict=True):
+            try:
+                read.append(Range.parse(one))
+            except InvalidGameError as error:
+                raise InvalidGameError(f"{seat}: {error}") from None
+        return read[0], read[1]
+
+    @cached_property
+    def hands(self) -> tuple[Indices, Indices]:
+        """Each player's hands, by number."""
+        first, second = (
+            hands_of(one, seat, self.board, self.deck) for seat, one in zip(SEATS, self._ranges, strict=True)
+        )
+        return first, second
+
+    @cached_property
+    def weights(self) -> tuple[Floats, Floats]:
+        """How much of each hand each player has."""
+        first, second = (one.weights[held] for one, held in zip(self._ranges, self.hands, strict=True))
+        return first, second
+
+    @cached_property
+    def hand_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Each player's hands, by name."""
+        first, second = (tuple(HAND_NAMES[hand] for hand in held.tolist()) for held in self.hands)
+        return first, second
+
+    @cached_property
+    def pairs(self) -> float:
+        """The weight of all pairs of hands that can be dealt together."""
+        total = float(self.weights[0] @ self.together(self.cards).times(self.weights[1]))
+        if total <= 1e-12:
+            raise InvalidGameError("the ranges block each other: no hand of one can be dealt with a hand of the other")
+        return total
+
+    @cached_property
+    def equity(self) -> tuple[float, float]:
+        """What part of the pot each player wins on average if nobody bets any more."""
+        won = float(self.weights[0] @ self.won(self.cards) @ self.weights[1]) / self.pairs
+        return 0.5 + won / 2, 0.5 - won / 2
+
+    def won(self, board: Sequence[int]) -> Floats:
+        """Return how often each hand of player 0 wins against each of player 1, less how often it loses.
+
+        Parameters
+        ----------
+        board : sequence of int
+            Three to five cards; all that may follow are equally likely.
+
+        Returns
+        -------
+        ndarray of float64, shape (hands of player 0, hands of player 1)
+            0 for hands that cannot be dealt together.
+        """
+        key, known = tuple(board), self._lately_won
+        if key == self.cards:
+            return self._won
+        if key not in known:
+            known.clear()
+            known[key] = frozen(self._won_on(key))
+        return known[key]
+
+    @cached_property
+    def _lately_won(self) -> dict[tuple[int, ...], Floats]:
+        """What :meth:`won` returned last: nodes of one board are mostly asked for together."""
+        return {}
+
+    @cached_property
+    def _won(self) -> Floats:
+        return frozen(self._won_on(self.cards))
+
+    def _won_on(self, board: Sequence[int]) -> Floats:
+        left, missing = [card for card in self.unseen if card not in board], 5 - len(board)
+        total = np.zeros([len(held) for held in self.hands], dtype=np.int16)
+        for dealt in combinations(left, missing):  # all pairs at once: factors would have to be made for each board
+            strengths = self.showdown((*board, *dealt)).strengths
+            assert strengths is not None
+            mine, theirs = strengths[0][:, None], strengths[1]
+            wins = (mine > theirs).view(np.int8) - (mine < theirs).view(np.int8)
+            wins[strengths[0] == 0] = 0
+            wins[:, theirs == 0] = 0
+            total += wins
+        cards = [HANDS[held] for held in self.hands]
+        total[(cards[0][:, None, :, None] == cards[1][None, :, None, :]).any(axis=(2, 3))] = 0
+        shares: Floats = total / comb(len(left) - 4, missing)
+        return shares
+
+    def showdown(self, board: Sequence[int]) -> CardPayoff:
+        """Return who wins on a board of five cards, given as numbers of cards."""
+        return self._payoff(board, True)
+
+    def together(self, board: Sequence[int]) -> CardPayoff:
+        """Return which hands can be dealt with which on a board."""
+        return self._payoff(board, False)
+
+    def _payoff(self, board: Sequence[int], compared: bool) -> CardPayoff:
+        known, key = self._payoffs, (tuple(sorted(board)), compared)
+        if key not in known:
+            known[key] = showdown_payoff(key[0], self.hands, self.deck) if compared else fold_payoff(key[0], self.hands)
+        return known[key]
+
+    @cached_property
+    def _payoffs(self) -> dict[tuple[tuple[int, ...], bool], CardPayoff]:
+        return {}
+
+    @property
+    def begun(self) -> Decision | Ended:
+        """The betting as the spot begins."""
+        return first(self.betting, len(self.cards) - 3, self.stack)
+
+    def moves(self, state: Decision) -> Iterator[tuple[str, Decision | Ended]]:
+        """Yield the actions at a decision, and what follows."""
+        return moves(state, self.betting, self.pot, self.stack)
+
+    def dealt(
+        self, state: Ended, board: tuple[int, ...]
+    ) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
+        """Yield what may be dealt after a street: its name, what follows, the board, and how likely it is."""
+        share = 1.0 / (len(DECKS[self.deck]) - len(board) - 4)
+        after = following(state, self.betting)
+        for card in self.unseen:
+            if card not in board:
+                yield CARDS[card], after, (*board, card), share
+
+    def house_share(self, pot: float) -> float:
+        """Return what the house takes of a pot, in chips: min(rate · pot, cap).
+
+        Examples
+        --------
+        >>> from treeplex.models.games.holdem import HoldemSpot
+        >>> spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], 100, 100, rake="5%", rake_cap=8)
+        >>> spot.house_share(100), spot.house_share(300)
+        (5.0, 8.0)
+        """
+        return min(float(self.rake) * pot, self.rake_cap)
+
+    def of_pot(self, number: float) -> str:
+        """Return an error in chips as text, with its part of the pot."""
+        return f"{error(number)} chips, {error(100.0 * number / self.pot)}% of the pot"
+
+    def rake_table(self, rate: str, cap: str) -> dict[str, float]:
+        """Return the rate, and the cap if there is one, under two names."""
+        return {rate: float(self.rake)} | ({cap: self.rake_cap} if math.isfinite(self.rake_cap) else {})
+
+    @property
+    @abstractmethod
+    def size(self) -> SpotSize:
+        """How large it is, found without building it."""
+
+    @property
+    @abstractmethod
+    def public_form(self) -> PublicForm:
+        """The game in public form."""
+
+    @property
+    @abstractmethod
+    def boards(self) -> tuple[tuple[int, ...], ...]:
+        """The cards of each board of the public form, by number, in the order in which they are dealt."""
+
+    @property
+    @abstractmethod
+    def game(self) -> Game:
+        """The game in sequence form."""
+
+    @abstractmethod
+    def load_strategy(self, path: str | Path, player: int) -> Strategy:
+        """Read a player's strategy from a file."""
+
+
+def hands_of(given: Range, seat: str, board: str, deck: str) -> Indices:
+    """Return the hands of a range that hold no card of the board, and are in the deck."""
+    if not given.weights.any():
+        raise InvalidGameError(f"the range of {seat} is empty, expected at least one hand")
+    dealt = (DECKS[deck].start <= HANDS).all(axis=1)
+    held = np.flatnonzero((given.weights > 0.0) & dealt & alive(read_board(board), np.arange(len(HANDS))))
+    if not len(held):
+        raise InvalidGameError(f"the range of {seat} has no hand on the board {board}: a card of it is in each")
+    return held
+
+
+def check_chips(value: Any, name: str) -> None:
+    """Refuse what is no pot or stack."""
+    least = 1 if name == "pot" else 0
+    if not is_whole(value) or not least <= value <= _MOST_CHIPS:
+        hint = ""
+        if is_number(value) and value > 0:
+            hint = "; count in smaller chips" if value <= _MOST_CHIPS else ""
+        elif name == "stack" and isinstance(value, Sequence) and not isinstance(value, str):
+            hint = "; the smaller of both stacks is what can be lost"
+        raise InvalidGameError(
+            f"{name} is {shown(value, 60)}, expected a whole number of chips from {least} to {_MOST_CHIPS:,}{hint}"
+        )
+
+
+def read_rake(value: Any, name: str) -> float:
+    """Return the rate of a rake from 0 to 1, given as a number or in per cent."""
+    rate = value
+    if isinstance(value, str):
+        try:
+            rate = read_share(value)
+        except ValueError:
+            rate = None
+    if not is_number(rate) or not 0.0 <= rate <= 1.0:
+        raise InvalidGameError(f"{name} is {shown(value, 60)}, expected a share of the pot from 0 to 1, or 0% to 100%")
+    return float(rate)
+
+
+def read_cap(value: Any, name: str) -> float:
+    """Return what a rake is at most, in chips."""
+    if not is_number(value) or not value >= 0.0:
+        raise InvalidGameError(f"{name} is {shown(value, 60)}, expected a number of chips of at least 0")
+    return float(value)

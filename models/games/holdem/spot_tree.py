@@ -1,0 +1,176 @@
+"""The public tree of a spot, or of one of its subgames."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from ....seqform.arrays import Floats
+from ....seqform.card_payoff import CardPayoff
+from ....seqform.errors import InvalidGameError
+from ....seqform.limits import check_time
+from ....seqform.public_form import Boards, PublicForm, Symmetry
+from ....seqform.public_payoff import Leaves
+from ....seqform.rules import CHANCE, TERMINAL
+from .bets import Decision, Ended
+from .cards import HANDS, hand_numbers
+from .places import WHOLE, Place
+from .showdown import alive
+from .situation import Situation, SpotSize
+
+#: Nodes between two looks at the clock.
+_LOOKS = 4096
+
+
+def about_nodes(size: SpotSize) -> str:
+    """Return how many nodes a tree has, as people say it.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.situation import SpotSize
+    >>> from treeplex.models.games.holdem.spot_tree import about_nodes
+    >>> about_nodes(SpotSize(900, 1_000, 100, 0)), about_nodes(SpotSize(1_000_000, 2_000_000, 100_000, 0))
+    ('2,000', '3.1 million')
+    """
+    count = size.nodes + size.leaves + size.others
+    return f"{count:,}" if count < 1_000_000 else f"{count / 1e6:.3g} million"
+
+
+class SpotTree:
+    """The public tree of a spot, or of one of its subgames.
+
+    Parameters
+    ----------
+    spot : Situation
+    place : Place, optional
+        Where the subgame begins; by default at the root.
+    most : int, optional
+        Nodes that the tree has at most.
+
+    Raises
+    ------
+    InvalidGameError
+        If it has more.
+    """
+
+    def __init__(self, spot: Situation, place: Place | None = None, most: float = math.inf) -> None:
+        self.spot = spot
+        begun = Place.first(spot) if place is None else place
+        self.players: list[int] = []
+        self.parents: list[int] = []
+        self.actions: list[str] = []
+        self.boards: list[int] = []
+        self.paid: list[tuple[int, int]] = []
+        self.numbers: dict[tuple[int, ...], int] = {}
+        #: Leaves by board and kind: nodes and amounts.
+        self.leaves: dict[tuple[tuple[int, ...], bool], tuple[list[int], list[Any]]] = {}
+        #: The same by board alone, with the probabilities of public chance.
+        self.chances: dict[tuple[int, ...], tuple[list[int], list[Any]]] = {}
+        known: dict[Decision, list[tuple[str, Decision | Ended]]] = {}
+        queue = [(-1, "", begun.state, begun.board, begun.chance)]
+        while queue:  # nodes level by level
+            later = []
+            for parent, action, state, board, chance in queue:
+                node = len(self.players)
+                if node >= most:
+                    raise InvalidGameError(f"the subgame has more than {most:,} nodes")
+                if not node % _LOOKS:
+                    check_time(f"the tree was built, {node:,} of {about_nodes(spot.size)} nodes so far")
+                self.parents.append(parent)
+                self.actions.append(action)
+                self.boards.append(self.numbers.setdefault(board, len(self.numbers)))
+                self.paid.append(state.paid)
+                if isinstance(state, Decision):
+                    self.players.append(state.mover)
+                    if state not in known:  # on every board the same
+                        known[state] = list(spot.moves(state))
+                    later += [(node, name, after, board, chance) for name, after in known[state]]
+                elif state.folded >= 0 or len(board) == WHOLE:
+                    self.players.append(TERMINAL)
+                    self._pay(node, state, board, chance)
+                else:
+                    self.players.append(CHANCE)
+                    for name, after, dealt, share in spot.dealt(state, board):
+                        later.append((node, name, after, dealt, chance * share))
+            queue = later
+
+    def _pay(self, node: int, state: Ended, board: tuple[int, ...], chance: float) -> None:
+        folds = state.folded >= 0
+        # A bet that is not called is no part of the pot.
+        half, taken = self.spot.pot / 2, self.spot.house_share(self.spot.pot + 2 * min(state.paid))
+        # The same cards in another order leave the same hands.
+        board = tuple(sorted(board))
+        if folds:
+            lost = half + state.paid[state.folded]
+            won = lost - taken
+            self._add(self.leaves, (board, True), node, (won, -lost) if state.folded == 1 else (-lost, won), chance)
+        else:
+            # Each loses half of what is taken with every pair of hands, and so much less is to be won.
+            stake = half + state.paid[0] - taken / 2
+            self._add(self.leaves, (board, False), node, (stake, -stake), chance)
+            if taken:
+                self._add(self.leaves, (board, True), node, (-taken / 2, -taken / 2), chance)
+        self._add(self.chances, board, node, (1.0,), chance)
+
+    def _add(self, to: dict[Any, tuple[list[int], list[Any]]], group: Any, node: int, paid: Any, chance: float) -> None:
+        """Enter what a leaf pays: both players, or of one number the first, and the other one the opposite."""
+        nodes, amounts = to.setdefault(group, ([], []))
+        nodes.append(node)
+        amounts.append([one * chance for one in paid] if self.spot.rake and len(paid) > 1 else paid[0] * chance)
+
+    def form(self, reaches: Sequence[Floats] | None = None) -> PublicForm:
+        """Return the tree in public form.
+
+        Parameters
+        ----------
+        reaches : two ndarrays, optional
+            What is left of each player's hands where a subgame begins. Its form has no symmetries and no deals.
+        """
+        spot, whole = self.spot, reaches is None
+
+        def group(of: tuple[list[int], list[float]], unit: CardPayoff) -> Leaves:
+            return Leaves(np.array(of[0]), np.array(of[1]).T / spot.pairs, unit)
+
+        return PublicForm(
+            self.players,
+            self.parents,
+            self.actions,
+            spot.hand_names,
+            [
+                group(of, spot.together(board) if folds else spot.showdown(board))
+                for (board, folds), of in self.leaves.items()
+            ],
+            weights=spot.weights if reaches is None else reaches,
+            deals=[group(of, spot.together(board)) for board, of in self.chances.items()] if whole else (),
+            scale=spot.pot / 2 + spot.stack,
+            boards=Boards(
+                self.boards, [[np.flatnonzero(alive(board, held)) for held in spot.hands] for board in self.numbers]
+            ),
+            symmetries=list(self._symmetries()) if whole else (),
+        )
+
+    def _symmetries(self) -> Iterator[Symmetry]:
+        """Yield the ways to exchange suits that leave the board and both ranges as they are."""
+        spot, begun = self.spot, len(self.spot.cards)
+        ranks, suits = np.divmod(np.arange(52), 4)
+        for exchanged in permutations(range(4)):
+            cards = 4 * ranks + np.array(exchanged)[suits]
+            if exchanged == (0, 1, 2, 3) or set(cards[list(spot.cards)].tolist()) != set(spot.cards):
+                continue
+            numbers = hand_numbers(cards[HANDS])
+            states = []
+            for held, weights in zip(spot.hands, spot.weights, strict=True):
+                places = np.full(len(HANDS), -1)
+                places[held] = np.arange(len(held))
+                states.append(places[numbers[held]])
+                if (states[-1] < 0).any() or (weights[states[-1]] != weights).any():
+                    break
+            else:
+                become = [
+                    self.numbers.get((*board[:begun], *cards[list(board[begun:])].tolist()), -1)
+                    for board in self.numbers
+                ]
+                if min(become) >= 0:  # where not all cards are dealt, images of boards may be missing
+                    yield Symmetry((states[0], states[1]), np.array(become))
