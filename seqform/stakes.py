@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import Floats, Integers
-from .best_responses import best_response_plan, best_response_value
 from .factored import FactoredPayoff
 from .payoffs import LEAST, PENALTY, none_is_penalty
-from .polytope import Treeplex
+from .polytope import Treeplex, best_response_plan, best_response_value
 
 if TYPE_CHECKING:
     from .sequence_form import SequenceForm

@@ -8,13 +8,12 @@ import numpy as np
 
 from ..models.problems import Certificate, Problem, restored
 from ..seqform.arrays import Floats
+from ..seqform.checks import Named
 from ..seqform.errors import SolverError
-from ..seqform.hints import Named
 from ..seqform.strategy import Profile
 from .methods import Method
-from .outcome import Options, Outcome, nearest_profile
+from .outcome import Options, Outcome, Status, nearest_profile
 from .solution import RunState, Solution
-from .status import Status
 
 if TYPE_CHECKING:
     pass

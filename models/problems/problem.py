@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_exact_number
+from ...seqform.checks import Explained, check_exact_number
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
-from ...seqform.hints import Explained
 from ...seqform.parameters import parameters_of
 from ...seqform.rationals import Fractions, intended_fraction
 from ...seqform.rules import Number

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.rationals import to_fractions
-from ..programs.linear_program import LinearProgram
-from ..programs.program_blocks import ProgramBlocks
+from ..programs.linear_program import LinearProgram, ProgramBlocks
 from ..programs.rational_program import RationalProgram
 from .program import REPLY, SAFETY, Answer, Saddle
 from .rows import Rows
@@ -72,7 +71,7 @@ def rational_program(saddle: Saddle) -> RationalProgram:
     UnsupportedProblemError
         If a constraint has no rows in fractions.
     """
-    return _blocks(saddle).rational_program(maximise=saddle.maximises)
+    return RationalProgram.of_blocks(_blocks(saddle), maximise=saddle.maximises)
 
 
 def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:

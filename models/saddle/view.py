@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.best_responses import best_response_plan, best_response_value
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_plan, best_response_value
 from ...seqform.rationals import exact_best_response_value, exact_plan, exact_residual, intended_fraction
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Strategy

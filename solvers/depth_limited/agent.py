@@ -21,10 +21,9 @@ from ...seqform.limits import counted_now
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
-from ..outcome import Options
+from ..outcome import Options, Status
 from ..regret.ccfr_theorems import payoff_range
 from ..solve import with_game_value
-from ..status import Status
 from .linear_programs import ProgramStepSolver
 from .method import DepthLimitedCFR
 from .regret_steps import RegretStepSolver, check_double, compile_loop

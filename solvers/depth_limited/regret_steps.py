@@ -18,11 +18,10 @@ from ...seqform.strategy import Strategy
 from ..checkpoint import Saved, fill
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import CFRPlus, RegretMethod
-from ..outcome import Options, Outcome
+from ..outcome import Options, Outcome, Status
 from ..regret.arrays import PartArrays
 from ..regret.kernel import Kernel, KernelState, kernel_of
 from ..regret.layout import layout_from_matrices
-from ..status import Status
 from .resolving import StepSolver, resolve
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.

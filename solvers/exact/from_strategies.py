@@ -8,10 +8,9 @@ from ...models.saddle import Answer, Saddle
 from ...seqform.errors import TimeLimitError, UnknownMethodError
 from ...seqform.limits import counted_now
 from ..certification import LIMITS
-from ..outcome import Options, Outcome, starting_profile
-from ..status import Status
-from .attempt import Attempt
-from .highs_models import TOLERANCE, prepared, run_solver, said, solution_of
+from ..outcome import Options, Outcome, Status
+from ..solution import starting_profile
+from .highs_models import TOLERANCE, Attempt, prepared, run_solver, said, solution_of
 from .highs_models import iterations as iterations_of
 from .highs_models import stopped as stopped_by
 from .restriction import Restriction

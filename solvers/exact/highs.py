@@ -7,10 +7,8 @@ from ...models.problems import SaddleProblem
 from ...models.saddle import linear_program
 from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
 from ...seqform.limits import counted_now
-from ..outcome import Options, Outcome
-from ..status import Status
-from .attempt import Attempt
-from .highs_models import INTERIOR, Basis, iterations, prepared, run_solver, said, solution_of, stopped
+from ..outcome import Options, Outcome, Status
+from .highs_models import INTERIOR, Attempt, Basis, iterations, prepared, run_solver, said, solution_of, stopped
 
 if TYPE_CHECKING:
     from ..methods import HiGHS

@@ -1,4 +1,3 @@
-from .base import Method as Method
 from .exact import CVXPY as CVXPY
 from .exact import BranchAndBound as BranchAndBound
 from .exact import DepthLimitedLP as DepthLimitedLP
@@ -7,6 +6,7 @@ from .exact import Exact as Exact
 from .exact import HiGHS as HiGHS
 from .exact import Rational as Rational
 from .registry import METHODS as METHODS
+from .registry import Method as Method
 from .registry import check_served as check_served
 from .registry import class_of as class_of
 from .registry import find_method as find_method

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
 from ...seqform.parameters import About
-from .base import Base, Method
+from .registry import Base, Method
 
 #: What linear programs can do.
 _LINEAR = frozenset({Feature.PROGRAM, Feature.ALONE, Feature.TILT, Feature.FLOOR, Feature.CONSTRAINTS, Feature.REPLIES})

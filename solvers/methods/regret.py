@@ -8,7 +8,7 @@ from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
 from . import rules
-from .base import (
+from .registry import (
     WEIGHTS,
     Averaging,
     Base,

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
 from ...seqform.parameters import About
-from .base import Method, PreferenceRule, Preferences, PreferringMethod, SampleAveraging, Units, Vulnerability
+from .registry import Method, PreferenceRule, Preferences, PreferringMethod, SampleAveraging, Units, Vulnerability
 from .rules import LocalBias, SamplingRule
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from ...models.problems import Feature
 from ...seqform.parameters import About
 from . import rules
-from .base import WEIGHTS, Averaging, Iterate, Method
+from .registry import WEIGHTS, Averaging, Iterate, Method
 from .regret import SADDLES, BasedMethod, RegretMethod
 from .rules import Rule
 

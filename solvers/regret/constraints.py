@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from ...models.constraints import Constraint
 from ...models.convex import MAXIMUM, OPAQUE, SQUARES, Opaque, Term
 from ...models.saddle import Saddle
-from ...seqform.best_responses import best_response_plan
 from ...seqform.errors import UnsupportedProblemError, shown
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_plan
 from ..methods.rules import DualRule
 from .arrays import ConstraintArrays, CurveArrays, DualNumbers, LimitArrays, MultiplierArrays
 from .layout import KernelLayout

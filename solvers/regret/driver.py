@@ -26,10 +26,9 @@ from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod, methods_for
 from ..methods.rules import CFR
-from ..outcome import Options, Outcome, checked_seed, nearest_profile, starting_profile
+from ..outcome import Options, Outcome, Status, checked_seed, nearest_profile
 from ..public import driver as public
-from ..solution import RunState, Solution
-from ..status import Status
+from ..solution import RunState, Solution, starting_profile
 from ..style.preferences import preference_record
 from . import joint
 from .constraints import KernelConstraints

@@ -15,11 +15,10 @@ from ...models.constraints.constraint import weighted_minorant
 from ...models.problems import Certificate, FeasibilityRelaxation, Feature, Problem, SaddleProblem
 from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_value
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_value
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..certification import loop_error

@@ -2,8 +2,7 @@
 
 from ...models.problems import Problem
 from ..methods import RegretMethod
-from ..outcome import Options, Outcome
-from ..status import Status
+from ..outcome import Options, Outcome, Status
 from .arrays import BEGUN
 from .driver import RegretStepper, check_precision, run_steps
 from .first_order import FIRST_LOOK, begins_anew

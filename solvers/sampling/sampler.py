@@ -21,8 +21,8 @@ from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
 from ..methods import MCCFR
 from ..methods.rules import LocalBias, SamplingRule
-from ..outcome import Options, Outcome, checked_seed, starting_profile
-from ..solution import RunState, Solution
+from ..outcome import Options, Outcome, checked_seed
+from ..solution import RunState, Solution, starting_profile
 from ..style.preferences import preference_record
 from ..team import in_company, team_arrays
 from ..threads import most_threads

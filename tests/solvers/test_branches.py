@@ -13,7 +13,7 @@ from random_trees import to_game, trees
 
 from treeplex import CCFR, CFR, DCFR, CFRPlus, ConstrainedNash, Nash, PrefCFR, UnknownMethodError, load_game, solve
 from treeplex.models.constraints import reach_bound
-from treeplex.seqform.best_responses import best_response_value
+from treeplex.seqform.polytope import best_response_value
 from treeplex.solvers import team
 from treeplex.solvers.methods import rules
 from treeplex.solvers.regret import branches as branches_module

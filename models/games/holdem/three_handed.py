@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ....seqform.parameters import About, check_parameters
-from ..family import Family
+from ..registry import Family
 
 if TYPE_CHECKING:
     from ....seqform.joint_form import JointForm
