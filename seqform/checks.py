@@ -18,7 +18,10 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from .errors import TreeplexError, nearest, one_of, shown
 
+K = TypeVar("K")
+V = TypeVar("V")
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def is_number(value: Any) -> bool:
@@ -229,12 +232,6 @@ class _Interval:
 def _interval(text: str) -> _Interval:
     low, high = text[1:-1].split(",")
     return _Interval(float(low), float(high), text[0] == "[", text[-1] == "]")
-
-
-K = TypeVar("K")
-V = TypeVar("V")
-T = TypeVar("T")
-P = ParamSpec("P")
 
 
 class Named(dict[K, V]):

@@ -72,13 +72,16 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         f"{problem.name} has no constraint",
     )
     exact = outcome.exact
+    if problem.game.constant or problem.game.is_of_one:
+        certificate = restored(problem, certificate)
+        exact = exact and replace(exact, certificate=restored(problem, exact.certificate))
     return Solution(
         problem=problem,
         method=method,
         profile=profile,
         status=status,
         message=message,
-        certificate=restored(problem, certificate),
+        certificate=certificate,
         tolerance=options.tol,
         iterations=outcome.iterations,
         seconds=outcome.seconds,
@@ -87,7 +90,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         multipliers=multipliers,
         dual_multipliers=multipliers,
         state=outcome.state,
-        exact=exact and replace(exact, certificate=restored(problem, exact.certificate)),
+        exact=exact,
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
 from ...models.problems.certificate import Certificate
-from ...models.problems.problem import restored
 from ...models.problems.stepped import SteppedResponse
+from ...models.problems.strategy_certificate import restored
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.checks import check_number, check_whole
