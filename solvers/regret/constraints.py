@@ -343,13 +343,6 @@ class KernelConstraints:
         )
 
     @classmethod
-    @functools.cache  # every call of the loop without constraints asks for it
-    def none(cls, num_players: int) -> KernelConstraints:
-        """Return no constraints."""
-        nowhere = np.zeros(0, dtype=np.int64)
-        return cls._laid_out([], [nowhere] * num_players, 1.0, 1.0, np.zeros(0), total=math.inf, soft=False)
-
-    @classmethod
     def _laid_out(
         cls,
         rows: list[Row],

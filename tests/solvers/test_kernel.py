@@ -35,6 +35,7 @@ from treeplex.solvers.regret import kernel as kernel_module
 from treeplex.solvers.regret import loop as loop_module
 from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout, layout_from_leaves, layout_from_matrices
+from treeplex.solvers.regret.warm_start import adopt
 
 RULES = {"cfr": CFR, "cfr+": CFR_PLUS, "dcfr": DCFR, "pcfr+": PCFR_PLUS}
 SUCCESSORS = {"hs-dcfr": HS_DCFR, "hs-pcfr+": HS_PCFR_PLUS, "pdcfr+": PDCFR_PLUS, "sapcfr+": SAPCFR_PLUS}
@@ -291,7 +292,7 @@ def test_state_of_another_layout_of_the_same_game_is_adopted():
     whole, state = first.initial_state(), first.initial_state()
     first.run(whole, CFR, 200)
     first.run(state, CFR, 100)
-    moved = second.adopt(state, first)
+    moved = adopt(second, state, first)
     assert moved.iteration == 100
     second.run(moved, CFR, 100)
     for player in (0, 1):
