@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .array_checks import checked_counts
-from .arrays import Integers, canonical, frozen
+from .array_checks import canonical, checked_counts
+from .arrays import Integers, frozen
 from .errors import InvalidGameError
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, canonical, floats, frozen
+from .array_checks import canonical
+from .arrays import Floats, floats, frozen
 from .errors import InvalidGameError, shown
 from .flow_polytope import INFLOW_TOLERANCE
 from .labels import has_order

@@ -5,10 +5,9 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from decimal import Decimal
 from typing import Any
 
 from .errors import TimeLimitError
@@ -371,36 +370,6 @@ def compiling() -> Iterator[None]:
     """Charge the block to no time limit, and count it as compiling."""
     with uncounted(), timed("compiling"):
         yield
-
-
-def seconds_text(number: float) -> str:
-    """Return seconds in three digits, without an exponent.
-
-    Examples
-    --------
-    >>> from treeplex.seqform.limits import seconds_text
-    >>> seconds_text(0.0000892), seconds_text(0.2), seconds_text(1234.5)
-    ('0.0000892', '0.2', '1230')
-    """
-    return f"{Decimal(f'{number:.3g}'):f}"
-
-
-def seconds_in_words(seconds: Mapping[str, float]) -> str:
-    """Return where time went, in the order of work; parts below half a hundredth of the whole are left out.
-
-    Examples
-    --------
-    >>> from treeplex.seqform.limits import seconds_in_words
-    >>> seconds_in_words({"loading": 0.2, "building": 0.001, "solving": 1.5, "game_value": 0.3})
-    '0.2 loading, 1.5 solving, 0.3 game value'
-    """
-    least = 0.005 * sum(seconds.values())
-    told = [
-        f"{seconds_text(took)} {part.replace('_', ' ')}"
-        for part, took in seconds.items()
-        if took >= least or part == "solving"
-    ]
-    return ", ".join(told)
 
 
 # Signals that wait

@@ -13,7 +13,7 @@ from ..seqform.checks import hinting
 from ..seqform.display import Displayed, Drawn
 from ..seqform.errors import InvalidStrategyError, SolverError, UnsupportedProblemError, shown
 from ..seqform.game import Game
-from ..seqform.limits import seconds_in_words
+from ..seqform.number_texts import seconds_in_words
 from ..seqform.rationals import SHOWN_DIGITS, fraction_text
 from ..seqform.strategy import Profile, Strategy, check_same_game
 from .answer_parts import ExactAnswer, Infeasibility, Price

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats, canonical
+from ...seqform.array_checks import canonical
+from ...seqform.arrays import Floats
 from ...seqform.checks import check_whole
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.factored import FactoredPayoff

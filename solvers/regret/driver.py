@@ -23,6 +23,7 @@ from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..certification import proven, proves
 from ..checkpoint import Saved, fill
+from ..exclusion import exclude_each_other
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod, methods_for
 from ..methods.rules import CFR
@@ -189,7 +190,8 @@ class RegretStepper(Stepper):
         # Those that a bound holds back prove more on average: the latest may all be at the bound.
         proofs = [state.multipliers.values] if bound is None else [state.multipliers.values, averages]
         evidence = rows.curves.evidence(state.multipliers)
-        if any(problem.excludes(plans, rows.multipliers(proof), evidence) for proof in proofs):
+        given = problem.game, problem.constraints
+        if any(exclude_each_other(*given, plans, rows.multipliers(proof), evidence) for proof in proofs):
             return Status.INFEASIBLE
         if bound is not None and bound.holds_back(
             problem.constraints, plans, rows.multipliers(averages), problem.options.violation, self.iterations

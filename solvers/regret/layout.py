@@ -220,35 +220,22 @@ def build_layout(sequence_form: SequenceForm, number: Any = np.float64) -> Kerne
         return _factored_layout(treeplexes, sequence_form.factored)
     leaves = sequence_form.leaves
     if leaves is not None:
-        return _layout_from_leaves(treeplexes, leaves.sequences, leaves.chance, leaves.payoffs)
+        return layout_from_leaves(treeplexes, leaves.sequences, leaves.chance, leaves.payoffs)
     B = None if sequence_form.is_zero_sum else sequence_form.payoff_matrix(1)
-    return _layout_from_matrices(treeplexes, sequence_form.A, B)
+    return layout_from_matrices(treeplexes, sequence_form.A, B)
 
 
-def layout_from_matrices(
-    parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike], A: Any, B: Any = None
-) -> KernelLayout:
+def layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any = None) -> KernelLayout:
     """Lay out a two-player game.
 
     Parameters
     ----------
-    parents : two array_like of int, shape (num_infosets,)
-        The parent sequence of each infoset, which comes before the infoset's own sequences.
-    offsets : two array_like of int, shape (num_infosets + 1,)
-        Infoset ``i`` owns the sequences ``offsets[i]:offsets[i + 1]``; ``offsets[0]`` is 1.
+    treeplexes : Treeplexes
     A : sparse array or array_like, shape (player 0's sequences, player 1's sequences)
         Player 0's payoff, chance multiplied in.
     B : sparse array or array_like, the same shape, optional
         Player 1's payoff; by default ``-A``.
-
-    Returns
-    -------
-    KernelLayout
     """
-    return _layout_from_matrices(Treeplexes(parents, offsets), A, B)
-
-
-def _layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any) -> KernelLayout:
     A = sparse.coo_array(A)
     B = -A if B is None else sparse.coo_array(B)
     rows, columns = (np.concatenate([A.coords[axis], B.coords[axis]]).astype(np.int64) for axis in (0, 1))
@@ -259,34 +246,19 @@ def _layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any) -> KernelLayou
 
 
 def layout_from_leaves(
-    parents: Sequence[ArrayLike],
-    offsets: Sequence[ArrayLike],
-    sequences: ArrayLike,
-    chance: ArrayLike,
-    payoffs: ArrayLike,
+    treeplexes: Treeplexes, sequences: ArrayLike, chance: ArrayLike, payoffs: ArrayLike
 ) -> KernelLayout:
     """Lay out a game for any number of players, given by its leaves.
 
     Parameters
     ----------
-    parents, offsets : array_like of int, one a player
-        As for :func:`layout_from_matrices`.
+    treeplexes : Treeplexes
     sequences : array_like of int, shape (num_leaves, num_players)
         The last sequence of each player before the leaf.
     chance : array_like of float, shape (num_leaves,)
     payoffs : array_like of float, shape (num_leaves, num_players)
         Chance not multiplied in.
-
-    Returns
-    -------
-    KernelLayout
     """
-    return _layout_from_leaves(Treeplexes(parents, offsets), sequences, chance, payoffs)
-
-
-def _layout_from_leaves(
-    treeplexes: Treeplexes, sequences: ArrayLike, chance: ArrayLike, payoffs: ArrayLike
-) -> KernelLayout:
     leaves = np.asarray(sequences, dtype=np.int64)
     amounts = np.asarray(payoffs, dtype=np.float64)
     unit = _largest(amounts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 
 from ...models.constraints import Constraint, LinearConstraint
-from ...models.constraints.constraint import weighted_minorant
-from ...models.problems import Certificate, FeasibilityRelaxation, Feature, Problem, SaddleProblem
-from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
+from ...models.problems import Certificate, Feature, Problem, SaddleProblem
+from ...models.saddle import REPLY, SAFETY, Saddle
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..certification import loop_error
-from ..exclusion import excluded
 from ..methods import RegretMethod
-from ..outcome import Options, nearest_profile
+from ..outcome import Options
 from .arrays import PreferenceArrays
 from .constraints import KernelConstraints
 from .floor_game import FloorGame
@@ -127,25 +125,6 @@ class PosedProblem:
     def _chosen(self, vector: Floats) -> list[Floats]:
         layout = self.kernel.layout
         return [layout.to_user(player, vector) for player in range(layout.num_players)]
-
-    def excludes(
-        self, plans: Sequence[Floats], multipliers: Mapping[str, float], evidence: Mapping[str, Floats]
-    ) -> bool:
-        """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
-        for player in range(2):
-            own = [one for one in self.constraints if one.player == player]
-            most = max((multipliers[constraint.name] for constraint in own), default=0.0)
-            if not most > 0.0 or all(constraint.value(plans[player]) <= 0.0 for constraint in own):
-                continue  # a plan meets them all
-            shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
-            slopes, offset = weighted_minorant(own, list(shares.values()), plans[player], evidence)
-            if PlayerView(self.game, player).most(-slopes) >= offset:
-                continue  # a plan exists that these proportions do not exclude
-            profile = nearest_profile(self.game, plans)
-            lower = FeasibilityRelaxation(self.game, player, own).certify(profile, shares, evidence).lower
-            if lower is not None and excluded(own, shares, lower, profile[player].plan):
-                return True
-        return False
 
     def initial_state(self, regrets: Floats | None = None) -> KernelState:
         """Return the state before the first update."""
