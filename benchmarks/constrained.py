@@ -193,10 +193,10 @@ def iteration_times(spec: str) -> dict[str, float]:
         rows = KernelConstraints.of(ConstrainedNash(game, random_rows(game, count)).canonical, kernel.layout)
         ways[name] = replace(rows, dual=DualRule(step=STEP))
     # One run that all go on with in turn: at other addresses the same loop takes up to a tenth longer or shorter.
-    arrays = kernel.initial_state().arrays
+    begun = kernel.initial_state()
     states = {
-        name: KernelState(arrays, (constraints or KernelConstraints.none(2)).initial_multipliers())
-        for name, constraints in ways.items()
+        name: KernelState(begun.arrays, begun.multipliers if rows is None else rows.initial_multipliers())
+        for name, rows in ways.items()
     }
 
     def seconds(name: str, iterations: int) -> float:

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..seqform.limits import stopwatch
-from ..seqform.signals import held_numbers
+from ..seqform.limits import held_numbers, stopwatch
 from ..seqform.standard_error import StandardError
 from .errors import (
     CommandLineError,

@@ -5,8 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..seqform.limits import now
-from ..seqform.signals import WORTH_WAITING, patient
+from ..seqform.limits import WORTH_WAITING, now, patient
 from ..seqform.standard_error import is_terminal
 from .errors import ExitStatus, print_interrupted
 from .files import Record

@@ -101,9 +101,9 @@ def find_frontier(posed: Any, chosen: "Method", tol: float | None) -> Responses:
     Methods of regret minimisation have a tolerance.
     """
     from ..solvers.methods import RegretMethod, find_method
+    from ..solvers.outcome import Status
     from ..solvers.parametric.frontier import restricted_nash_frontier
     from ..solvers.solve import with_game_value
-    from ..solvers.status import Status
 
     begun = now()
     learned = isinstance(chosen, RegretMethod)

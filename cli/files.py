@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.errors import TimeLimitError
-from ..seqform.limits import Deadline, doing, stopwatches
-from ..seqform.signals import taking
+from ..seqform.limits import Deadline, doing, stopwatches, taking
 from .errors import CommandLineError, print_note
 from .limits import Held, keeper, time_kept
 

@@ -18,8 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..seqform.limits import GRACE, Deadline, now, passed, time_limited
-from ..seqform.signals import ECHO, last_held, patience, patient
+from ..seqform.limits import ECHO, GRACE, Deadline, last_held, now, passed, patience, patient, time_limited
 from .errors import ExitStatus, heed_interrupt, held_by, last_interrupt, print_error
 
 #: Seconds after which what has been interrupted, and has not noticed, is ended.

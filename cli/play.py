@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.limits import now
+from ..seqform.limits import WORTH_WAITING, now, patient
 from ..seqform.sheet import Row, count, estimate, payoff, seconds, setting
-from ..seqform.signals import WORTH_WAITING, patient
 from ..seqform.standard_error import is_terminal
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
 from .files import STANDARD_OUTPUT, Record, check_files

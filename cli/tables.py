@@ -4,7 +4,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..seqform.limits import seconds_in_words, stopwatches
+from ..seqform.limits import stopwatches
+from ..seqform.number_texts import seconds_in_words
 from ..seqform.sheet import Row, Sheet, Table
 from ..seqform.standard_error import StandardError, is_terminal
 

@@ -14,9 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..seqform.arrays import Floats, Integers
-from ..seqform.best_responses import best_response_value
 from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, one_line, shown
-from ..seqform.polytope import Treeplex
+from ..seqform.polytope import Treeplex, best_response_value
 from ..seqform.rationals import exact_behaviour, to_fractions
 from ..seqform.rules import Number
 from ..seqform.strategy import Strategy, check_same_game

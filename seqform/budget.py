@@ -1,4 +1,4 @@
-"""How much memory building a game takes, and how much it may take.
+"""How much memory building a game takes, and how much it may take; how many threads may solve it.
 
 Rules that know their size are refused before they are walked if the estimate exceeds the budget. Any walk is watched as
 well, so that games of unknown size, endless ones among them, stop in time. The budget is half of the memory that is
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
-from .errors import GameTooLargeError
+from .errors import GameTooLargeError, UnknownMethodError, shown
 from .limits import check_time, now
 from .rules import GameSize, size_of
 
@@ -20,6 +20,9 @@ from .rules import GameSize, size_of
 ENVIRONMENT_VARIABLE = "TREEPLEX_MEMORY"
 #: The part of the available memory that building a game may take by default; a solver needs memory too.
 SHARE = 0.5
+#: This environment variable says how many threads work at most; by default as many as there are cores to run on, and
+#: one in a process that another one has started to share its work.
+THREADS_VARIABLE = "TREEPLEX_THREADS"
 
 
 def memory_budget(memory: int | str | None = None) -> int:
@@ -52,6 +55,23 @@ def memory_budget(memory: int | str | None = None) -> int:
 def available_cores() -> int:
     """Return how many cores the process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def most_threads() -> int:
+    """Return how many threads may work at once.
+
+    Raises
+    ------
+    UnknownMethodError
+        If the environment variable is not a whole number of at least 1.
+    """
+    asked = os.environ.get(THREADS_VARIABLE, "").strip()
+    if asked and not (asked.isascii() and asked.isdigit() and int(asked) > 0):
+        raise UnknownMethodError(f"{THREADS_VARIABLE} is {shown(asked, 40)}, expected a whole number of at least 1")
+    import multiprocessing
+
+    shares = multiprocessing.parent_process() is not None
+    return min(int(asked or (1 if shares else available_cores())), available_cores())
 
 
 def resident_memory() -> Callable[[], int]:

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from .arrays import Floats
-from .best_responses import best_response_plan, best_response_value
-from .checks import check_number, check_type
+from .checks import check_number, check_type, explained
 from .errors import InvalidGameError, InvalidStrategyError
 from .game import Game
-from .hints import explained
+from .polytope import best_response_plan, best_response_value
 from .sequence_form import SequenceForm, sequence_form_of
 from .strategy import Profile, Strategy, check_same_game, checked_player
 

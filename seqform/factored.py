@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, ReadOnly, canonical, frozen
+from .array_checks import canonical
+from .arrays import Floats, ReadOnly, frozen
 from .budget import Budget
 from .errors import InvalidGameError, shown
 from .payoffs import Payoff

@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from .arrays import Floats
 from .errors import InvalidGameError, one_line
-from .factored import FactoredPayoff
+from .factored import Factorable, FactoredPayoff
+from .given_forms import MatrixPayoff
+from .payoffs import Payoff
 from .polytope import Treeplex
 
 #: The sequences of all players, one array each, and one player's payoffs there, other than zero.
@@ -70,6 +72,17 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entri
         for stream in of_player:
             digest.update(stream.digest())
     return digest.hexdigest()[:16]
+
+
+def payoff_entries(payoffs: Payoff) -> Iterable[Sequence[Entries]]:
+    """Return the entries of payoffs, however they are kept."""
+    if isinstance(payoffs, MatrixPayoff):
+        return [[matrix_entries(matrix) for matrix in payoffs.matrices]]
+    factored = payoffs.factored if isinstance(payoffs, Factorable) else None
+    if factored is not None:
+        return factored_entries(factored)
+    assert payoffs.leaves is not None
+    return [leaf_entries(payoffs.leaves.sequences, payoffs.leaves.chance[:, None] * payoffs.leaves.payoffs)]
 
 
 def factored_entries(payoff: FactoredPayoff) -> Iterator[tuple[Entries, Entries]]:

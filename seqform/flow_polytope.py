@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .array_checks import checked_counts
-from .arrays import Floats, Integers, canonical, frozen
+from .array_checks import canonical, checked_counts
+from .arrays import Floats, Integers, frozen
 from .errors import InvalidGameError
 
 #: How far the weight of an inflow may exceed one.

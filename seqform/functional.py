@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, floats, frozen
+from .checks import explained
 from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, one_of, shown
-from .hints import explained
 from .labels import is_label
 from .payoffs import LeafTable
 from .polytope import Treeplex

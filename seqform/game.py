@@ -8,11 +8,10 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from .checks import check_player, check_type
+from .checks import Named, check_player, check_type, hinting
 from .display import Displayed
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, nearest, shown
 from .game_tree import GameTree
-from .hints import Named, hinting
 from .limits import counted_now, doing, timed
 from .rules import Rules, check_rules, payoff_range_of, public_labels
 from .sequence_form import HasSequenceForm, SequenceForm

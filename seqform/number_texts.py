@@ -1,6 +1,7 @@
-"""Numbers that are given as text, or exactly: as floats and fractions, none of them turned into zero or infinity."""
+"""Numbers that are given as text, or exactly, as floats and fractions, none turned into zero; seconds as text."""
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
@@ -99,3 +100,33 @@ def read_exactly(value: Any) -> float | Fraction:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError("it is not a number")
     return float(value)
+
+
+def seconds_text(number: float) -> str:
+    """Return seconds in three digits, without an exponent.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.number_texts import seconds_text
+    >>> seconds_text(0.0000892), seconds_text(0.2), seconds_text(1234.5)
+    ('0.0000892', '0.2', '1230')
+    """
+    return f"{Decimal(f'{number:.3g}'):f}"
+
+
+def seconds_in_words(seconds: Mapping[str, float]) -> str:
+    """Return where time went, in the order of work; parts below half a hundredth of the whole are left out.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.number_texts import seconds_in_words
+    >>> seconds_in_words({"loading": 0.2, "building": 0.001, "solving": 1.5, "game_value": 0.3})
+    '0.2 loading, 1.5 solving, 0.3 game value'
+    """
+    least = 0.005 * sum(seconds.values())
+    told = [
+        f"{seconds_text(took)} {part.replace('_', ' ')}"
+        for part, took in seconds.items()
+        if took >= least or part == "solving"
+    ]
+    return ", ".join(told)

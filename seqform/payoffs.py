@@ -236,7 +236,7 @@ class Payoff(ABC):
         raise UnsupportedProblemError(f"{self!r} has no payoff matrix")
 
 
-class _WithMatrices(Payoff, ReadOnly):
+class WithMatrices(Payoff, ReadOnly):
     """Payoffs of two players that products take from matrices."""
 
     is_operator: ClassVar[bool] = False
@@ -271,57 +271,7 @@ class _WithMatrices(Payoff, ReadOnly):
         return self._second if player else self._first
 
 
-class MatrixPayoff(_WithMatrices):
-    """Payoffs of two players, given as matrices.
-
-    Parameters
-    ----------
-    first, second : csr_array of float64, shape (num_sequences of player 0, num_sequences of player 1)
-        What each player is paid, chance multiplied in.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> from treeplex.seqform.payoffs import MatrixPayoff
-    >>> pennies = sp.csr_array(np.array([[0.0, 0, 0], [0, 1, -1], [0, -1, 1]]))
-    >>> payoff = MatrixPayoff(pennies, -pennies)
-    >>> payoff.is_zero_sum, payoff.gradient(1, [np.array([1.0, 0.75, 0.25]), np.ones(3)]).tolist()
-    (True, [0.0, -0.5, 0.5])
-    """
-
-    def __init__(self, first: sp.csr_array, second: sp.csr_array) -> None:
-        self.matrices = first, second
-
-    def __repr__(self) -> str:
-        return f"MatrixPayoff(shape={self.shape})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"matrices": self.matrices}
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of sequences of each player."""
-        rows, columns = self.matrices[0].shape
-        return rows, columns
-
-    @cached_property
-    def scale(self) -> float:
-        """The largest absolute entry; 1 if all are zero."""
-        return max(float(abs(matrix).max()) for matrix in self.matrices) or 1.0
-
-    @cached_property
-    def is_zero_sum(self) -> bool:
-        """Whether entries sum to zero, up to floating-point round-off."""
-        first, second = self.matrices
-        sums, sizes = (first + second).tocoo(), abs(first).maximum(abs(second))
-        return constant_of_sums(sums.data, sizes.tocsr()[sums.coords]) == 0.0
-
-    def _made(self, player: int) -> sp.csr_array:
-        return self.matrices[player]
-
-
-class LeafPayoff(_WithMatrices):
+class LeafPayoff(WithMatrices):
     """Payoffs of any number of players, given at the leaves.
 
     Parameters

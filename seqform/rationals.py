@@ -234,7 +234,7 @@ def exact_best_response_value(treeplex: Treeplex, gradient: Fractions) -> Fracti
 
     Notes
     -----
-    As :func:`~treeplex.seqform.best_responses.best_response_plan`, bottom-up: v(s) = g(s) + Σ_I w(I, s) max_a v(I, a).
+    As :func:`~treeplex.seqform.polytope.best_response_plan`, bottom-up: v(s) = g(s) + Σ_I w(I, s) max_a v(I, a).
     """
     values = list(gradient)
     for here, sources, weights in reversed(_flows(treeplex)):  # infosets stand in topological order

@@ -16,7 +16,7 @@ from .enumeration import Enumeration, enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError
 from .factored import Factorable, FactoredPayoff
 from .game_tree import GameTree
-from .payoffs import LeafPayoff, LeafTable, MatrixPayoff, Payoff, none_is_penalty
+from .payoffs import LeafPayoff, LeafTable, Payoff, none_is_penalty
 from .polytope import Treeplex
 from .rules import Rules
 
@@ -461,12 +461,6 @@ class SequenceForm(ReadOnly):
         """
         if self._known_as is not None:
             return self._known_as
-        from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
+        from .fingerprint import fingerprint, payoff_entries
 
-        if isinstance(self.payoffs, MatrixPayoff):
-            return fingerprint(self.treeplexes, [[matrix_entries(matrix) for matrix in self.payoffs.matrices]])
-        if self.factored is not None:
-            return fingerprint(self.treeplexes, factored_entries(self.factored))
-        assert self.leaves is not None
-        weighted = self.leaves.chance[:, None] * self.leaves.payoffs
-        return fingerprint(self.treeplexes, [leaf_entries(self.leaves.sequences, weighted)])
+        return fingerprint(self.treeplexes, payoff_entries(self.payoffs))

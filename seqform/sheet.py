@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from .limits import seconds_text
+from .number_texts import seconds_text
 
 #: Writes a value as text; ``str`` for words.
 Unit = Callable[[Any], str]

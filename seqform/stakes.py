@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from .arrays import Floats, Integers
-from .best_responses import best_response_plan, best_response_value
 from .factored import Factorable, FactoredPayoff
 from .payoffs import LEAST, PENALTY, Payoff, none_is_penalty
-from .polytope import Treeplex
+from .polytope import Treeplex, best_response_plan, best_response_value
 
 #: Of a sum of products, relative to the sum of their sizes.
 _UNIT_ROUND_OFF = 4.0 * float(np.finfo(np.float64).eps)

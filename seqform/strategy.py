@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, ReadOnly, frozen
-from .checks import check_player, check_type, is_whole
+from .checks import Named, check_player, check_type, explained, hinting, is_whole
 from .display import Displayed, Drawn
 from .errors import InvalidStrategyError, one_line, shown
-from .hints import Named, explained, hinting
 from .labels import listed
 from .polytope import Treeplex
 from .sequence_form import HasSequenceForm, SequenceForm, sequence_form_of

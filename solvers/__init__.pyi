@@ -38,8 +38,10 @@ from .methods import method_names as method_names
 from .methods import register_method as register_method
 from .opponents.counter_strategies import counter_profile as counter_profile
 from .opponents.counter_strategies import counter_strategy as counter_strategy
+from .outcome import History as History
 from .outcome import Options as Options
 from .outcome import Outcome as Outcome
+from .outcome import Status as Status
 from .parametric.frontier import restricted_nash_frontier as restricted_nash_frontier
 from .parametric.sensitivity import parametric_value as parametric_value
 from .parametric.trade_off import trade_off as trade_off
@@ -54,10 +56,8 @@ from .sampling.streamed_play import StreamedProfile as StreamedProfile
 from .sampling.streamed_play import StreamedStrategy as StreamedStrategy
 from .sampling.streamed_play import streamed_gain as streamed_gain
 from .sampling.streamed_play import streamed_payoffs as streamed_payoffs
-from .solution import History as History
 from .solution import Solution as Solution
 from .solve import solve as solve
-from .status import Status as Status
 from .style.calibration import calibrate_style as calibrate_style
 from .style.efficiency import style_efficiency as style_efficiency
 from .style.targets import reach_style as reach_style

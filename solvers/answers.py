@@ -25,10 +25,11 @@ from ..seqform.sheet import (
     several,
     short,
 )
-from .status import Status
+from .outcome import Status
 
 if TYPE_CHECKING:
-    from .solution import Infeasibility, Solution
+    from .answer_parts import Infeasibility
+    from .solution import Solution
 
 #: Losses of one strategy below this are shown by their order of size.
 _TINY = 1e-9

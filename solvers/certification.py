@@ -8,13 +8,12 @@ import numpy as np
 
 from ..models.problems import Certificate, Problem, restored
 from ..seqform.arrays import Floats
+from ..seqform.checks import Named
 from ..seqform.errors import SolverError
-from ..seqform.hints import Named
 from ..seqform.strategy import Profile
 from .methods import Method
-from .outcome import Options, Outcome, nearest_profile
+from .outcome import Options, Outcome, Status, nearest_profile
 from .solution import RunState, Solution
-from .status import Status
 
 if TYPE_CHECKING:
     pass
@@ -73,13 +72,16 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         f"{problem.name} has no constraint",
     )
     exact = outcome.exact
+    if problem.game.constant or problem.game.is_of_one:
+        certificate = restored(problem, certificate)
+        exact = exact and replace(exact, certificate=restored(problem, exact.certificate))
     return Solution(
         problem=problem,
         method=method,
         profile=profile,
         status=status,
         message=message,
-        certificate=restored(problem, certificate),
+        certificate=certificate,
         tolerance=options.tol,
         iterations=outcome.iterations,
         seconds=outcome.seconds,
@@ -88,7 +90,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         multipliers=multipliers,
         dual_multipliers=multipliers,
         state=outcome.state,
-        exact=exact and replace(exact, certificate=restored(problem, exact.certificate)),
+        exact=exact,
     )
 
 

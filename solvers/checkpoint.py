@@ -21,10 +21,10 @@ from ..seqform.errors import CheckpointError, UnsupportedProblemError, one_line,
 from ..seqform.game import Game
 from ..seqform.interchange.encoding import to_json
 from ..seqform.interchange.files import check_writable, read_archive, refusing_damaged, write_archive
-from ..seqform.signals import holding_signals
+from ..seqform.limits import holding_signals
 from ..seqform.standard_error import warn
 from ..seqform.strategy import Strategy
-from .status import Status
+from .outcome import Status
 
 #: What a run keeps of itself, by name: arrays of numbers, and what JSON takes.
 Saved = Mapping[str, Any]

@@ -12,10 +12,9 @@ from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.limits import doing, loading, seconds_left, stopwatches, timed, too_late
 from .certification import certified
 from .methods import Method, check_served, find_method
-from .methods.base import check_method
-from .outcome import Options, Outcome
+from .methods.registry import check_method
+from .outcome import Options, Outcome, Status
 from .solution import Solution
-from .status import Status
 
 #: What conic solvers are held to by default, relative to the game's stakes.
 CONIC = 1e-5

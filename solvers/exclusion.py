@@ -5,7 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..models.constraints import Constraint
+from ..models.constraints.constraint import weighted_minorant
+from ..models.problems import FeasibilityRelaxation
+from ..models.saddle import PlayerView
 from ..seqform.arrays import Floats
+from ..seqform.game import Game
+from .outcome import nearest_profile
 
 #: The proven violation above which constraints count as infeasible, relative to the size of their functions.
 EXCLUDED = 1e-9
@@ -40,3 +45,39 @@ def proof_weights(constraints: Sequence[Constraint], multipliers: Mapping[str, f
         size = float(np.abs(slope).max()) or (abs(constant) if np.isfinite(constant) else 0.0)
         weights.append(multiplier * size)
     return weights
+
+
+def exclude_each_other(
+    game: Game,
+    constraints: Sequence[Constraint],
+    plans: Sequence[Floats],
+    multipliers: Mapping[str, float],
+    evidence: Mapping[str, Floats],
+) -> bool:
+    """Whether the proportions of a player's multipliers prove that its constraints cannot be met together.
+
+    Parameters
+    ----------
+    game : Game
+    constraints : sequence of Constraint
+        Of both players.
+    plans : sequence of ndarray of float64
+    multipliers : mapping of str to float
+        By constraint.
+    evidence : mapping of str to ndarray
+        Subgradients by constraint.
+    """
+    for player in range(2):
+        own = [one for one in constraints if one.player == player]
+        most = max((multipliers[constraint.name] for constraint in own), default=0.0)
+        if not most > 0.0 or all(constraint.value(plans[player]) <= 0.0 for constraint in own):
+            continue  # a plan meets them all
+        shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
+        slopes, offset = weighted_minorant(own, list(shares.values()), plans[player], evidence)
+        if PlayerView(game, player).most(-slopes) >= offset:
+            continue  # a plan exists that these proportions do not exclude
+        profile = nearest_profile(game, plans)
+        lower = FeasibilityRelaxation(game, player, own).certify(profile, shares, evidence).lower
+        if lower is not None and excluded(own, shares, lower, profile[player].plan):
+            return True
+    return False

@@ -8,8 +8,8 @@ import numpy as np
 from ..models.problems import Certificate, Problem, SaddleProblem
 from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
-from ..seqform.best_responses import best_response_value
 from ..seqform.game import Game
+from ..seqform.polytope import best_response_value
 from ..seqform.strategy import Profile, Strategy
 from .feasible_plans import feasible
 

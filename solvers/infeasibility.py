@@ -10,16 +10,16 @@ from ..models.constraints import Constraint, LinearConstraint
 from ..models.problems import FeasibilityRelaxation, Problem, restored
 from ..seqform.errors import SolverError, TimeLimitError
 from ..seqform.game import Game
-from ..seqform.signals import Answer
+from ..seqform.limits import Answer
 from ..seqform.strategy import Profile
+from .answer_parts import Infeasibility
 from .certification import LIMITS, proven
 from .dispatch import refuse_unfinished, solved
 from .exclusion import EXCLUDED, excluded, proof_weights
 from .methods import Method
-from .outcome import Options, Outcome, nearest_profile
+from .outcome import Options, Outcome, Status, nearest_profile
 from .second_questions import second_question
-from .solution import Infeasibility, Solution
-from .status import Status
+from .solution import Solution
 
 #: What is sought, in words.
 _SOUGHT = "whether the constraints can be met"

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 
 from ..seqform.arrays import Floats
 from ..seqform.errors import CheckpointError, one_line
-from ..seqform.limits import counted_now, finishing, seconds_left
-from ..seqform.signals import WORTH_WAITING, holding_signals, patient
+from ..seqform.limits import WORTH_WAITING, counted_now, finishing, holding_signals, patient, seconds_left
 from .checkpoint import Saved, Slot
-from .outcome import Options, reported
-from .solution import History
-from .status import Status
+from .outcome import History, Options, Status, reported
 
 Integers = NDArray[np.int64]
 

@@ -12,9 +12,8 @@ from ..seqform.limits import seconds_left
 from .checkpoint import Checkpoint, Keeper, Saved, asked_of, digest
 from .exact.highs_models import Basis
 from .methods import Method
-from .outcome import Options, Outcome
-from .solution import History, Solution
-from .status import Status
+from .outcome import History, Options, Outcome, Status
+from .solution import Solution
 
 #: What is kept of an outcome as it is.
 _KEPT = ("detail", "iterations", "seconds", "build_seconds")

@@ -1,7 +1,8 @@
-"""What passes between :func:`~treeplex.solvers.solve` and the methods."""
+"""What passes between :func:`~treeplex.solvers.solve` and the methods: options, and how a solve went and ended."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,14 +10,89 @@ import numpy as np
 from ..models.problems import Certificate
 from ..seqform.arrays import Floats
 from ..seqform.checks import check_whole
-from ..seqform.errors import InvalidStrategyError, UnknownMethodError, shown
+from ..seqform.errors import UnknownMethodError
 from ..seqform.game import Game
-from ..seqform.strategy import Profile, Strategy, check_same_game
-from .solution import ExactAnswer, History, Solution
-from .status import Status
+from ..seqform.strategy import Profile, Strategy
+from .answer_parts import ExactAnswer
 
 if TYPE_CHECKING:
     from .checkpoint import Keeper
+
+
+class Status(StrEnum):
+    """How a solve ended; each member's ``advice`` says what it means and what to do next.
+
+    Examples
+    --------
+    >>> from treeplex import Status
+    >>> Status.ITERATION_LIMIT.advice
+    'the iteration limit came first: raise max_iterations, loosen tol or try another method'
+    """
+
+    OPTIMAL = "optimal"
+    CONVERGED = "converged"
+    ITERATION_LIMIT = "iteration_limit"
+    TIME_LIMIT = "time_limit"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    UNCERTIFIED = "uncertified"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def advice(self) -> str:
+        """What the status means and what to do next, in one line."""
+        return _ADVICE[self]
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the strategies are proven to be as good as was asked."""
+        return self in (Status.OPTIMAL, Status.CONVERGED)
+
+
+_ADVICE = {
+    Status.OPTIMAL: "an exact method finished and the strategies prove it within the tolerance",
+    Status.CONVERGED: "the strategies prove the tolerance that was asked for",
+    Status.ITERATION_LIMIT: "the iteration limit came first: raise max_iterations, loosen tol or try another method",
+    Status.TIME_LIMIT: "the time limit came first: raise time_limit, loosen tol or try another method",
+    Status.INFEASIBLE: "no strategy meets the constraints: loosen one of them",
+    Status.UNBOUNDED: "the objective has no bound: a constraint is missing",
+    Status.UNCERTIFIED: "the method finished, but its strategies do not prove the tolerance: "
+    "loosen tol, or use highs-simplex where it serves the problem",
+    Status.INTERRUPTED: "stopped by the user: the strategies are the latest",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """How the error fell while an iterative method ran.
+
+    Attributes
+    ----------
+    iterations : ndarray of int64, shape (k,)
+    seconds : ndarray of float64, shape (k,)
+        Seconds of solving until then.
+    exploitability : ndarray of float64, shape (k,)
+        Of the strategies that the method would have returned, in payoff units.
+    touched : ndarray of int64, shape (k,), optional
+        Histories that a method which samples had touched until then: each one that a walk came to.
+    """
+
+    iterations: np.ndarray[tuple[int], np.dtype[np.int64]]
+    seconds: Floats
+    exploitability: Floats
+    touched: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+
+    @classmethod
+    def empty(cls) -> "History":
+        """Return the history of a method that has none."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.iterations)
+
+    def to_dict(self) -> dict[str, list[int] | list[float]]:
+        """Return the columns as lists, by name; those that the method has."""
+        return {name: column.tolist() for name, column in vars(self).items() if column is not None}
 
 
 @dataclass(frozen=True)
@@ -108,20 +184,6 @@ def reported(options: Options, iterations: int, seconds: float, error: float | N
 def checked_seed(seed: Any) -> int:
     """Return a seed for random numbers, 0 where none is given; refuse what is not one."""
     return 0 if seed is None else check_whole(seed, "seed", UnknownMethodError)
-
-
-def starting_profile(start: Any, game: Game) -> Profile:
-    """Return the strategies of a start, a solution or a profile of a game; refuse anything else.
-
-    Raises
-    ------
-    InvalidStrategyError
-    """
-    profile = start.profile if isinstance(start, Solution) else start
-    if not isinstance(profile, Profile):
-        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
-    check_same_game(profile[0], game)
-    return profile
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:

@@ -57,12 +57,12 @@ from ..seqform.sheet import Row, Sheet, count, error, short, typeset
 from ..seqform.strategy import Strategy
 from .answers import found_rows, sizes_of, solution_sheet
 from .methods import find_method
+from .outcome import Status
 from .parametric.frontier import Frontier, restricted_nash_frontier
 from .parametric.sensitivity import parametric_value
 from .parametric.trade_off import TradeOff
 from .solution import Solution
 from .solve import solve_part
-from .status import Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

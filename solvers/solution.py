@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..models.problems import Certificate, Problem
-from ..seqform.arrays import Floats
+from ..seqform.checks import hinting
 from ..seqform.display import Displayed, Drawn
-from ..seqform.errors import SolverError, UnsupportedProblemError
-from ..seqform.hints import hinting
-from ..seqform.limits import seconds_in_words
-from ..seqform.rationals import SHOWN_DIGITS, Fractions, fraction_text, shown_number, to_fraction
-from ..seqform.strategy import Profile, Strategy
-from .status import Status
+from ..seqform.errors import InvalidStrategyError, SolverError, UnsupportedProblemError, shown
+from ..seqform.game import Game
+from ..seqform.number_texts import seconds_in_words
+from ..seqform.rationals import SHOWN_DIGITS, fraction_text
+from ..seqform.strategy import Profile, Strategy, check_same_game
+from .answer_parts import ExactAnswer, Infeasibility, Price
+from .outcome import History, Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,148 +26,6 @@ if TYPE_CHECKING:
 
 #: By how much of the largest payoff, or of a bound, bounds may cross by round-off.
 CROSSED = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class History:
-    """How the error fell while an iterative method ran.
-
-    Attributes
-    ----------
-    iterations : ndarray of int64, shape (k,)
-    seconds : ndarray of float64, shape (k,)
-        Seconds of solving until then.
-    exploitability : ndarray of float64, shape (k,)
-        Of the strategies that the method would have returned, in payoff units.
-    touched : ndarray of int64, shape (k,), optional
-        Histories that a method which samples had touched until then: each one that a walk came to.
-    """
-
-    iterations: np.ndarray[tuple[int], np.dtype[np.int64]]
-    seconds: Floats
-    exploitability: Floats
-    touched: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
-
-    @classmethod
-    def empty(cls) -> "History":
-        """Return the history of a method that has none."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
-
-    def __len__(self) -> int:
-        return len(self.iterations)
-
-    def to_dict(self) -> dict[str, list[int] | list[float]]:
-        """Return the columns as lists, by name; those that the method has."""
-        return {name: column.tolist() for name, column in vars(self).items() if column is not None}
-
-
-@dataclass(frozen=True, eq=False)
-class ExactAnswer:
-    """An optimum in exact fractions, proven in exact arithmetic.
-
-    Attributes
-    ----------
-    plans : tuple of ndarray of Fraction
-        Realization plans, one a player.
-    multipliers : mapping of str to Fraction
-        By constraint.
-    certificate : Certificate
-        What the plans and multipliers prove, in fractions: its lower and upper bounds are equal.
-    """
-
-    plans: tuple[Fractions, ...]
-    multipliers: Mapping[str, Fraction]
-    certificate: Certificate
-
-    @property
-    def value(self) -> Fraction | None:
-        """Player 0's expected payoff; ``None`` where the problem is not about payoffs."""
-        return to_fraction(self.certificate.value[0]) if self.certificate.value else None
-
-    @property
-    def objective(self) -> Fraction:
-        """What the problem optimises."""
-        assert self.certificate.objective is not None
-        return to_fraction(self.certificate.objective)
-
-    @property
-    def gain(self) -> Fraction | None:
-        """What the strategy earns against the model of the opponent beyond the value of the game."""
-        return None if self.certificate.gain is None else to_fraction(self.certificate.gain)
-
-    @property
-    def exploitability(self) -> Fraction:
-        """Zero for an equilibrium; of one strategy, what it may lose of the value."""
-        return to_fraction(self.certificate.exploitability)
-
-    def __repr__(self) -> str:
-        return f"ExactAnswer(objective={fraction_text(self.objective, SHOWN_DIGITS)})"
-
-
-@dataclass(frozen=True, eq=False)
-class Infeasibility:
-    """Proof that one player's constraints exclude each other.
-
-    Attributes
-    ----------
-    player : int
-    least_violation : float or Fraction
-        The least sum of violations, V*.
-    proven : float
-        What the sum of violations is proven to be at least.
-    largest_violation : float or Fraction
-        The least possible largest violation.
-    conflict : tuple of str
-        The irreducible infeasible subsystem (IIS): names of constraints that cannot be met together, though they can be
-        when any one of them is left out; empty if it was not sought.
-    strategy : Strategy
-        One whose sum of violations is :attr:`least_violation`.
-    violations : mapping of str to float
-        By constraint, of that strategy.
-    """
-
-    player: int
-    least_violation: float | Fraction
-    proven: float
-    largest_violation: float | Fraction
-    conflict: tuple[str, ...]
-    strategy: Strategy = field(repr=False)
-    violations: Mapping[str, float] = field(repr=False)
-
-    def __str__(self) -> str:
-        names = ", ".join(self.conflict) or "the constraints"
-        what = "excludes all strategies" if len(self.conflict) == 1 else "exclude each other"
-        return f"{names} {what}; the least sum of violations is {shown_number(self.least_violation, 6)}"
-
-
-@dataclass(frozen=True)
-class Price:
-    """What moving a constraint a little is worth to its own player, per unit of its function.
-
-    Attributes
-    ----------
-    loosening : float
-        What loosening it earns: the smallest multiplier.
-    tightening : float or None
-        What tightening it costs: the largest multiplier; ``None`` if it cannot be tightened.
-
-    Examples
-    --------
-    >>> from treeplex import ConstrainedNash, load_game, solve
-    >>> from treeplex.models.constraints import behaviour_bound
-    >>> game = load_game("kuhn")
-    >>> solution = solve(ConstrainedNash(game, [behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")]))
-    >>> {name: price.is_one for name, price in solution.prices.items()}
-    {'bluff': True}
-    """
-
-    loosening: float
-    tightening: float | None
-
-    @property
-    def is_one(self) -> bool:
-        """Whether both are the same but for round-off."""
-        return self.tightening is not None and math.isclose(self.loosening, self.tightening, rel_tol=1e-6, abs_tol=1e-9)
 
 
 class RunState:
@@ -563,3 +420,17 @@ class Solution(Drawn, Displayed):
     def to_json(self) -> str:
         """Return :meth:`to_dict` as one JSON object."""
         return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def starting_profile(start: Any, game: Game) -> Profile:
+    """Return the strategies of a start, a solution or a profile of a game; refuse anything else.
+
+    Raises
+    ------
+    InvalidStrategyError
+    """
+    profile = start.profile if isinstance(start, Solution) else start
+    if not isinstance(profile, Profile):
+        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
+    check_same_game(profile[0], game)
+    return profile

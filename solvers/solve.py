@@ -9,17 +9,26 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ..models.problems import Nash, Problem
+from ..seqform.checks import explained
 from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
-from ..seqform.hints import explained
-from ..seqform.limits import answering, counted_now, finishing, seconds_left, stopwatch, time_limited, timed, too_late
-from ..seqform.signals import Answer, settling
+from ..seqform.limits import (
+    Answer,
+    answering,
+    counted_now,
+    finishing,
+    seconds_left,
+    settling,
+    stopwatch,
+    time_limited,
+    timed,
+    too_late,
+)
 from ..seqform.strategy import Profile
 from .certification import certified
 from .dispatch import check_problem, checked_limit, chosen_method, options_of, refuse_unfinished, run_method
 from .methods import Method
-from .outcome import Options, Outcome, Progress
+from .outcome import Options, Outcome, Progress, Status
 from .solution import Solution
-from .status import Status
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint

@@ -20,7 +20,7 @@ BLOTTO = (
     (TEMPLATE / "blotto.py").read_text(encoding="utf-8")
     + """
 
-from .family import Family
+from .registry import Family
 
 FAMILY = Family(rules=Blotto, summary="Colonel Blotto")
 """

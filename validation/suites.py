@@ -9,9 +9,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..models.games import load_game
-from ..seqform.checks import check_number, check_type
+from ..seqform.checks import check_number, check_type, explained
 from ..seqform.errors import SolverError, UnsupportedProblemError
-from ..seqform.hints import explained
 from ..seqform.limits import now
 from ..seqform.sheet import counted, decimals, magnitude
 from ..solvers import Solution, Status, find_method, solve

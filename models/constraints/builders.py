@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats
+from ...seqform.checks import explained
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
-from ...seqform.hints import explained
 from ...seqform.names import quoted_label, sequence_name
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import shown_number, to_fraction

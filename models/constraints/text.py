@@ -10,10 +10,10 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from ...seqform.checks import explained
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
-from ...seqform.hints import explained
 from ...seqform.names import SPECIAL, quoted_label
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import intended_fraction, to_fraction

@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_plan, best_response_value
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_plan, best_response_value
 from .terms import POLYHEDRAL, Numbers, PiecewiseLinear, TermRows
 
 if TYPE_CHECKING:

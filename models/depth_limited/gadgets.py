@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import infoset_values, sequence_values
+from ...seqform.polytope import infoset_values, sequence_values
 from ..saddle import PlayerView
 from .decision_steps import DecisionStep, Flags
 from .step_program import StepProgram

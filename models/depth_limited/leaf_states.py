@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import sequence_values
 from ...seqform.game import Game
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, sequence_values
 from .decision_steps import Flags
 from .step_program import StepProgram
 from .subgame_roots import Numbers, SubgameRoots, subgames_of

@@ -8,10 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import infoset_values
-from ...seqform.polytope import Treeplex
-from ..programs.linear_program import LinearProgram
-from ..programs.program_blocks import ProgramBlocks
+from ...seqform.polytope import Treeplex, infoset_values
+from ..programs.linear_program import LinearProgram, ProgramBlocks
 from .decision_steps import Flags
 
 #: Probabilities at an infoset below this are a solver's round-off.

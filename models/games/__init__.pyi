@@ -1,5 +1,3 @@
-from .family import Family as Family
-from .family import Reference as Reference
 from .goofspiel import Goofspiel as Goofspiel
 from .kuhn import Kuhn as Kuhn
 from .leduc import Leduc as Leduc
@@ -8,6 +6,8 @@ from .matrix_games import MatchingPennies as MatchingPennies
 from .matrix_games import RepeatedRockPaperScissors as RepeatedRockPaperScissors
 from .matrix_games import RockPaperScissors as RockPaperScissors
 from .registry import GAMES as GAMES
+from .registry import Family as Family
+from .registry import Reference as Reference
 from .registry import families as families
 from .registry import load_game as load_game
 from .registry import register_game as register_game

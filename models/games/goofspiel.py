@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
-from .family import Family, known_value
+from .registry import Family, known_value
 
 # In a label of an infoset, a bid that the other player is not told: all but tied ones.
 _UNTOLD_BID = re.compile(r"\d+(?=[wl])")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from ...seqform.errors import InvalidGameError
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
-from .cards import rank_names
-from .family import Family, Reference
+from .registry import Family, Reference, rank_names
 
 if TYPE_CHECKING:
     from .betting import Offer

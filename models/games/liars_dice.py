@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
-from .family import Family, Reference
+from .registry import Family, Reference
 
 _CHALLENGE = "liar"
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import TERMINAL, GameSize
-from .family import Family, known_value
+from .registry import Family, known_value
 
 
 class _Simultaneous:

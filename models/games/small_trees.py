@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from ...seqform.rules import CHANCE, TERMINAL
-from .family import Family, known_value
+from .registry import Family, known_value
 
 #: What a player does with which probability, by infoset and action.
 Model = Mapping[Hashable, Mapping[Hashable, Fraction]]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .family import Family, Reference
+from .registry import Family, Reference
 from .transit import Transit
 
 if TYPE_CHECKING:

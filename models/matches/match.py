@@ -13,7 +13,7 @@ from ...seqform.arrays import Floats
 from ...seqform.calls import calls
 from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidGameError
-from ...seqform.signals import WORTH_WAITING, holding_signals, patient, settling
+from ...seqform.limits import WORTH_WAITING, holding_signals, patient, settling
 from ...seqform.standard_error import StandardError
 from ..play.simulation import mean_interval
 from .equity import expected_winnings

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_number, check_type
+from ...seqform.checks import check_number, check_type, explained
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError
 from ...seqform.game import Game
-from ...seqform.hints import explained
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy, check_same_game, checked_player
 from ..constraints import LinearConstraint

@@ -19,8 +19,8 @@ from ...seqform.payoffs import LeafTable
 from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..games.cards import rank_names
 from ..games.leduc import Leduc
+from ..games.registry import rank_names
 
 #: From a player and an infoset's label to a bucket.
 Bucket = Callable[[int, Hashable], Hashable]

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Integers
+from ...seqform.checks import explained
 from ...seqform.errors import InvalidGameError, PlayLogError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.hints import explained
 from ...seqform.interchange.files import writing_whole
 from ...seqform.observer import ObserverTree, check_view, observer_tree
 from .batches import BadLines, batches, reading, reason_of, refuse_foreign

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats, Integers
-from ...seqform.checks import check_number, check_type, check_whole
+from ...seqform.checks import check_number, check_type, check_whole, explained
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError
-from ...seqform.hints import explained
 from ...seqform.payoffs import LeafTable
 from ...seqform.strategy import Profile
 

@@ -14,7 +14,6 @@ from .nash import Nash as Nash
 from .one_player import OnePlayerProblem as OnePlayerProblem
 from .problem import Problem as Problem
 from .problem import SaddleProblem as SaddleProblem
-from .problem import restored as restored
 from .registry import PROBLEMS as PROBLEMS
 from .registry import find_problem as find_problem
 from .registry import register_problem as register_problem
@@ -25,4 +24,5 @@ from .responses import ResponseProblem as ResponseProblem
 from .responses import RestrictedNash as RestrictedNash
 from .robust import RobustResponse as RobustResponse
 from .stackelberg import Stackelberg as Stackelberg
+from .strategy_certificate import restored as restored
 from .style import EpsilonSafeStyle as EpsilonSafeStyle

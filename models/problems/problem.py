@@ -2,22 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_exact_number
+from ...seqform.checks import Explained, check_exact_number
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
-from ...seqform.hints import Explained
 from ...seqform.parameters import parameters_of
 from ...seqform.rationals import Fractions, intended_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint
-from ..saddle import REPLY, PlayerView, Saddle, check_player_count
+from ..saddle import REPLY, Saddle, check_player_count
 from .certificate import Certificate
 from .features import Feature
 
@@ -301,56 +300,11 @@ class Problem(Explained, ABC):
         given = intended_fraction(self.game_value) if exact else float(self.game_value)
         return self.game.as_posed(given, self.player or 0)
 
-    def _strategy_certificate(self, plans: Sequence[Any], exact: bool = False) -> Certificate:
-        """Return the certificate of one player's strategy without bounds: exploitability and gain against the model."""
-        assert self.player is not None
-        view = PlayerView(self.game, self.player, exact)
-        own, value = plans[view.player], self.known_value(exact)
-        against = None if self.model is None else view.payoff(own, view.plan_of(self.model))
-        earned = view.payoff(own, plans[1 - view.player]) if against is None else against
-        payoff = earned if view.player == 0 else -earned
-        return Certificate(
-            value=(payoff, 0 - payoff),
-            objective=None,
-            lower=None,
-            upper=None,
-            exploitability=max(0 * value, value - view.worst_case(own)),
-            residual=view.residual(plans),
-            violations={},
-            player=view.player,
-            opponent_value=against,
-            game_value=value,
-            gain=None if against is None else against - value,
-        )
-
     def _refuse_bound(self, name: str, known: Sequence[str]) -> NoReturn:
         """Raise an error that lists the constraints, as there is none of that name."""
         raise InvalidConstraintError(
             f"{self.name} has no constraint {shown(name)}; it has {', '.join(known) or 'none'}"
         )
-
-
-def restored(problem: Problem, certificate: Certificate) -> Certificate:
-    """Return a certificate in the payoffs that the user's game has: what was taken off player 1's is added again."""
-    game, value = problem.game, certificate.value
-    if game.is_of_one:
-        return replace(certificate, value=value[:1])
-    if not game.constant:
-        return certificate
-    if len(value) == 2:
-        certificate = replace(certificate, value=(value[0], game.as_paid(value[1], 1)))
-    if certificate.player != 1:
-        return certificate
-    names = ["opponent_value", "game_value", *(("objective", "lower", "upper") * problem.objective_is_payoff)]
-    paid = {name: getattr(certificate, name) for name in names}
-    steps = certificate.steps
-    if problem.steps_are_payoffs:
-        steps = tuple(
-            replace(step, objective=game.as_paid(step.objective, 1), upper=game.as_paid(step.upper, 1))
-            for step in steps
-        )
-    restored = {name: game.as_paid(one, 1) for name, one in paid.items() if one is not None}
-    return replace(certificate, steps=steps, **restored)
 
 
 class SaddleProblem(Problem):
@@ -482,26 +436,9 @@ class SaddleProblem(Problem):
                 residual=view.residual(plans),
                 violations=bounds.violations,
             )
-        # A strategy that misses the floor, be it by round-off, may exceed the optimum, and so the upper bound. The gap
-        # of a style then says by how much. A response's upper bound is raised to what it earns: the gap is then 0, and
-        # the violation of the floor says what was missed.
-        found, value = self._strategy_certificate(plans, view.exact), self.known_value(view.exact)
-        worst = value - found.exploitability
-        if not found.exploitability:  # the value may be too low, where it was found up to a tolerance
-            worst = PlayerView(self.game, view.player, view.exact).worst_case(own)
-        earned = self.earned(bounds.lower, worst)
-        if earned is not None:
-            found = replace(found, opponent_value=earned, gain=earned - value)
-        upper = bounds.upper if found.gain is None else max(bounds.lower, bounds.upper)
-        zero = view.number(0)  # added, it turns a negative zero into zero
-        reached, bound = saddle.sign * bounds.lower + zero, saddle.sign * upper + zero
-        return replace(
-            found,
-            objective=reached,
-            lower=min(reached, bound),
-            upper=max(reached, bound),
-            violations=bounds.violations,
-        )
+        from .strategy_certificate import strategy_certificate_with_bounds
+
+        return strategy_certificate_with_bounds(self, saddle, plans, bounds)
 
     def error(self, certificate: Certificate) -> float:
         """Return the quantity compared with the tolerance: the larger of the gap and the violation."""

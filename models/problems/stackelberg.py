@@ -9,18 +9,17 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats, canonical
-from ...seqform.best_responses import best_response_value, infoset_values, sequence_values
+from ...seqform.array_checks import canonical
+from ...seqform.arrays import Floats
 from ...seqform.checks import check_whole
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.parameters import About
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_value, infoset_values, sequence_values
 from ...seqform.strategy import Profile, check_same_game
 from ..programs.integer_program import IntegerProgram
-from ..programs.linear_program import LinearProgram
-from ..programs.program_blocks import ProgramBlocks
+from ..programs.linear_program import LinearProgram, ProgramBlocks
 from ..saddle import check_player_count
 from .certificate import Certificate
 from .features import Feature

@@ -18,6 +18,7 @@ from ..depth_limited import GADGETS, DecisionStep, ResolvingRun, StepAnswer, Tru
 from .certificate import Certificate, StepBounds
 from .features import Feature
 from .responses import ResponseProblem
+from .strategy_certificate import strategy_certificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class SteppedResponse(ResponseProblem):
         """Compute the certificate of the response, with the bounds that each step's plan and reply prove."""
         check_same_game(profile[0], self.game)
         steps = self._proven_steps(profile[self.player].plan, dual_certificate or {})
-        certificate = self._strategy_certificate(profile.plans)
+        certificate = strategy_certificate(self, profile.plans)
         objective, upper = self._objective(certificate, steps)
         return replace(certificate, objective=objective, lower=objective, upper=upper, steps=steps)
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_value
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.functional import Functional
+from ...seqform.polytope import best_response_value
 from ...seqform.rationals import intended_fraction, to_fractions
 from ...seqform.strategy import check_same_game
 from ..constraints.constraint import Constraint, DistanceConstraint, RiskConstraint

@@ -1,19 +1,18 @@
-"""Linear programs as data: what models write down and solvers, files and tests read."""
+"""Linear programs as data, put together block by block: what models write down and solvers, files and tests read."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import SolverError
+from ...seqform.rationals import to_fractions
+from .triplets import Triplets
 
-#: The formats of files by suffix.
-SUFFIXES = (".mps", ".lp")
 #: Blocks of columns whose coefficients are penalties and bounds, which may be as large as a user likes.
 PRICED = frozenset({"excess", "prices"})
 #: The largest coefficient of an objective: solvers take 1e20 for infinite.
@@ -115,54 +114,140 @@ class LinearProgram:
         >>> from treeplex import Nash, load_game
         >>> Nash(load_game("kuhn")).linear_program().write("kuhn.mps")
         """
-        from ...seqform.interchange.files import check_suffix, refusing_unwritable, writing_whole
+        from .program_files import write_program
 
-        check_suffix(path, "a linear program in a file", SUFFIXES)
-        import highspy
-
-        model = self.to_highs()
-        model.row_names_ = block_names(self.rows, self.shape[0], "row")
-        model.col_names_ = block_names(self.columns, self.shape[1], "column")
-        solver = highspy.Highs()
-        solver.silent()
-        if solver.passModel(model) == highspy.HighsStatus.kError:
-            raise SolverError("HiGHS does not take the linear program")
-        with refusing_unwritable(path), writing_whole(path) as passing:
-            # The file is there by now: HiGHS crashes the interpreter where it cannot open one, and does not notice a
-            # full disk.
-            if solver.writeModel(str(passing)) == highspy.HighsStatus.kError or not _ends(passing):
-                raise OSError("it was cut short; the disk may be full")
+        write_program(path, self.to_highs(), self.rows, self.columns)
 
 
-def _ends(path: Path) -> bool:
-    """Return whether a file ends as MPS and LP files do."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 20))
-        return file.read().split()[-1:] in ([b"ENDATA"], [b"end"])
-
-
-def block_names(blocks: Mapping[str, slice], number: int, default: str) -> list[str]:
-    """Return a name for every row or column: its block's and its number there.
+class ProgramBlocks:
+    """A linear program under construction, in floats or in exact fractions.
 
     Parameters
     ----------
-    blocks : mapping of str to slice
-    number : int
-        Number of rows or columns.
-    default : str
-        What those in no block are called.
+    exact : bool
+        Whether numbers are kept as fractions, for
+        :meth:`~treeplex.models.programs.rational_program.RationalProgram.of_blocks`; floats then count as
+        :func:`~treeplex.seqform.rationals.intended_fraction` has it. Without it fractions become floats.
 
     Examples
     --------
-    >>> from treeplex.models.programs.linear_program import block_names
-    >>> block_names({"plan": slice(0, 2)}, 3, "column")
-    ['plan_0', 'plan_1', 'column_2']
+    max x + 2 y such that x + y ≤ 1, x, y ≥ 0:
+
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from treeplex.models.programs.linear_program import ProgramBlocks
+    >>> blocks = ProgramBlocks()
+    >>> blocks.add_columns("x", 1, objective=[1.0], lower=0.0)
+    >>> blocks.add_columns("y", 1, objective=[2.0], lower=0.0)
+    >>> blocks.add_rows("sum", {"x": sp.eye_array(1), "y": sp.eye_array(1)}, upper=1.0)
+    >>> program = blocks.program(maximise=True)
+    >>> program.shape, program.matrix.toarray().tolist(), program.rows
+    ((1, 2), [[1.0, 1.0]], {'sum': slice(0, 1, None)})
     """
-    names = [f"{default}_{index}" for index in range(number)]
-    for block, part in blocks.items():
-        # What both formats take: letters, digits and underscores, and no beginning that looks like a number.
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", block)
-        plain = plain if re.match(r"(?![eE][0-9_]*$)[A-Za-z_]", plain) else f"_{plain}"
-        for place, index in enumerate(range(*part.indices(number))):
-            names[index] = f"{plain}_{place}"
-    return names if len(set(names)) == len(names) else [f"{name}_{index}" for index, name in enumerate(names)]
+
+    def __init__(self, exact: bool = False) -> None:
+        self.exact = exact
+        self._columns: dict[str, slice] = {}
+        self._rows: dict[str, slice] = {}
+        # Arrays of floats or of fractions, as `exact` says.
+        self._of_columns: list[tuple[Any, Any, Any]] = []  # objective, lower and upper bounds, block by block
+        self._of_rows: list[tuple[Any, Any]] = []  # lower and upper bounds
+        self._entries: list[tuple[Any, Any, Any]] = []  # rows, columns and values
+
+    def add_columns(
+        self,
+        name: str,
+        count: int,
+        *,
+        objective: npt.ArrayLike = 0.0,
+        lower: npt.ArrayLike = -np.inf,
+        upper: npt.ArrayLike = np.inf,
+    ) -> None:
+        """Add a block of variables.
+
+        Parameters
+        ----------
+        name : str
+        count : int
+        objective, lower, upper : array_like, shape (count,) or a number for all
+        """
+        self._columns[name] = _next_slice(self._columns, count)
+        self._of_columns.append(
+            (self._filled(objective, count), self._filled(lower, count), self._filled(upper, count))
+        )
+
+    def add_rows(
+        self,
+        name: str,
+        terms: Mapping[str, sp.sparray | Triplets],
+        *,
+        lower: npt.ArrayLike = -np.inf,
+        upper: npt.ArrayLike = np.inf,
+    ) -> None:
+        """Add a block of rows: the sum of a matrix times a block of variables lies between bounds.
+
+        Parameters
+        ----------
+        name : str
+        terms : mapping of str to sparse array or Triplets
+            By block of variables, added before; at least one, all with equally many rows.
+        lower, upper : array_like, shape (count,) or a number for all
+        """
+        count = next(iter(terms.values())).shape[0]
+        self._rows[name] = _next_slice(self._rows, count)
+        self._of_rows.append((self._filled(lower, count), self._filled(upper, count)))
+        for column, matrix in terms.items():
+            rows, columns, values = self._entries_of(matrix)
+            self._entries.append((rows + self._rows[name].start, columns + self._columns[column].start, values))
+
+    def program(self, maximise: bool) -> LinearProgram:
+        """Return the program in floats; the blocks are in the order in which they were added."""
+        assert not self.exact
+        rows, columns, values = self.entries()
+        matrix = sp.csc_array((values, (rows, columns)), shape=self.shape, dtype=np.float64)
+        matrix.sort_indices()
+        return LinearProgram(matrix=matrix, maximise=maximise, **self.but_matrix())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns so far."""
+        return _next_slice(self._rows, 0).stop, _next_slice(self._columns, 0).stop
+
+    def entries(self) -> tuple[Any, Any, Any]:
+        """Return the rows, columns and values of the matrix."""
+        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        return rows, columns, values
+
+    def but_matrix(self) -> dict[str, Any]:
+        """Return what a program is made of beside its matrix."""
+        objective, column_lower, column_upper = map(np.concatenate, zip(*self._of_columns, strict=True))
+        row_lower, row_upper = map(np.concatenate, zip(*self._of_rows, strict=True))
+        return {
+            "objective": objective,
+            "row_lower": row_lower,
+            "row_upper": row_upper,
+            "column_lower": column_lower,
+            "column_upper": column_upper,
+            "columns": self._columns,
+            "rows": self._rows,
+        }
+
+    def _filled(self, values: npt.ArrayLike, count: int) -> npt.NDArray[Any]:
+        if not self.exact:
+            return np.broadcast_to(np.asarray(values, dtype=np.float64), (count,)).copy()
+        numbers = to_fractions(np.atleast_1d(np.asarray(values, dtype=object)))
+        return np.broadcast_to(numbers, (count,)).copy()
+
+    def _entries_of(self, matrix: Any) -> tuple[Any, Any, Any]:
+        """Return the rows, columns and values of a matrix."""
+        if self.exact:
+            exact = Triplets.of(matrix)
+            return exact.rows, exact.columns, exact.values
+        floats = (matrix.to_sparse() if isinstance(matrix, Triplets) else matrix).tocoo(copy=False)
+        return *floats.coords, floats.data
+
+
+def _next_slice(blocks: Mapping[str, slice], length: int) -> slice:
+    """Return where a block lies that follows others."""
+    start = max((block.stop for block in blocks.values()), default=0)
+    return slice(start, start + length)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...seqform.rationals import Fractions, to_fractions
-from .linear_program import LinearProgram
+from .linear_program import LinearProgram, ProgramBlocks
 from .triplets import Triplets
 
 
@@ -58,6 +58,14 @@ class RationalProgram:
             maximise=program.maximise,
             columns=program.columns,
             rows=program.rows,
+        )
+
+    @classmethod
+    def of_blocks(cls, blocks: ProgramBlocks, maximise: bool) -> "RationalProgram":
+        """Return the program of blocks in fractions, in the order in which they were added."""
+        assert blocks.exact
+        return cls(
+            matrix=Triplets(blocks.shape, *blocks.entries()).compressed(), maximise=maximise, **blocks.but_matrix()
         )
 
     @property

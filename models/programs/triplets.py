@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ...seqform.game import Game
 from ...seqform.rationals import Fractions, to_fractions
 from ...seqform.rules import Number
+from ...seqform.sequence_form import SequenceForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +117,26 @@ class Triplets:
             rows, columns, values = rows[places], columns[places], np.add.reduceat(values, places)
         kept = values != 0
         return Triplets(self.shape, rows[kept], columns[kept], values[kept])
+
+
+def exact_payoffs(game: Game) -> Triplets:
+    """Return A in fractions."""
+    form = game.sequence_form
+    if game.rules is None or not _alike(game.exact_sequence_form, form):
+        return Triplets.of(form.A)
+    entries = game.exact_sequence_form.exact_payoffs(0)
+    shape = (form.treeplexes[0].num_sequences, form.treeplexes[1].num_sequences)
+    return Triplets.from_entries(shape, list(entries), list(entries.values()))
+
+
+def _alike(one: SequenceForm, other: SequenceForm) -> bool:
+    """Whether sequences of two forms of a game mean the same: a game may have a form of its own besides its rules."""
+    return all(
+        first.single_parent
+        and second.single_parent
+        and np.array_equal(first.parents, second.parents)
+        and np.array_equal(first.num_actions, second.num_actions)
+        and first.infoset_labels == second.infoset_labels
+        and first.action_labels == second.action_labels
+        for first, second in zip(one.treeplexes, other.treeplexes, strict=True)
+    )

@@ -6,12 +6,12 @@ from .program import REPLY as REPLY
 from .program import SAFETY as SAFETY
 from .program import Answer as Answer
 from .program import Bounds as Bounds
+from .program import PlayerView as PlayerView
 from .program import Saddle as Saddle
+from .program import check_player_count as check_player_count
+from .program import check_two_players as check_two_players
+from .program import check_zero_sum as check_zero_sum
+from .program import zero_sum_of as zero_sum_of
 from .replies import Replies as Replies
 from .rows import ConstraintMatrix as ConstraintMatrix
 from .rows import Rows as Rows
-from .view import PlayerView as PlayerView
-from .view import check_player_count as check_player_count
-from .view import check_two_players as check_two_players
-from .view import check_zero_sum as check_zero_sum
-from .view import zero_sum_of as zero_sum_of

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 
 from ...seqform.errors import UnsupportedProblemError
 from .linear import NEGLIGIBLE
-from .program import REPLY, SAFETY, Answer, Saddle
+from .program import REPLY, SAFETY, Answer, PlayerView, Saddle
 from .rows import Rows, cvxpy_rows, excess_units, read_multipliers, read_subgradients
-from .view import PlayerView
 
 if TYPE_CHECKING:
     import cvxpy as cp

@@ -3,17 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.rationals import to_fractions
-from ..programs.linear_program import LinearProgram
-from ..programs.program_blocks import ProgramBlocks
+from ..programs.linear_program import LinearProgram, ProgramBlocks
 from ..programs.rational_program import RationalProgram
-from .program import REPLY, SAFETY, Answer, Saddle
-from .rows import Rows
-from .view import PlayerView
+from .program import REPLY, SAFETY, Answer, PlayerView, Saddle
 
 #: Multipliers below this are round-off: no plan can be read off rows that are multiplied by so little.
 NEGLIGIBLE = 1e-12
@@ -72,7 +68,7 @@ def rational_program(saddle: Saddle) -> RationalProgram:
     UnsupportedProblemError
         If a constraint has no rows in fractions.
     """
-    return _blocks(saddle).rational_program(maximise=saddle.maximises)
+    return RationalProgram.of_blocks(_blocks(saddle), maximise=saddle.maximises)
 
 
 def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
@@ -123,12 +119,12 @@ def _blocks(saddle: Saddle, room: Any = 0) -> ProgramBlocks:
     blocks.add_columns("plan", view.own.num_sequences, objective=tilt, lower=0.0)
     blocks.add_rows("plan", {"plan": view.own.E}, lower=view.own.e, upper=view.own.e)
     if saddle.own is not None and saddle.own.constraints:
-        _add_own_rows(blocks, saddle.own, saddle.sign)
+        saddle.own.add_to(blocks, saddle.sign)
     if saddle.weight is None and saddle.floor is None:
         return blocks
     weight = 0 if saddle.weight is None else saddle.sign * saddle.weight
     rows = saddle.other
-    more = {} if rows is None or not rows.constraints else _add_other_rows(blocks, rows, view, weight)
+    more = {} if rows is None or not rows.constraints else rows.add_prices(blocks, weight, view.unit)
     whole, limits = view.whole, None if view.replies is None else view.replies.rows
     if limits is None:
         _add_response(blocks, view, weight, more)
@@ -143,41 +139,6 @@ def _blocks(saddle: Saddle, room: Any = 0) -> ProgramBlocks:
         row = sp.coo_array(-whole.other.e[None, :])
         blocks.add_rows(SAFETY, {f"{apart}values": row}, upper=(room - saddle.floor) / view.unit)
     return blocks
-
-
-def _add_own_rows(blocks: ProgramBlocks, rows: Rows, sign: int) -> None:
-    """Add G x + K s ≤ h, or its violations at a price."""
-    own = rows.matrix(blocks.exact)
-    terms: dict[str, Any] = {"plan": own.matrix}
-    if own.auxiliary.shape[1]:
-        blocks.add_columns("auxiliary", len(own.least), lower=own.least)
-        terms["auxiliary"] = own.auxiliary
-    if rows.penalty is not None:
-        excess, units = own.excess(one_for_all=rows.shared)
-        blocks.add_columns("excess", len(units), objective=-sign * rows.penalty * units, lower=0.0)
-        terms["excess"] = excess
-    blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
-
-
-def _add_other_rows(blocks: ProgramBlocks, rows: Rows, view: PlayerView, weight: Any) -> dict[str, Any]:
-    """Add μ, and return its part in the rows of the response."""
-    other = rows.matrix(blocks.exact)
-    # In units of payoff, and of rows that were divided by their units.
-    count, scale = len(other.units), view.unit / other.units
-    most = np.full(count, np.inf, dtype=other.units.dtype)
-    if rows.penalty is not None and not rows.shared:
-        with np.errstate(over="ignore"):  # beyond the largest float there is no bound
-            most[other.heads] = rows.penalty / scale[other.heads]
-    least = np.where(other.equal, -np.inf, 0.0)
-    blocks.add_columns("prices", count, objective=-weight * view.unit * other.limits, lower=least, upper=most)
-    if rows.penalty is not None and rows.shared:
-        # Rows of fractions are not divided, and their scale is 1.
-        entries = (scale[other.heads].astype(np.float64), (np.zeros_like(other.heads), other.heads))
-        blocks.add_rows("penalty", {"prices": sp.csr_array(entries, shape=(1, count))}, upper=rows.penalty)
-    if other.auxiliary.shape[1]:
-        most = np.where(other.least == 0.0, np.inf, 0.0)
-        blocks.add_rows("auxiliary prices", {"prices": other.auxiliary.T}, lower=0.0, upper=most)
-    return {"prices": -other.matrix.T}
 
 
 def _add_response(blocks: ProgramBlocks, view: PlayerView, weight: Any, more: dict[str, Any], prefix: str = "") -> None:

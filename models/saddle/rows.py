@@ -15,6 +15,7 @@ from ...seqform.rationals import to_fractions
 from ..constraints.constraint import Constraint, DistanceConstraint, weighted_minorant
 from ..convex import ConvexFunction, LinearRows
 from ..convex.function import Entries
+from ..programs.linear_program import ProgramBlocks
 from ..programs.triplets import Triplets
 
 if TYPE_CHECKING:
@@ -125,6 +126,39 @@ class Rows:
     @cached_property
     def _exact_matrix(self) -> "ConstraintMatrix":
         return ConstraintMatrix.exact(self.constraints, self.size)
+
+    def add_to(self, blocks: ProgramBlocks, sign: int) -> None:
+        """Add G x + K s ≤ h to a linear program, or its violations at a price; ``sign`` is that of the objective."""
+        own = self.matrix(blocks.exact)
+        terms: dict[str, Any] = {"plan": own.matrix}
+        if own.auxiliary.shape[1]:
+            blocks.add_columns("auxiliary", len(own.least), lower=own.least)
+            terms["auxiliary"] = own.auxiliary
+        if self.penalty is not None:
+            excess, units = own.excess(one_for_all=self.shared)
+            blocks.add_columns("excess", len(units), objective=-sign * self.penalty * units, lower=0.0)
+            terms["excess"] = excess
+        blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
+
+    def add_prices(self, blocks: ProgramBlocks, weight: Any, unit: Any) -> dict[str, Any]:
+        """Add μ of the other player's constraints; return its part in the rows of the response, in units of payoff."""
+        other = self.matrix(blocks.exact)
+        # In units of payoff, and of rows that were divided by their units.
+        count, scale = len(other.units), unit / other.units
+        most = np.full(count, np.inf, dtype=other.units.dtype)
+        if self.penalty is not None and not self.shared:
+            with np.errstate(over="ignore"):  # beyond the largest float there is no bound
+                most[other.heads] = self.penalty / scale[other.heads]
+        least = np.where(other.equal, -np.inf, 0.0)
+        blocks.add_columns("prices", count, objective=-weight * unit * other.limits, lower=least, upper=most)
+        if self.penalty is not None and self.shared:
+            # Rows of fractions are not divided, and their scale is 1.
+            entries = (scale[other.heads].astype(np.float64), (np.zeros_like(other.heads), other.heads))
+            blocks.add_rows("penalty", {"prices": sp.csr_array(entries, shape=(1, count))}, upper=self.penalty)
+        if other.auxiliary.shape[1]:
+            most = np.where(other.least == 0.0, np.inf, 0.0)
+            blocks.add_rows("auxiliary prices", {"prices": other.auxiliary.T}, lower=0.0, upper=most)
+        return {"prices": -other.matrix.T}
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
 from ...models.problems.certificate import Certificate
-from ...models.problems.problem import restored
 from ...models.problems.stepped import SteppedResponse
+from ...models.problems.strategy_certificate import restored
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.checks import check_number, check_whole
@@ -21,10 +21,9 @@ from ...seqform.limits import counted_now
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
-from ..outcome import Options
+from ..outcome import Options, Status
 from ..regret.ccfr_theorems import payoff_range
 from ..solve import with_game_value
-from ..status import Status
 from .linear_programs import ProgramStepSolver
 from .method import DepthLimitedCFR
 from .regret_steps import RegretStepSolver, check_double, compile_loop

@@ -14,6 +14,7 @@ from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
 from ..regret.arrays import DONE, PartArrays
 from ..regret.kernel import Kernel, KernelState
 from ..regret.layout import layout_from_matrices
+from ..regret.placement import Treeplexes
 from .value_functions import BorderValues
 
 #: Iterations before the gap is computed for the first time in a query that has a tolerance.
@@ -138,7 +139,7 @@ class CFRValue:
         rest = self._rest
         if rest is None or rest.border is not border:
             parents, offsets = [each.parents for each in border.rest], [each.offsets for each in border.rest]
-            kernel = Kernel(layout_from_matrices(parents, offsets, border.payoffs))
+            kernel = Kernel(layout_from_matrices(Treeplexes(parents, offsets), border.payoffs))
             state, layout = kernel.initial_state(), kernel.layout
             if self.warm and rest is not None and rest.border.game is border.game:
                 self._carry(rest, border, kernel, state)

@@ -12,8 +12,7 @@ from ...seqform.arrays import Integers
 from ...seqform.game import Game
 from ..exact.highs_models import choose_algorithm, load, objective_factor, run_solver
 from ..methods import DepthLimitedLP, HiGHS
-from ..outcome import Options, Outcome
-from ..status import Status
+from ..outcome import Options, Outcome, Status
 from .resolving import StepSolver, resolve
 
 _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError, shown
-from ..methods.base import Averaging, Base, Iterate, Updates
-from ..methods.regret import BasedMethod
+from ..methods.declarations import Averaging, Base, Iterate, Updates
+from ..methods.successors import BasedMethod
 from .value_functions import CallableValue, RememberingValue, ValueFunction
 
 

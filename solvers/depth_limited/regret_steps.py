@@ -18,11 +18,11 @@ from ...seqform.strategy import Strategy
 from ..checkpoint import Saved, fill
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import CFRPlus, RegretMethod
-from ..outcome import Options, Outcome
+from ..outcome import Options, Outcome, Status
 from ..regret.arrays import PartArrays
 from ..regret.kernel import Kernel, KernelState, kernel_of
 from ..regret.layout import layout_from_matrices
-from ..status import Status
+from ..regret.placement import Treeplexes
 from .resolving import StepSolver, resolve
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
@@ -103,7 +103,7 @@ class RegretStepSolver(StepSolver):
         else:
             treeplexes = program.own, program.reply
             parents, offsets = [each.parents for each in treeplexes], [each.offsets for each in treeplexes]
-            kernel = Kernel(layout_from_matrices(parents, offsets, program.matrix))
+            kernel = Kernel(layout_from_matrices(Treeplexes(parents, offsets), program.matrix))
         layout = kernel.layout
         settled, kept, inflow, tilt = (np.zeros(layout.size) for _ in range(4))
         firsts = layout.positions[own][program.own.offsets[:-1]]

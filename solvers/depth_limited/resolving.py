@@ -14,9 +14,8 @@ from ...seqform.budget import Budget
 from ...seqform.errors import UnknownMethodError
 from ...seqform.limits import counted_now, seconds_left
 from ..methods import Method
-from ..outcome import Options, Outcome, Progress, reported
+from ..outcome import Options, Outcome, Progress, Status, reported
 from ..solve import solve_part
-from ..status import Status
 
 
 class StepSolver(ABC):

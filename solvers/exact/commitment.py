@@ -11,9 +11,8 @@ from ...models.problems import Stackelberg
 from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError
 from ...seqform.limits import counted_now, seconds_left
-from ..outcome import Options, Outcome, nearest_profile
+from ..outcome import Options, Outcome, Status, nearest_profile
 from ..solution import RunState
-from ..status import Status
 from .highs_models import load, run_solver
 
 if TYPE_CHECKING:

@@ -28,9 +28,8 @@ from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ..dispatch import refuse_unfinished, solved
 from ..iteration import Checks, Stepper, iterate
-from ..outcome import Options, Outcome, checked_seed, nearest_profile, starting_profile
-from ..solution import RunState, Solution
-from ..status import Status
+from ..outcome import Options, Outcome, Status, checked_seed, nearest_profile
+from ..solution import RunState, Solution, starting_profile
 from .highs_models import run_solver
 
 if TYPE_CHECKING:

@@ -11,22 +11,19 @@ from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, PlayerView, Rows, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import infoset_maxima, sequence_values
 from ...seqform.errors import TimeLimitError
 from ...seqform.limits import counted_now, seconds_left
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, infoset_maxima, sequence_values
 from ...seqform.strategy import Profile, Strategy
 from ..iteration import iterate
 from ..methods import CCFR, HiGHS
 from ..methods.regret import BASES
-from ..outcome import Options, Outcome, nearest_profile
+from ..outcome import Options, Outcome, Status, nearest_profile
 from ..regret import driver
 from ..solution import RunState
-from ..status import Status
 from . import highs
-from .attempt import Attempt
 from .distances import Mask, NearProgram, StandardProgram
-from .highs_models import TOLERANCE
+from .highs_models import TOLERANCE, Attempt
 from .interior import interior_point
 
 if TYPE_CHECKING:

@@ -1,17 +1,24 @@
-"""Linear programs solved near strategies that are given: restricted to what those play or nearly would."""
+"""Linear programs that go on from a solution: from its basis, or restricted to what its strategies nearly play."""
 
 from typing import TYPE_CHECKING, Any
 
 from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, Saddle
-from ...seqform.errors import TimeLimitError, UnknownMethodError
+from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
 from ...seqform.limits import counted_now
 from ..certification import LIMITS
-from ..outcome import Options, Outcome, starting_profile
-from ..status import Status
-from .attempt import Attempt
-from .highs_models import TOLERANCE, prepared, run_solver, said, solution_of
+from ..outcome import Options, Outcome, Status
+from ..solution import starting_profile
+from .highs_models import (
+    TOLERANCE,
+    Attempt,
+    Basis,
+    prepared,
+    run_solver,
+    said,
+    solution_of,
+)
 from .highs_models import iterations as iterations_of
 from .highs_models import stopped as stopped_by
 from .restriction import Restriction
@@ -105,3 +112,23 @@ def _near(saddle: Saddle, answer: Answer, slack: float) -> Restriction:
     """Return what loses little against an answer's plans."""
     own, other = answer.plans[saddle.view.player], answer.plans[1 - saddle.view.player]
     return Restriction.near(saddle, own, other, answer.multipliers, answer.dual_certificate, slack)
+
+
+def start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, int]) -> Basis:
+    """Return the basis that a solution ended with."""
+    basis = getattr(start, "state", None)
+    if algorithm != "simplex":
+        raise UnknownMethodError(
+            f"{method.name} takes no start here, as {algorithm} goes on from no basis: use simplex"
+        )
+    if not isinstance(basis, Basis):
+        raise UnknownMethodError(
+            f"{method.name} starts from a solution by highs-simplex or highs-ipm-crossover, and the start is "
+            f"{shown(start)}"
+        )
+    if basis.shape != shape:
+        raise UnknownMethodError(
+            f"the start's linear program has {basis.shape[0]} rows and {basis.shape[1]} columns, expected {shape[0]} "
+            f"and {shape[1]}: start from the same problem with other numbers"
+        )
+    return basis

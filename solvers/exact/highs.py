@@ -1,16 +1,14 @@
 """Linear programs through HiGHS directly: matrices handed over in one call, duals read back."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...models.problems import SaddleProblem
 from ...models.saddle import linear_program
-from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
+from ...seqform.errors import TimeLimitError
 from ...seqform.limits import counted_now
-from ..outcome import Options, Outcome
-from ..status import Status
-from .attempt import Attempt
-from .highs_models import INTERIOR, Basis, iterations, prepared, run_solver, said, solution_of, stopped
+from ..outcome import Options, Outcome, Status
+from .highs_models import INTERIOR, Attempt, Basis, iterations, prepared, run_solver, said, solution_of, stopped
 
 if TYPE_CHECKING:
     from ..methods import HiGHS
@@ -32,7 +30,9 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
         return run_from_strategies(method, problem, options, algorithm, program, built)
     solver = prepared(method, problem, options, algorithm, program, options.time_limit)
     if options.start is not None:
-        _start_basis(method, options.start, algorithm, program.shape).give(solver)
+        from .from_strategies import start_basis
+
+        start_basis(method, options.start, algorithm, program.shape).give(solver)
     begun = counted_now()
     try:
         interrupted = run_solver(solver, interruptible=large)
@@ -73,23 +73,3 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
         build_seconds=begun - built,
         state=Basis.of(solver, program.shape) if algorithm in ("simplex", "ipm-crossover") else None,
     )
-
-
-def _start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, int]) -> Basis:
-    """Return the basis that a solution ended with."""
-    basis = getattr(start, "state", None)
-    if algorithm != "simplex":
-        raise UnknownMethodError(
-            f"{method.name} takes no start here, as {algorithm} goes on from no basis: use simplex"
-        )
-    if not isinstance(basis, Basis):
-        raise UnknownMethodError(
-            f"{method.name} starts from a solution by highs-simplex or highs-ipm-crossover, and the start is "
-            f"{shown(start)}"
-        )
-    if basis.shape != shape:
-        raise UnknownMethodError(
-            f"the start's linear program has {basis.shape[0]} rows and {basis.shape[1]} columns, expected {shape[0]} "
-            f"and {shape[1]}: start from the same problem with other numbers"
-        )
-    return basis

@@ -11,8 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...seqform.limits import GRACE, seconds_late, seconds_left, too_late
-from ...seqform.signals import holding_signals
+from ...seqform.limits import GRACE, holding_signals, seconds_late, seconds_left, too_late
 
 #: Seconds to wait for work that was asked to end.
 _PATIENCE = 0.2

@@ -12,11 +12,9 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.limits import counted_now, seconds_left, time_limited
 from ..certification import LIMITS
-from ..outcome import Options, Outcome
+from ..outcome import Options, Outcome, Status
 from ..second_questions import second_question
-from ..status import Status
-from .attempt import Attempt
-from .highs_models import load, solution_of
+from .highs_models import Attempt, load, solution_of
 from .interior import refined as refined_interior
 
 #: Rows and columns, together, up to which a program is solved in fractions where floats do not prove the tolerance.

@@ -18,9 +18,8 @@ from ...models.saddle import Answer, rational_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.errors import TimeLimitError, UnknownMethodError, UnsupportedProblemError
 from ...seqform.limits import counted_now, seconds_left
-from ..outcome import Options, Outcome
-from ..solution import ExactAnswer
-from ..status import Status
+from ..answer_parts import ExactAnswer
+from ..outcome import Options, Outcome, Status
 from .highs_models import run_solver
 from .rational_linear_algebra import SingularMatrixError
 from .rational_simplex import Ending, ExactSimplex, slack_basis

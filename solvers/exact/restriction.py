@@ -11,8 +11,7 @@ import numpy.typing as npt
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Saddle
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import infoset_maxima, sequence_values
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, infoset_maxima, sequence_values
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from ...seqform.errors import SolverError, TimeLimitError, UnknownMethodError, o
 from ...seqform.limits import counted_now, seconds_left
 from ...seqform.strategy import Profile
 from ..certification import proven, proven_error
-from ..outcome import Options, Outcome, nearest_profile
-from ..status import Status
+from ..outcome import Options, Outcome, Status, nearest_profile
 from .interruptible import run_interruptibly
 
 if TYPE_CHECKING:

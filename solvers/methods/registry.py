@@ -1,18 +1,88 @@
-"""The registry of methods: all by name, and which of them serve a problem."""
+"""Methods under their names: what every one declares of itself, and which of them serve a problem."""
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ...models.problems import Problem
+from ...seqform.checks import Explained, check_attribute
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar
-from ...seqform.parameters import Parameter, parameters_of
+from ...seqform.parameters import Parameter, check_parameters, parameters_of
 from ...seqform.registry import Registry
-from .base import Method, check_method
+
+
+class Method(Explained):
+    """A way to solve some problems: hyper-parameters, and what they serve.
+
+    A method is a frozen dataclass. It says who runs it, and does nothing itself.
+
+    Attributes
+    ----------
+    name : str
+        What the command line calls it.
+    serves : frozenset of Feature
+        What it can do: it solves the problems that need no more than that.
+    serves_in_public_form : frozenset of Feature
+        What it can do besides on games in public form.
+    is_exact : bool
+        Whether its answers are fractions.
+    keeps_runs : bool
+        Whether its runs can be kept by a :class:`~treeplex.Checkpoint`, and go on from it.
+    takes_start : bool
+        Whether it begins with the strategies that it is given, :attr:`Options.start`.
+    default_tolerance : float
+        Of the certificate where none is asked for, relative to the game's stakes.
+    default_iterations : int
+        Iteration limit where none is given.
+    samples : bool
+        Whether it samples histories, so that the game needs rules and need not be held whole.
+    backend : str or callable
+        Who runs it: a method that takes a problem and :class:`~treeplex.solvers.outcome.Options` and returns an
+        :class:`~treeplex.solvers.outcome.Outcome`; or the full name of a module, imported when first needed, whose
+        function ``run`` takes the method, the problem and the options.
+    backend_of_steps : str, optional
+        Who runs it on problems that are decided in steps, if that is another module.
+    """
+
+    name: ClassVar[str]
+    serves: ClassVar[frozenset[str]]
+    serves_in_public_form: ClassVar[frozenset[str]] = frozenset()
+    is_exact: ClassVar[bool] = False
+    keeps_runs: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = False
+    samples: ClassVar[bool] = False
+    default_tolerance: ClassVar[float] = 1e-6
+    default_iterations: ClassVar[int] = 2**31 - 1
+    backend: ClassVar[str | Callable[..., Any]]
+    backend_of_steps: ClassVar[str | None] = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers, so that a seed makes a difference."""
+        return False
+
+    def __post_init__(self) -> None:
+        check_parameters(self, UnknownMethodError)
+
+
+def check_method(kind: type[Any]) -> None:
+    """Refuse a class of methods that does not say what every method has to say.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
+    for name, types, expected in (
+        ("name", str | property, "what --method calls it, such as name = 'my-method'"),
+        ("serves", frozenset, "the features that it has, such as frozenset({Feature.PROGRAM})"),
+        ("backend", str | Callable, "a method backend(self, problem, options), or the name of a module with run()"),
+    ):
+        check_attribute(kind, name, types, expected, UnknownMethodError)
+
 
 #: Makes a method: a class, or a class with some of its hyper-parameters, ``partial(HiGHS, algorithm="pdlp")``.
 Maker = type[Any] | partial[Any]
@@ -40,11 +110,11 @@ def _accept(maker: Any) -> tuple[Any, Maker, type[Any]]:
 
 #: The library's own methods, in the order in which they are listed.
 _OWN = {
-    "highs": "exact:HiGHS",
-    "highs-simplex": "exact:SIMPLEX",
-    "highs-ipm": "exact:INTERIOR_POINT",
-    "highs-ipm-crossover": "exact:CROSSOVER",
-    "highs-pdlp": "exact:PDLP",
+    "highs": "highs:HiGHS",
+    "highs-simplex": "highs:SIMPLEX",
+    "highs-ipm": "highs:INTERIOR_POINT",
+    "highs-ipm-crossover": "highs:CROSSOVER",
+    "highs-pdlp": "highs:PDLP",
     "cvxpy": "exact:CVXPY",
     "exact": "exact:Exact",
     "rational": "exact:Rational",
@@ -62,9 +132,9 @@ _OWN = {
     "restarted-cfr": "successors:RestartedCFR",
     "smooth-cfr+": "successors:SmoothCFRPlus",
     "mirror-prox": "successors:MirrorProx",
-    "ccfr": "regret:CCFR",
-    "cfvfp": "regret:CFVFP",
-    "pref-cfr": "regret:PrefCFR",
+    "ccfr": "successors:CCFR",
+    "cfvfp": "successors:CFVFP",
+    "pref-cfr": "successors:PrefCFR",
     "es-mccfr": "sampling:ExternalSamplingMCCFR",
     "os-mccfr": "sampling:OutcomeSamplingMCCFR",
     "es-pref-cfr": "sampling:ESPrefCFR",

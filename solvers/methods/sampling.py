@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
 from ...seqform.parameters import About
-from .base import Method, PreferenceRule, Preferences, PreferringMethod, SampleAveraging, Units, Vulnerability
+from .declarations import PreferenceRule, Preferences, PreferringMethod, SampleAveraging, Units, Vulnerability
+from .registry import Method
 from .rules import LocalBias, SamplingRule
 
 

@@ -1,14 +1,237 @@
-"""Successors of CFR+, DCFR and PCFR+: exponents that move, forecasts that count less, restarts, smooth steps."""
+"""Methods built on CFR, CFR+, DCFR and PCFR+: under constraints, with preferences, and their successors."""
 
+import dataclasses
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
-from ...seqform.parameters import About
+from ...seqform.errors import UnknownMethodError
+from ...seqform.parameters import About, check_parameters
 from . import rules
-from .base import WEIGHTS, Averaging, Iterate, Method
-from .regret import SADDLES, BasedMethod, RegretMethod
-from .rules import Rule
+from .declarations import (
+    WEIGHTS,
+    Averaging,
+    Base,
+    Iterate,
+    Precision,
+    PreferenceRule,
+    Preferences,
+    PreferringMethod,
+    Units,
+    Updates,
+    Vulnerability,
+)
+from .registry import Method
+from .regret import BASES, SADDLES, RegretMethod
+from .rules import DualRule, LocalBias, Rule
+
+#: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
+CCFR_GROWTH = 0.03
+
+
+class BasedMethod(RegretMethod):
+    """A method whose regrets accumulate as those of another, its ``base``, and whose averaging is that of it."""
+
+    base: str
+
+    def __post_init__(self) -> None:
+        check_parameters(self, UnknownMethodError)
+        if self.averaging is None:
+            object.__setattr__(self, "averaging", BASES[self.base].averaging)
+        super().__post_init__()
+
+    @property
+    def base_method(self) -> RegretMethod:
+        """The method whose regrets these are."""
+        return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base."""
+        return self.base_method.local_rule
+
+
+@dataclass(frozen=True)
+class CCFR(BasedMethod):
+    """Constrained counterfactual regret minimisation: the multipliers of constraints learn beside the players.
+
+    Parameters
+    ----------
+    updates, iterate, precision
+        As :class:`RegretMethod`; the precision is ``auto`` by default.
+    averaging : str or float, optional
+        Of strategies and of multipliers alike; by default that of the base.
+    base : {"dcfr", "cfr+", "pcfr+", "cfr"}
+        How the players' regrets accumulate.
+    steps : {"optimistic", "constant", "decreasing"}
+        Of multipliers, along the violations: ``optimistic`` ones count the change of a violation once more,
+        ``decreasing`` ones shrink like 1/√t.
+    step : float
+        Their size, in units of the game's largest payoff and of a constraint's largest coefficient.
+    tangents : {"average", "iterate"}
+        Where tangents of constraints that are convex but not linear are taken: at the average plan so far, or at the
+        current one, as the paper has it.
+    beta : float, optional
+        What multipliers may be at first, in payoff units per unit of violation, in a problem without a penalty. It is
+        doubled, and averaging begins anew, whenever the average multiplier of a violated constraint is found at 0.9 of
+        it or above, after 2,048 iterations under it at half of it; it is looked at 256, 512, 1,024, … iterations after
+        the last doubling. By default multipliers are free.
+
+    Notes
+    -----
+    T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
+    (arXiv:1809.07893), algorithm 1: a player's gradient is that of the payoff minus Σ λ ∇f, at every sequence, and λ
+    moves along f(x), not below 0 nor above the penalty, if there is one. The certificate needs no linear program: the
+    free player's best response bounds the value from one side, and the best response of the constrained one, which
+    pays the average multipliers, from the other. Where constraints cannot be met multipliers grow without end; their
+    proportions then prove it. A linear constraint whose bound is the least value of its function is met by leaving out
+    the actions that break it.
+
+    On the base ``dcfr`` positive regrets grow by 0.03 / t besides, so that late steps become a little smaller: at steps
+    that stay as large, a run of ten thousand iterations now and then swings up and loses what it had.
+
+    A constraint that is not linear counts as its tangent, which is taken anew at each iteration; averages of tangents
+    prove the bound. Distances, and norms, squares, maxima and relative entropies of affine functions, are compiled;
+    slopes of norms and maxima with kinks are chosen in the dual ball as multipliers are, along their arguments. For
+    other functions of cvxpy the loop calls cvxpy, which takes some hundred times as long. Of those that are piecewise
+    linear it takes any slope, so that they converge slowly.
+
+    Examples
+    --------
+    >>> from treeplex import CCFR, ConstrainedNash, load_game, solve
+    >>> from treeplex.models.constraints import behaviour_bound
+    >>> game = load_game("kuhn")
+    >>> bluff = behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")
+    >>> solution = solve(ConstrainedNash(game, [bluff]), CCFR(), tol=1e-4)
+    >>> round(solution.value, 3), round(solution.multipliers["bluff"], 3)
+    (-0.111, 0.333)
+    """
+
+    averaging: Averaging = None
+    base: Base = "dcfr"
+    steps: Annotated[
+        Literal["optimistic", "constant", "decreasing"], About("how steps of the multipliers are taken")
+    ] = "optimistic"
+    step: Annotated[float, About("step size of the multipliers; tight bounds need large ones", above=0)] = 0.3
+    tangents: Annotated[Literal["average", "iterate"], About("where tangents of curved constraints are taken")] = (
+        "average"
+    )
+    beta: Annotated[
+        float | None, About("bound on the multipliers at first, doubled as needed", above=0, shown="none")
+    ] = None
+    precision: Precision = dataclasses.field(default="auto", kw_only=True)
+
+    name: ClassVar[str] = "ccfr"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.CONVEX})
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base; regrets of the base ``dcfr`` grow besides."""
+        rule = super().local_rule
+        return replace(rule, growth=CCFR_GROWTH) if self.base == "dcfr" else rule
+
+    @property
+    def dual_rule(self) -> DualRule:
+        """How multipliers move."""
+        power = 0.5 if self.steps == "decreasing" else 0.0
+        return DualRule(self.step, power, 1.0 if self.steps == "optimistic" else 0.0, self.tangents)
+
+    @property
+    def first_bound(self) -> float | None:
+        """What multipliers are bounded by at first, payoff units."""
+        return None if self.beta is None else float(self.beta)
+
+
+@dataclass(frozen=True)
+class CFVFP(RegretMethod):
+    """Counterfactual-value fictitious play: all is played on the action with the largest regret.
+
+    Where no regret is above zero actions are played alike, as in the first iteration. Plans are pure, so that much of
+    a game is not visited in an iteration. Averages come to equilibrium in all that has been tried, as those of
+    fictitious play do, but no rate is proven: against an adversary regret may grow in proportion to time.
+
+    Parameters
+    ----------
+    updates, averaging, iterate, precision, initial_regrets
+        As :class:`RegretMethod`.
+
+    Notes
+    -----
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, equation 14 with δ = 1.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import CFVFP
+    >>> solution = solve(Nash(load_game("kuhn")), CFVFP(), tol=0.01)
+    >>> solution.status
+    <Status.CONVERGED: 'converged'>
+    """
+
+    name: ClassVar[str] = "cfvfp"
+
+    @property
+    def bias(self) -> LocalBias:
+        """No preference, but the best action alone."""
+        return LocalBias(greedy=True)
+
+
+@dataclass(frozen=True)
+class PrefCFR(PreferringMethod, BasedMethod):
+    """Preference-CFR: regret minimisation that is biased towards a style, and may pay for it.
+
+    With R̄ the averaged regrets, an infoset plays its actions in proportion to δ (R̄ − β)⁺, and where no regret is
+    above β in proportion to δ − 1. Degrees δ choose among equilibria, where there is a choice; a vulnerability β
+    leaves more of it, at a price that is bounded.
+
+    Parameters
+    ----------
+    prefer : Prefer, PreferStrategy or str, or a collection of them
+        Texts are ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``. Of several that are about an infoset the last one counts.
+    vulnerability : float
+        β ≥ 0 at the infosets that preferences are about, payoff units.
+    units : {"conditional", "counterfactual"}
+        What β is held against: the averaged regret given that chance and the others allow the infoset, which they do
+        as often as in the latest iterations, or the averaged counterfactual regret itself.
+    rule : {"rm", "br"}
+        In proportion, as above, or all on the first action of the largest δ (R̄ − β)⁺.
+    base : {"cfr", "cfr+", "dcfr", "pcfr+"}
+        How regrets accumulate; R̄ is theirs, in units of iterations.
+    updates, iterate, precision, initial_regrets
+        As :class:`RegretMethod`; both players at once by default.
+    averaging : str or float, optional
+        By default that of the base.
+
+    Notes
+    -----
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, equations 13 to 16; (16) with δ, as the text wants it. What is proven and what is not:
+    :func:`~treeplex.solvers.regret.preference_bounds.preference_bound`.
+
+    Examples
+    --------
+    How often player 0 of Kuhn poker bluffs with the jack, at no cost:
+
+    >>> from treeplex import Nash, PrefCFR, load_game, solve
+    >>> for style in ("0/b@first:5", "0/p@first:5"):
+    ...     solution = solve(Nash(load_game("kuhn")), PrefCFR(style), tol=0, max_iterations=10_000)
+    ...     print(round(solution.profile[0]["J_"]["b"], 2), bool(solution.exploitability < 0.005))
+    0.22 True
+    0.18 True
+    """
+
+    prefer: Preferences = ()
+    vulnerability: Vulnerability = 0.0
+    units: Units = "conditional"
+    rule: PreferenceRule = "rm"
+    base: Base = "cfr"
+    updates: Updates = dataclasses.field(default="simultaneous", kw_only=True)
+    averaging: Averaging = dataclasses.field(default=None, kw_only=True)
+    iterate: Iterate = dataclasses.field(default="average", kw_only=True)
+
+    name: ClassVar[str] = "pref-cfr"
+
 
 #: What they serve: all that an average can, but for decisions in steps, whose clocks begin anew.
 SERVES = SADDLES - {Feature.STEPS, Feature.SEARCH}

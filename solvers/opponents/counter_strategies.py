@@ -12,18 +12,18 @@ import numpy as np
 from ...models.observations import OpponentModel, proportion_intervals
 from ...models.observations.intervals import interval_name
 from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash, RestrictedNash
+from ...seqform.checks import explained
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
-from ...seqform.hints import explained
 from ...seqform.strategy import Profile, Strategy
+from ..answer_parts import Infeasibility
 from ..checkpoint import Checkpoint, Keeper, asked_of
 from ..dispatch import chosen_method
 from ..infeasibility import find_infeasibility
 from ..methods import DCFR, Method, RegretMethod
-from ..outcome import Progress
-from ..solution import Infeasibility, Solution
+from ..outcome import Progress, Status
+from ..solution import Solution
 from ..solve import solve, solve_part
-from ..status import Status
 
 #: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
 DEFAULT_PENALTY = 100.0

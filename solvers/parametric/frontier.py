@@ -10,11 +10,10 @@ import numpy as np
 from ...models.problems import BestResponse, EpsilonSafeResponse, RestrictedNash
 from ...models.saddle import read_solution
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_number, check_whole
+from ...seqform.checks import check_number, check_whole, explained
 from ...seqform.display import Displayed, Drawn
 from ...seqform.errors import SolverError, UnknownMethodError
 from ...seqform.game import Game
-from ...seqform.hints import explained
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
 from ...seqform.interchange.pictures import COLOURS, cut, dot_size, legend, panels

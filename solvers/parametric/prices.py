@@ -18,17 +18,15 @@ from ...models.programs.linear_program import LinearProgram
 from ...models.programs.rational_program import RationalProgram
 from ...models.saddle import SAFETY, Saddle, linear_program, rational_program
 from ...seqform.arrays import Floats
+from ...seqform.checks import Named
 from ...seqform.errors import SolverError, TimeLimitError
-from ...seqform.hints import Named
-from ...seqform.limits import seconds_left, time_limited, too_late
-from ...seqform.signals import Answer
-from ..exact.attempt import Attempt
-from ..exact.highs_models import Basis, choose_algorithm, load, objective_factor, run_solver
+from ...seqform.limits import Answer, seconds_left, time_limited, too_late
+from ..answer_parts import Price
+from ..exact.highs_models import Attempt, Basis, choose_algorithm, load, objective_factor, run_solver
 from ..methods import Exact, HiGHS, Rational
-from ..outcome import Options
+from ..outcome import Options, Status
 from ..second_questions import SecondQuestion, second_question
-from ..solution import Price, Solution
-from ..status import Status
+from ..solution import Solution
 
 #: What is sought here, in words.
 _SOUGHT = "what moving constraints is worth"

@@ -64,7 +64,7 @@ class ParametricProgram:
     max x + 2 y such that x + y ≤ t, 0 ≤ x, 0 ≤ y ≤ 1, at t = 3:
 
     >>> import scipy.sparse as sp
-    >>> from treeplex.models.programs.program_blocks import ProgramBlocks
+    >>> from treeplex.models.programs.linear_program import ProgramBlocks
     >>> from treeplex.solvers.parametric.program import ParametricProgram
     >>> def program(t):
     ...     blocks = ProgramBlocks()

@@ -12,7 +12,7 @@ import numpy as np
 from ...models.problems import SaddleProblem, restored
 from ...models.saddle import Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_number
+from ...seqform.checks import check_number, explained
 from ...seqform.display import Displayed, Drawn
 from ...seqform.errors import (
     InvalidConstraintError,
@@ -21,7 +21,6 @@ from ...seqform.errors import (
     UnsupportedProblemError,
     shown,
 )
-from ...seqform.hints import explained
 from ...seqform.interchange.encoding import json_ready
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn

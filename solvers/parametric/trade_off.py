@@ -11,16 +11,15 @@ import numpy as np
 from ...models.constraints import functional_bound
 from ...models.problems import ConstrainedNash, EpsilonSafeStyle
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_value
-from ...seqform.checks import check_number
+from ...seqform.checks import check_number, explained
 from ...seqform.display import Displayed, Drawn
 from ...seqform.errors import InvalidConstraintError, UnknownMethodError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
-from ...seqform.hints import explained
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
 from ...seqform.interchange.pictures import COLOURS, cut, dot_size, panels
+from ...seqform.polytope import best_response_value
 from ...seqform.sheet import Column, Sheet, Table, error, payoff, price
 from ..solve import with_game_value
 from .sensitivity import ParametricValue, parametric_value

@@ -22,9 +22,8 @@ from ..certification import loop_error, proven, proves
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
-from ..outcome import Options, Outcome
+from ..outcome import Options, Outcome, Status
 from ..solution import RunState, Solution
-from ..status import Status
 from ..uniform_play import by_best_responses
 from .arrays import PlayArrays
 from .kernel import PublicKernel

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.budget import Budget
+from ...seqform.budget import Budget, most_threads
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile
 from ...seqform.rules import TERMINAL
 from ..compilation import PATIENCE, is_ready
 from ..methods.rules import Rule
 from ..regret.local_rule import rule_numbers
-from ..threads import most_threads
 from .arrays import ASCEND, DESCEND, ITERATE, WORK, PlayArrays, WalkArrays
 from .layout import PublicLayout
 from .loop import evaluate_public, run_public
@@ -31,7 +30,7 @@ _PATIENT = 4  # all certificates of a solve cost so many times less patience
 
 
 def threads_for(layout: PublicLayout) -> int:
-    """Return how many threads walk a game; see :func:`~treeplex.solvers.threads.most_threads`."""
+    """Return how many threads walk a game; see :func:`~treeplex.seqform.budget.most_threads`."""
     most = most_threads()
     return 1 if sum(layout.sizes) < _SMALL or len(layout.groups) < 3 else most
 

@@ -12,8 +12,8 @@ from ...models.constraints import LinearConstraint
 from ...models.problems.robust import PartlyFree
 from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats, Indices
-from ...seqform.best_responses import best_response_value
 from ...seqform.game import Game
+from ...seqform.polytope import best_response_value
 from ...seqform.public_form import PublicForm
 from ...seqform.public_types import sequences_of_types, with_types
 from ...seqform.strategy import Profile, Strategy

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..records import record
 from .local_rule import RuleNumbers
-from .pieces import Cells, Runs
+from .placement import Cells, Runs
 
 
 @record
@@ -76,7 +76,7 @@ class PayoffArrays(NamedTuple):
         Two players: two actions of an opponent's infoset against two of one's own. The positions of the opponent's two
         actions, and how far one's own second action stands from the first.
     block_ranges, block_starts, blocks : ndarray of uint32
-        As for :class:`~treeplex.solvers.regret.pieces.Runs`: row ``r`` of one's own first action, and place ``p`` of
+        As for :class:`~treeplex.solvers.regret.placement.Runs`: row ``r`` of one's own first action, and place ``p`` of
         the four payoffs in ``patterns``, row by row.
     """
 

@@ -9,22 +9,15 @@ branch. Hence results are the same, bit for bit, for any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-if TYPE_CHECKING:
-    from .placement import Integers, Treeplexes
+from .placement import Branches, Integers, Treeplexes, hashed
 
-#: What an iteration takes, in nanoseconds or about that: for a cell of the payoff, and for a sequence.
-CELL, SEQUENCE = 0.25, 2.0
-#: Games of less are taken whole: handing out branches takes a microsecond or two.
-SMALL = 40_000.0
 #: What one branch is to take; and how many of them there are at the least, where the game allows, and at most.
 BRANCH, FEWEST, MOST = 16_000.0, 4, 64
 #: A component of more than this share of the game is split further.
@@ -35,61 +28,36 @@ TRUNK = 0.08
 DEEPEST = 24
 
 
-@dataclass(frozen=True, eq=False)
-class Branches:
-    """Which share of a game each infoset is of.
+def find_branches(treeplexes: Treeplexes, rows: Integers, columns: Integers, work: Any) -> Branches:
+    """Find the branches of a two-player game in trees with such payoff cells; none if it does not fall apart.
 
-    Attributes
+    Parameters
     ----------
-    shares : list of ndarray of int64, each shape (num_infosets,)
-        By player: 0 for the trunk, then the branches.
-    roots : list of ndarray of bool, each shape (num_infosets,)
-        Which of the branches' infosets have their parent sequence in the trunk.
-    num_shares : int
-        The number of branches, and the trunk.
+    treeplexes : Treeplexes
+    rows, columns : ndarray of int64
+        The players' sequences of each cell.
+    work : ndarray of float64
+        See :meth:`.Treeplexes.work`.
     """
-
-    shares: list[Integers]
-    roots: list[Any]
-    num_shares: int
-
-    @classmethod
-    def none(cls, counts: Sequence[Integers]) -> Branches:
-        """Return a trunk without branches, for as many infosets as players have."""
-        sizes = [len(count) for count in counts]
-        return cls([np.zeros(n, dtype=np.int64) for n in sizes], [np.zeros(n, dtype=bool) for n in sizes], 1)
-
-    @classmethod
-    def of(cls, treeplexes: Treeplexes, rows: Integers, columns: Integers) -> Branches:
-        """Find the branches of a two-player game with such payoff cells.
-
-        There are none if it is small, if it does not fall apart, or if polytopes are flows.
-        """
-        whole, sizes = cls.none(treeplexes.counts), [len(count) for count in treeplexes.counts]
-        ends = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
-        owners = ends[0], np.where(ends[1] >= 0, ends[1] + sizes[0], -1)
-        work = SEQUENCE * np.concatenate(treeplexes.counts)
-        for owner in owners:
-            work = work + 0.5 * CELL * np.bincount(owner[owner >= 0], minlength=sum(sizes))
-        if work.sum() < SMALL or treeplexes.inflows:
-            return whole
-        above = [owner[parent] for owner, parent in zip(treeplexes.owners, treeplexes.parents, strict=True)]
-        parents = np.concatenate([above[0], np.where(above[1] >= 0, above[1] + sizes[0], -1)])
-        inner = (owners[0] >= 0) & (owners[1] >= 0)
-        pairs = np.unique(owners[0][inner] * sum(sizes) + owners[1][inner])
-        children = np.flatnonzero(parents >= 0)
-        graph = _Graph(
-            np.concatenate([pairs // sum(sizes), children]),
-            np.concatenate([pairs % sum(sizes), parents[children]]),
-            parents, work, np.repeat([0, 1], sizes), hashed(*np.concatenate(treeplexes.kinds, axis=1)),
-        )  # fmt: skip
-        in_trunk = graph.trunk()
-        share = graph.grouped(in_trunk, treeplexes.width)
-        if share.max(initial=0) < 2:
-            return whole
-        roots = ~in_trunk & ((parents < 0) | in_trunk[parents])
-        cut = sizes[:1]
-        return cls(np.split(share, cut), np.split(roots, cut), int(share.max()) + 1)
+    whole, sizes = Branches.none(treeplexes.counts), [len(count) for count in treeplexes.counts]
+    owners = treeplexes.cell_owners(rows, columns)
+    above = [owner[parent] for owner, parent in zip(treeplexes.owners, treeplexes.parents, strict=True)]
+    parents = np.concatenate([above[0], np.where(above[1] >= 0, above[1] + sizes[0], -1)])
+    inner = (owners[0] >= 0) & (owners[1] >= 0)
+    pairs = np.unique(owners[0][inner] * sum(sizes) + owners[1][inner])
+    children = np.flatnonzero(parents >= 0)
+    graph = _Graph(
+        np.concatenate([pairs // sum(sizes), children]),
+        np.concatenate([pairs % sum(sizes), parents[children]]),
+        parents, work, np.repeat([0, 1], sizes), hashed(*np.concatenate(treeplexes.kinds, axis=1)),
+    )  # fmt: skip
+    in_trunk = graph.trunk()
+    share = graph.grouped(in_trunk, treeplexes.width)
+    if share.max(initial=0) < 2:
+        return whole
+    roots = ~in_trunk & ((parents < 0) | in_trunk[parents])
+    cut = sizes[:1]
+    return Branches(np.split(share, cut), np.split(roots, cut), int(share.max()) + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +122,3 @@ class _Graph:
         of_component = np.zeros(len(sizes), dtype=np.int64)
         of_component[used] = 1 + branch.ravel()[unit]
         return np.where(in_trunk, 0, of_component[component])
-
-
-def hashed(*columns: Integers) -> NDArray[np.uint64]:
-    """Mix integers into one of 64 bits (the finaliser of MurmurHash3 between multiplications)."""
-    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-        mixed ^= mixed >> np.uint64(33)
-    return mixed

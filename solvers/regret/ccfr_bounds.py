@@ -11,11 +11,10 @@ import numpy as np
 
 from ...models.problems import ConstrainedNash
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_value
 from ...seqform.checks import check_number
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.interchange.encoding import json_ready
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_value
 from ...seqform.sheet import Column, Table
 from ..constrained_exploitability import constrained_exploitability, least_violation
 from ..methods import CCFR

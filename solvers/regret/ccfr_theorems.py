@@ -20,10 +20,9 @@ import numpy as np
 from ...models.constraints import LinearConstraint
 from ...models.problems import ConstrainedNash
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_value
 from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidConstraintError, UnsupportedProblemError, shown
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_value
 from ...seqform.sequence_form import SequenceForm
 
 

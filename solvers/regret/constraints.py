@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from ...models.constraints import Constraint
 from ...models.convex import MAXIMUM, OPAQUE, SQUARES, Opaque, Term
 from ...models.saddle import Saddle
-from ...seqform.best_responses import best_response_plan
 from ...seqform.errors import UnsupportedProblemError, shown
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_plan
 from ..methods.rules import DualRule
 from .arrays import ConstraintArrays, CurveArrays, DualNumbers, LimitArrays, MultiplierArrays
 from .layout import KernelLayout
@@ -342,13 +341,6 @@ class KernelConstraints:
             soft=penalty is not None,
             identity=(penalty, priced.shared, *(row.identity for row in rows)),
         )
-
-    @classmethod
-    @functools.cache  # every call of the loop without constraints asks for it
-    def none(cls, num_players: int) -> KernelConstraints:
-        """Return no constraints."""
-        nowhere = np.zeros(0, dtype=np.int64)
-        return cls._laid_out([], [nowhere] * num_players, 1.0, 1.0, np.zeros(0), total=math.inf, soft=False)
 
     @classmethod
     def _laid_out(

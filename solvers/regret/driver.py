@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...models.constraints import Constraint, DistanceConstraint
+from ...models.constraints import DistanceConstraint
 from ...models.distances import L2Distance
 from ...models.preferences import preference_on
 from ...models.problems import Certificate, ConstrainedNash, Problem
@@ -24,97 +24,24 @@ from ...seqform.strategy import Profile, Strategy
 from ..certification import proven, proves
 from ..checkpoint import Saved, fill
 from ..compilation import compiled_at_once
+from ..exclusion import exclude_each_other
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod, methods_for
 from ..methods.rules import CFR
-from ..outcome import Options, Outcome, checked_seed, nearest_profile, starting_profile
+from ..outcome import Options, Outcome, Status, checked_seed, nearest_profile
 from ..public import driver as public
-from ..solution import RunState, Solution
-from ..status import Status
+from ..solution import RunState, Solution, starting_profile
 from ..style.preferences import preference_record
 from . import joint
 from .constraints import KernelConstraints
+from .floor_game import NEAR_STAKE, RAISE
 from .kernel import Kernel, KernelState
 from .layout import build_layout
-from .posing import NEAR_STAKE, RAISE, PosedProblem, posed
+from .multiplier_bound import MultiplierBound, next_look
+from .posing import PosedProblem, posed
 from .preferences import kernel_preferences
 from .pruning import prune
-
-#: Iterations after which it is first asked whether multipliers are held back, or prove that constraints exclude each
-#: other; then after twice as many each time.
-FIRST_LOOK = 256
-#: Averaged multipliers from this share of the bound on are held back by it.
-NEAR = 0.9
-#: After this many iterations under one bound, an average of half the bound already counts as held back: with decreasing
-#: steps averages approach the bound slowly.
-PATIENCE = 2048
-#: After so many doublings the bound stays: it has grown by a factor of 10^18.
-MOST_DOUBLINGS = 60
-
-
-@dataclass(frozen=True)
-class MultiplierBound:
-    """A bound on multipliers in a run without a penalty, which is doubled while it holds them back.
-
-    Attributes
-    ----------
-    beta : float
-        Payoff units.
-    doublings : int
-        How often it has been doubled.
-    begun : int
-        Iterations done when averaging began under it.
-    """
-
-    beta: float
-    doublings: int = 0
-    begun: int = 0
-
-    def doubled(self, iterations: int) -> MultiplierBound:
-        """Return twice the bound, from an iteration on."""
-        return MultiplierBound(2.0 * self.beta, self.doublings + 1, iterations)
-
-    def holds_back(
-        self,
-        constraints: Sequence[Constraint],
-        plans: Sequence[Floats],
-        multipliers: Mapping[str, float],
-        tolerance: float,
-        iterations: int,
-    ) -> bool:
-        """Whether a constraint is violated by averaged plans although its averaged multiplier is near the bound.
-
-        Parameters
-        ----------
-        constraints : sequence of Constraint
-        plans : sequence of ndarray of float64
-            Averages, one a player.
-        multipliers : mapping of str to float
-            Averages by constraint, payoff units.
-        tolerance : float
-            By how much constraints may be violated.
-        iterations : int
-            Iterations done.
-        """
-        near = (NEAR if iterations - self.begun < PATIENCE else 0.5) * self.beta
-        return self.doublings < MOST_DOUBLINGS and any(
-            multipliers[one.name] >= near and one.value(plans[one.player]) > tolerance for one in constraints
-        )
-
-
-def next_look(iterations: int, begun: int = 0) -> int:
-    """Return the iteration after which multipliers are looked at next, averaging having begun at another.
-
-    Examples
-    --------
-    >>> from treeplex.solvers.regret.driver import next_look
-    >>> next_look(0), next_look(255), next_look(256), next_look(1000, begun=900)
-    (256, 256, 512, 1156)
-    """
-    look = FIRST_LOOK
-    while look <= iterations - begun:
-        look *= 2
-    return begun + look
+from .warm_start import adopt
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +191,8 @@ class RegretStepper(Stepper):
         # Those that a bound holds back prove more on average: the latest may all be at the bound.
         proofs = [state.multipliers.values] if bound is None else [state.multipliers.values, averages]
         evidence = rows.curves.evidence(state.multipliers)
-        if any(problem.excludes(plans, rows.multipliers(proof), evidence) for proof in proofs):
+        given = problem.game, problem.constraints
+        if any(exclude_each_other(*given, plans, rows.multipliers(proof), evidence) for proof in proofs):
             return Status.INFEASIBLE
         if bound is not None and bound.holds_back(
             problem.constraints, plans, rows.multipliers(averages), problem.options.violation, self.iterations
@@ -463,7 +391,7 @@ def _begin(method: RegretMethod, problem: PosedProblem, kind: type[RegretStepper
         kept = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint
         if isinstance(kept, RegretState) and kept.method == method and same and kept.problem == problem.identity:
-            state, bound = problem.kernel.adopt(kept.state, kept.kernel, problem.rows, problem.preferences), kept.bound
+            state, bound = adopt(problem.kernel, kept.state, kept.kernel, problem.rows, problem.preferences), kept.bound
             stake = kept.stake
     if state is None and start is None:
         state = problem.initial_state(_first_regrets(method, problem.kernel, options.seed))

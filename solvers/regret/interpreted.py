@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...seqform.signals import holding_signals
+from ...seqform.limits import holding_signals
 from ..compilation import PATIENCE
 from . import registers
 from .arrays import DONE, LoopArrays

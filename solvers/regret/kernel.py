@@ -11,13 +11,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...seqform.budget import most_threads
 from ...seqform.sequence_form import SequenceForm
 from ..compilation import is_ready
 from ..methods.rules import CFR, Rule
 from ..team import in_company
-from ..threads import most_threads
 from .arrays import (
-    BEGUN,
     DONE,
     DUE,
     LoopArrays,
@@ -77,6 +76,11 @@ def _zeros(shape: tuple[int, ...], number: Any = np.float64) -> Any:
     room = np.zeros(size + line, dtype=number)
     start = -(room.ctypes.data // bytes_each) % line
     return room[start : start + size].reshape(shape)
+
+
+def _no_multipliers() -> MultiplierArrays:
+    """Return the multipliers where there are no constraints."""
+    return MultiplierArrays._make(np.zeros((3, 0) if name == "tallies" else 0) for name in MultiplierArrays._fields)
 
 
 @dataclass(eq=False)
@@ -181,7 +185,7 @@ class Kernel:
     layout : KernelLayout
     threads : int, optional
         How many do the iterations, which are the same, bit for bit, for any number; by default
-        :func:`~treeplex.solvers.threads.most_threads`, and one where the game has no branches.
+        :func:`~treeplex.seqform.budget.most_threads`, and one where the game has no branches.
 
     Notes
     -----
@@ -213,7 +217,7 @@ class Kernel:
             The first regrets, payoff units; by default none, with which behaviour is uniform unless actions are
             preferred.
         """
-        constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
+        multipliers = _no_multipliers() if constraints is None else constraints.initial_multipliers()
         number, size = self.layout.number, self.layout.size
         vectors = [_zeros((size,), number) for _ in range(6)]
         arrays = StateArrays._make([
@@ -223,7 +227,7 @@ class Kernel:
             np.ones(1),
             np.array([0, 1, 0], dtype=np.int64),
         ])  # fmt: skip
-        state = KernelState(arrays, constraints.initial_multipliers(), preferences=preferences)
+        state = KernelState(arrays, multipliers, preferences=preferences)
         if regrets is not None:
             state.arrays.regrets[:] = regrets / self.layout.unit
             state.origin = np.array(state.arrays.regrets)
@@ -266,101 +270,6 @@ class Kernel:
             if flow:  # reaches are like one more action that is always taken
                 reaches = slice(place.stop, place.stop + count)
                 arrays.plan[reaches], arrays.behaviour[reaches] = above, 1.0
-
-    def restart(self, state: KernelState, last_iterate: bool = False) -> None:
-        """Begin a state anew at its average plans, or its current ones: they are what is averaged first.
-
-        Regrets become proportional to that behaviour, and their Euclidean norm at each infoset stays: it is the inverse
-        of how far behaviour moves in an update. What plans do not reach stays as it is.
-        """
-        arrays, plan = state.arrays, state.arrays.plan if last_iterate else self.average(state)
-        behaviour = np.array(arrays.behaviour, dtype=np.float64)
-        for start, count, arity, first in self.layout.buckets.tolist():
-            place, reach = slice(start, start + count * arity), self.layout.reach(plan, first, count)
-            reached = reach > 0.0
-            old = arrays.regrets[place].reshape(arity, count)
-            shares = np.where(reached, plan[place].reshape(arity, count) / np.where(reached, reach, 1.0), 0.0)
-            sizes = np.linalg.norm(np.maximum(old, 0.0), axis=0) / np.maximum(np.linalg.norm(shares, axis=0), 1e-300)
-            arrays.regrets[place] = np.where(reached, sizes * shares, old).ravel()
-            behaviour[place] = np.where(reached, shares, behaviour[place].reshape(arity, count)).ravel()
-        self.set_behaviour(state, behaviour)
-        state.average_anew()
-        arrays.clock[BEGUN] = state.iteration
-
-    def start_from(
-        self,
-        behaviour: Floats,
-        trust: float = 10.0,
-        constraints: KernelConstraints | None = None,
-        preferences: PreferenceArrays | None = None,
-    ) -> KernelState:
-        """Return a state that plays a behaviour (a kernel vector) and is biased towards it.
-
-        Its regrets are substitutes: in the behaviour's proportions, and at each infoset ``trust`` times as large as the
-        largest regret that one update at that behaviour gives. Without them the first update would forget the start.
-
-        Notes
-        -----
-        The idea is Brown and Sandholm's, "Strategy-based warm starting for regret minimization in games", AAAI 2016;
-        they choose the size by a bound on the exploitability of the start.
-        """
-        state = self.initial_state(constraints)
-        self.set_behaviour(state, behaviour)
-        probe = state.copy()
-        self.run(probe, CFR, 1, alternating=False)
-        state.preferences = preferences
-        for start, count, arity, _ in self.layout.buckets.tolist():
-            place = slice(start, start + count * arity)
-            size = np.abs(probe.arrays.regrets[place]).reshape(arity, count).max(axis=0)
-            state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
-        if preferences is not None:
-            degrees, _ = biases(preferences.local, self.layout)
-            state.arrays.regrets[:] /= degrees  # what is played is in proportion to the product
-        state.origin = np.array(state.arrays.regrets)
-        return state
-
-    def adopt(
-        self,
-        state: KernelState,
-        other: Kernel,
-        constraints: KernelConstraints | None = None,
-        preferences: PreferenceArrays | None = None,
-    ) -> KernelState:
-        """Return a copy of another kernel's state of the same game and method, in this kernel's layout."""
-        if other is self:
-            return state.copy()
-        adopted = self.initial_state(constraints, preferences)
-        ratio = other.layout.unit / self.layout.unit
-        for own, array in zip(adopted.multipliers, state.multipliers, strict=True):
-            own[:] = array * ratio
-        for name in ("violations", "choices", "arguments"):  # these are not in units of payoffs
-            getattr(adopted.multipliers, name)[:] = getattr(state.multipliers, name)
-        adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # nor are sums of violations in units of payoffs
-
-        def carry(vector: Floats, to: Floats, factor: float = 1.0) -> None:
-            for player in range(self.layout.num_players):
-                self.layout.from_user(player, other.layout.to_user(player, vector) * factor, out=to)
-
-        mine, theirs = adopted.arrays, state.arrays
-        sums = mine.older if len(mine.older) else mine.plan_sums
-        carry(theirs.regrets, mine.regrets, ratio)
-        carry(theirs.behaviour, mine.behaviour)
-        for vector, plans in ((theirs.plan, mine.plan), (state.sums, sums)):
-            carry(vector, plans)
-            self.layout.fill_reaches(plans)
-        if state.origin is not None:
-            adopted.origin = np.zeros_like(mine.regrets)
-            carry(state.origin, adopted.origin, ratio)
-        mine.clock[:], adopted.restarts[:] = theirs.clock, state.restarts
-        if preferences is not None and state.preferences is not None:
-            # What infosets cost, and what of the plans their next prices are still to count.
-            pricing, asked = state.preferences.pricing, preferences.pricing
-            carry(state.preferences.local.costs, preferences.local.costs, ratio)
-            for player in range(self.layout.num_players):
-                since = theirs.plan_sums - pricing.kept[player] * pricing.seen
-                self.layout.from_user(player, -other.layout.to_user(player, since), out=asked.seen)
-            asked.seen[:] += mine.plan_sums
-        return adopted
 
     def run(
         self,

@@ -23,39 +23,35 @@ from ..team import team_arrays
 from .arrays import (
     JOB,
     BranchArrays,
-    FactorArrays,
     GameArrays,
     InflowArrays,
     LeafArrays,
     PayoffArrays,
     PolytopeArrays,
 )
-from .branches import Branches
-from .pieces import (
-    Cells,
-    Entries,
-    FlowPlaces,
-    Inflows,
-    Pieces,
-    Runs,
-    diagonal_pieces,
-    distinct,
-    joined,
-    multiplied_out,
-    pieces_of,
-)
+from .branches import find_branches
+from .factors import Inflows, factored_parts
 from .placement import (
+    Branches,
+    Cells,
     Floats,
     Integers,
+    Pieces,
     Places,
+    Runs,
     Treeplexes,
     Unsigned,
+    distinct,
     isomorphic_lanes,
+    joined,
     no_lanes,
+    pieces_of,
     unsigned,
     width_of,
 )
 
+#: Games that take less work are taken whole: handing out branches takes a microsecond or two.
+SMALL = 40_000.0
 #: Room of branches begins at multiples of so many numbers: two threads write to no cache line.
 _APART = 16
 
@@ -73,7 +69,7 @@ class KernelLayout:
     game : GameArrays
         What the compiled functions read. Payoffs are the row's player's, chance multiplied in.
     inflow : csr_array, shape (num_infosets of all players, size)
-        What leads to infosets in flows, as a matrix; see :class:`~treeplex.solvers.regret.pieces.Inflows`.
+        What leads to infosets in flows, as a matrix; see :class:`~treeplex.solvers.regret.factors.Inflows`.
     num_factors : int
         Length of the vector of factors, 0 if the payoff is not in factors.
     unit : float
@@ -224,35 +220,22 @@ def build_layout(sequence_form: SequenceForm, number: Any = np.float64) -> Kerne
         return _factored_layout(treeplexes, sequence_form.factored)
     leaves = sequence_form.leaves
     if leaves is not None:
-        return _layout_from_leaves(treeplexes, leaves.sequences, leaves.chance, leaves.payoffs)
+        return layout_from_leaves(treeplexes, leaves.sequences, leaves.chance, leaves.payoffs)
     B = None if sequence_form.is_zero_sum else sequence_form.payoff_matrix(1)
-    return _layout_from_matrices(treeplexes, sequence_form.A, B)
+    return layout_from_matrices(treeplexes, sequence_form.A, B)
 
 
-def layout_from_matrices(
-    parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike], A: Any, B: Any = None
-) -> KernelLayout:
+def layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any = None) -> KernelLayout:
     """Lay out a two-player game.
 
     Parameters
     ----------
-    parents : two array_like of int, shape (num_infosets,)
-        The parent sequence of each infoset, which comes before the infoset's own sequences.
-    offsets : two array_like of int, shape (num_infosets + 1,)
-        Infoset ``i`` owns the sequences ``offsets[i]:offsets[i + 1]``; ``offsets[0]`` is 1.
+    treeplexes : Treeplexes
     A : sparse array or array_like, shape (player 0's sequences, player 1's sequences)
         Player 0's payoff, chance multiplied in.
     B : sparse array or array_like, the same shape, optional
         Player 1's payoff; by default ``-A``.
-
-    Returns
-    -------
-    KernelLayout
     """
-    return _layout_from_matrices(Treeplexes(parents, offsets), A, B)
-
-
-def _layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any) -> KernelLayout:
     A = sparse.coo_array(A)
     B = -A if B is None else sparse.coo_array(B)
     rows, columns = (np.concatenate([A.coords[axis], B.coords[axis]]).astype(np.int64) for axis in (0, 1))
@@ -263,34 +246,19 @@ def _layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any) -> KernelLayou
 
 
 def layout_from_leaves(
-    parents: Sequence[ArrayLike],
-    offsets: Sequence[ArrayLike],
-    sequences: ArrayLike,
-    chance: ArrayLike,
-    payoffs: ArrayLike,
+    treeplexes: Treeplexes, sequences: ArrayLike, chance: ArrayLike, payoffs: ArrayLike
 ) -> KernelLayout:
     """Lay out a game for any number of players, given by its leaves.
 
     Parameters
     ----------
-    parents, offsets : array_like of int, one a player
-        As for :func:`layout_from_matrices`.
+    treeplexes : Treeplexes
     sequences : array_like of int, shape (num_leaves, num_players)
         The last sequence of each player before the leaf.
     chance : array_like of float, shape (num_leaves,)
     payoffs : array_like of float, shape (num_leaves, num_players)
         Chance not multiplied in.
-
-    Returns
-    -------
-    KernelLayout
     """
-    return _layout_from_leaves(Treeplexes(parents, offsets), sequences, chance, payoffs)
-
-
-def _layout_from_leaves(
-    treeplexes: Treeplexes, sequences: ArrayLike, chance: ArrayLike, payoffs: ArrayLike
-) -> KernelLayout:
     leaves = np.asarray(sequences, dtype=np.int64)
     amounts = np.asarray(payoffs, dtype=np.float64)
     unit = _largest(amounts)
@@ -327,8 +295,11 @@ def _laid_out(
     **others: Any,
 ) -> KernelLayout:
     """Put a layout together from places and payoffs; matrices that are not given are empty."""
-    inflows, number = Inflows.of(treeplexes, places), treeplexes.number
-    flows = _ready(InflowArrays(*inflows[:4]), number) if treeplexes.inflows else None
+    number = treeplexes.number
+    flows, inflow = None, sparse.csr_array((0, 0))
+    if treeplexes.inflows:
+        *arrays, inflow = Inflows.of(treeplexes, places)
+        flows = _ready(InflowArrays(*arrays), number)
     polytopes = PolytopeArrays(
         places.bases, places.buckets, places.bucket_ranges, places.roots, places.shares, places.parents, None
     )
@@ -341,7 +312,7 @@ def _laid_out(
     }
     ready = _ready(polytopes, number)._replace(inflow=flows)
     game = GameArrays(ready, _ready(payoffs, number), **(parts | others))
-    return KernelLayout(tuple(places.positions), game, inflows.matrix, num_factors, unit, number)
+    return KernelLayout(tuple(places.positions), game, inflow, num_factors, unit, number)
 
 
 def _ready(arrays: Any, number: Any) -> Any:
@@ -357,52 +328,8 @@ def _ready(arrays: Any, number: Any) -> Any:
 def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> KernelLayout:
     """Lay out a zero-sum game of two players whose payoff is in factors."""
     places = _unplaced(treeplexes)
-    unit = factored.scale
-    # Each player's factors by its positions.
-    sides = [factored.left.T.tocsr() / unit, factored.right]
-    width = treeplexes.width
-    if treeplexes.inflows and factored.chained is None:
-        flows = FlowPlaces.of(treeplexes, places)
-        left, right = (flow.reduced(side) for flow, side in zip(flows, sides, strict=True))
-        bases = int(places.bases[0]), int(places.bases[1])
-        products, left, right = multiplied_out(left, right, factored.num_factors, bases, width)
-        runs = Runs.of(
-            [
-                diagonal_pieces(products.rows, products.positions, products.values, width),
-                diagonal_pieces(products.positions, products.rows, -products.values, width),
-            ],
-            treeplexes.number,
-        )
-    else:
-        runs = Runs.none(treeplexes.number)
-        left, right = (
-            Entries(side.coords[0].astype(np.int64), positions[side.coords[1]], side.data)
-            for side, positions in zip([one.tocoo() for one in sides], places.positions, strict=True)
-        )
-    # Factors that are left, numbered anew; runs may begin before the first one, and end after the last.
-    kept, numbers = np.unique(np.concatenate([left.rows, right.rows]), return_inverse=True)
-    chained = np.zeros(0, dtype=np.bool_)
-    if factored.chained is not None:
-        kept, numbers = np.arange(factored.num_factors), np.concatenate([left.rows, right.rows])
-        chained = np.append(np.zeros(width, dtype=np.bool_), factored.chained)
-    numbers = width + numbers.ravel()
-    of_sides = numbers[: len(left.rows)], numbers[len(left.rows) :]
-    holding, paying = [], []
-    for mine, theirs, sign in ((0, 1, 1.0), (1, 0, -1.0)):
-        own, other = (left, right)[mine], (left, right)[theirs]
-        holding.append(diagonal_pieces(of_sides[theirs], other.positions, other.values, width))
-        paying.append(diagonal_pieces(own.positions, of_sides[mine], sign * own.values, width))
-    return _laid_out(
-        treeplexes,
-        places,
-        unit,
-        _no_payoffs(),
-        num_factors=-(-len(kept) // width) * width + 2 * width if len(kept) else 0,
-        runs=runs,
-        factored=FactorArrays(Runs.of(holding, treeplexes.number), Runs.of(paying, treeplexes.number), chained)
-        if len(kept)
-        else None,
-    )
+    parts = factored_parts(treeplexes, places, factored)
+    return _laid_out(treeplexes, places, factored.scale, _no_payoffs(), **parts)
 
 
 def _unplaced(treeplexes: Treeplexes) -> Places:
@@ -418,7 +345,10 @@ def _two_player_layout(
     cell, inverse = np.unique(rows * num_columns + columns, return_inverse=True)
     payoffs = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(cell)) for u in payoffs])
     sequences = cell // num_columns, cell % num_columns
-    branches = Branches.of(treeplexes, *sequences)
+    work = treeplexes.work(*sequences)
+    branches = Branches.none(treeplexes.counts)
+    if work.sum() >= SMALL and not treeplexes.inflows:
+        branches = find_branches(treeplexes, *sequences, work)
     lanes = isomorphic_lanes(treeplexes, *sequences, branches)
     places = treeplexes.place(lanes, branches)
     shares = [

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...models.problems import Problem
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_value
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_value
 from ..outcome import Options, Outcome
 from .first_order import FIRST_LOOK, PlanStepper, begins_anew, on_simplices, run_plans
 

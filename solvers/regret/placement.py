@@ -1,10 +1,10 @@
-"""Where every sequence stands in the kernel's arrays: levels, buckets, and isomorphic parts side by side."""
+"""Where sequences and payoffs stand in the kernel's arrays: levels, buckets, isomorphic parts side by side, pieces."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
 from ...seqform.polytope import depths_of
-from .branches import Branches, hashed
+from ..records import record
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -25,6 +25,45 @@ REGISTER = 32
 def width_of(number: Any) -> int:
     """Return how many numbers of a type a vector register holds."""
     return REGISTER // int(np.dtype(number).itemsize)
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """Which share of a game each infoset is of.
+
+    Attributes
+    ----------
+    shares : list of ndarray of int64, each shape (num_infosets,)
+        By player: 0 for the trunk, then the branches.
+    roots : list of ndarray of bool, each shape (num_infosets,)
+        Which of the branches' infosets have their parent sequence in the trunk.
+    num_shares : int
+        The number of branches, and the trunk.
+    """
+
+    shares: list[Integers]
+    roots: list[Any]
+    num_shares: int
+
+    @classmethod
+    def none(cls, counts: Sequence[Integers]) -> Branches:
+        """Return a trunk without branches, for as many infosets as players have."""
+        sizes = [len(count) for count in counts]
+        return cls([np.zeros(n, dtype=np.int64) for n in sizes], [np.zeros(n, dtype=bool) for n in sizes], 1)
+
+
+def hashed(*columns: Integers) -> NDArray[np.uint64]:
+    """Mix integers into one of 64 bits (the finaliser of MurmurHash3 between multiplications)."""
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> np.uint64(33)
+    return mixed
+
+
+#: What an iteration takes, in nanoseconds or about that: for a cell of the payoff, and for a sequence.
+CELL, SEQUENCE = 0.25, 2.0
 
 
 class Treeplexes:
@@ -64,6 +103,18 @@ class Treeplexes:
             depths_of(p, w).astype(np.int64) for p, w in zip(self.parents, self.owners, strict=True)
         ]
         self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
+
+    def cell_owners(self, rows: Integers, columns: Integers) -> tuple[Integers, Integers]:
+        """Return the infosets of two players' payoff cells, player 1's numbered after player 0's; −1 for none."""
+        first, second = self.owners[0][rows], self.owners[1][columns]
+        return first, np.where(second >= 0, second + len(self.counts[0]), -1)
+
+    def work(self, rows: Integers, columns: Integers) -> Floats:
+        """Return what an iteration takes at each infoset of two players with such payoff cells, in nanoseconds."""
+        work: Floats = SEQUENCE * np.concatenate(self.counts)
+        for owner in self.cell_owners(rows, columns):
+            work = work + 0.5 * CELL * np.bincount(owner[owner >= 0], minlength=len(work))
+        return work
 
     def place(self, lanes: Sequence[Lanes], branches: Branches | None = None) -> Places:
         """Give every sequence its position."""
@@ -259,3 +310,151 @@ def starts_of(counts: Integers) -> Integers:
 def unsigned(values: ArrayLike) -> Unsigned:
     """Return values as the index arrays of the kernel."""
     return np.ascontiguousarray(values, dtype=np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A player's payoff in pieces of up to ``width`` cells, column by column of the opponent.
+
+    Attributes
+    ----------
+    columns : ndarray of int64, shape (num_keys, num_columns)
+        What identifies a column, for instance its position.
+    counts : ndarray of int64, shape (num_columns,)
+        Number of pieces of each column.
+    rows : ndarray of int64, shape (num_pieces,)
+    values : ndarray of float64, shape (num_pieces, width)
+    """
+
+    columns: Integers
+    counts: Integers
+    rows: Integers
+    values: Floats
+
+    def by_share(self, num_shares: int) -> list[Pieces]:
+        """Return the pieces of each share of the rows, where what identifies a column begins with that."""
+        ends = np.searchsorted(self.columns[0], np.arange(num_shares + 1))
+        pieces = starts_of(self.counts)[ends]
+        return [
+            Pieces(self.columns[1:, first:last], self.counts[first:last], self.rows[begin:end], self.values[begin:end])
+            for first, last, begin, end in zip(ends[:-1], ends[1:], pieces[:-1], pieces[1:], strict=True)
+        ]
+
+
+@record
+class Runs(NamedTuple):
+    """Two matrices, one a player, in runs as the compiled loop takes them, share after share of their rows.
+
+    A run is as many cells as a register holds, on a diagonal; or a *tile*, a square of that many rows and columns.
+
+    Attributes
+    ----------
+    columns : ndarray of uint32
+        Column ``c`` stands for the columns ``columns[c] + j`` of the matrix, j from 0 to what a register holds less 1.
+    ranges : ndarray of uint32, shape (2 * num_shares + 1,)
+        Share ``k`` has the columns ``ranges[k]:ranges[k + 1]``.
+    starts : ndarray of uint32
+        Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
+    cells : ndarray of uint32
+        Two numbers a run, row ``r`` and place ``p``: ``patterns[p + j]`` stands in row ``r + j`` and column ``c + j``;
+        in a tile ``patterns[p + width * j + i]`` stands in row ``r + i`` and column ``c + j``.
+    patterns : ndarray of float
+        The distinct values of runs: a game has few, and they stay in the first-level cache.
+    """
+
+    columns: Any
+    ranges: Any
+    starts: Any
+    cells: Any
+    patterns: Any
+
+    @classmethod
+    def of(cls, shares: Sequence[Pieces], number: Any) -> Runs:
+        """Return the runs of both players' shares, each piece being one, with values of a type."""
+        columns, ranges, starts, rows = joined(shares)
+        patterns, pattern = distinct(np.concatenate([pieces.values for pieces in shares]))
+        cells = np.stack([rows, patterns.shape[1] * pattern], axis=1).ravel()
+        first, where, begin, each = map(unsigned, (columns[0], ranges, 2 * starts, cells))
+        return cls(first, where, begin, each, patterns.ravel().astype(number))
+
+    @classmethod
+    def none(cls, number: Any) -> Runs:
+        """Return no runs."""
+        nothing = unsigned(np.zeros(0))
+        return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
+
+
+@record
+class Cells(NamedTuple):
+    """Two matrices, one a player, cell by cell and share after share: what falls into no runs.
+
+    Attributes
+    ----------
+    columns : ndarray of uint32
+    ranges : ndarray of uint32, shape (2 * num_shares + 1,)
+        Share ``k`` has the columns ``ranges[k]:ranges[k + 1]``.
+    starts : ndarray of uint32
+        Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
+    rows : ndarray of uint32
+    values : ndarray of float
+    """
+
+    columns: Any
+    ranges: Any
+    starts: Any
+    rows: Any
+    values: Any
+
+    @classmethod
+    def of(cls, shares: Sequence[Pieces], number: Any) -> Cells:
+        """Return the cells of both players' shares, each the first of a piece, with values of a type."""
+        columns, ranges, starts, rows = joined(shares)
+        first, where, begin, each = map(unsigned, (columns[0], ranges, starts, rows))
+        values = np.concatenate([pieces.values[:, 0] for pieces in shares])
+        return cls(first, where, begin, each, np.ascontiguousarray(values, dtype=number))
+
+    @classmethod
+    def none(cls, number: Any) -> Cells:
+        """Return no cells."""
+        nothing = unsigned(np.zeros(0))
+        return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
+
+
+def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
+    """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
+    keys = np.stack([*columns, rows])
+    order = np.lexsort(keys[::-1])
+    keys = keys[:, order]
+    begins = begins_of(*keys)
+    table = np.zeros((int(begins.sum()), width))
+    table[np.cumsum(begins) - 1, within[order]] = values[order]
+    keys = keys[:, begins]
+    column_begins = begins_of(*keys[:-1])
+    counts = np.diff(np.append(np.flatnonzero(column_begins), keys.shape[1]))
+    return Pieces(keys[:-1, column_begins], counts, keys[-1], table)
+
+
+def joined(shares: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return columns, each share's range of them, where each column's pieces start, and the pieces' rows."""
+    return (
+        np.concatenate([pieces.columns for pieces in shares], axis=1),
+        starts_of(np.array([pieces.columns.shape[1] for pieces in shares])),
+        starts_of(np.concatenate([pieces.counts for pieces in shares])),
+        np.concatenate([pieces.rows for pieces in shares]),
+    )
+
+
+def distinct(values: Floats) -> tuple[Floats, Integers]:
+    """Return the distinct rows of a matrix, and for each row which it is."""
+    rows = np.ascontiguousarray(values).view(f"V{8 * values.shape[1]}").ravel()
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    return values[first], inverse.ravel()
+
+
+def diagonal_pieces(rows: Integers, columns: Integers, values: Floats, width: int) -> Pieces:
+    """Return a matrix in diagonal runs of ``width`` cells, which begin at multiples of that in the columns.
+
+    Where a grid is laid out row by row, one neighbour of each cell stands beside the same neighbour of the next cell.
+    """
+    lanes = columns % width
+    return pieces_of([columns - lanes], rows - lanes, lanes, values, width)

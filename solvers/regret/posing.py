@@ -2,130 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...models.constraints import Constraint, LinearConstraint
-from ...models.constraints.constraint import weighted_minorant
-from ...models.problems import Certificate, FeasibilityRelaxation, Feature, Problem, SaddleProblem
-from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
+from ...models.problems import Certificate, Feature, Problem, SaddleProblem
+from ...models.saddle import REPLY, SAFETY, Saddle
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_value
 from ...seqform.errors import UnsupportedProblemError, shown
-from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
-from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..certification import loop_error
-from ..exclusion import excluded
 from ..methods import RegretMethod
-from ..outcome import Options, nearest_profile
+from ..outcome import Options
 from .arrays import PreferenceArrays
 from .constraints import KernelConstraints
+from .floor_game import FloorGame
 from .kernel import Kernel, KernelState, kernel_of
 from .preferences import kernel_preferences
+from .warm_start import start_from
 
 #: Single precision is chosen for tolerances of this much of the largest payoff or more, and for games of so many
 #: sequences or more: in smaller ones all numbers are in the first-level cache anyway.
 SINGLE_TOLERANCE = 1e-5
 SINGLE_SEQUENCES = 2_000
-
-
-#: The first stake is so many times what the objective can win for each unit of payoff.
-FIRST_STAKE = 4.0
-#: The stake is raised by this factor where it holds the price of the floor back.
-RAISE = 4.0
-#: A price from this share of the stake on is held back by it.
-NEAR_STAKE = 0.8
-#: Sequences of the other player that come before its own: the empty one, to call the floor, and not to.
-_CALL, _BEFORE = 1, 2
-
-
-@dataclass(frozen=True, eq=False)
-class FloorGame:
-    """A saddle program with a floor, as the search for an equilibrium.
-
-    Before the game the other player decides whether to call the floor f; if it does, x pays it K (f − xᵀ M y_s), where
-    K is a stake. So x maximises c · x − K (f − min over y_s of xᵀ M y_s)⁺, and K times the probability of a call is the
-    price κ of the floor: with a stake above that an optimal x keeps to the floor. Dividing by K leaves the payoffs
-    alone and makes c / K of the tilt, so that the stake can be raised at any time.
-
-    Attributes
-    ----------
-    saddle : Saddle
-        With a tilt and a floor, and without a free opponent beside.
-    form : SequenceForm
-        The game without its tilt.
-    """
-
-    saddle: Saddle
-    form: SequenceForm
-
-    @classmethod
-    def of(cls, saddle: Saddle) -> FloorGame:
-        """Pose a saddle program with a floor.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the objective has a part that the other player chooses.
-        """
-        if saddle.weight is not None:
-            raise UnsupportedProblemError("a floor beside a free opponent is not for regret minimisation: use highs")
-        view = saddle.view
-        other, matrices = view.other, view.matrices
-        inflow = sp.coo_array(other.inflow)
-        shape = (1 + other.num_infosets, _BEFORE + other.num_sequences)
-        sources = np.where(inflow.coords[1] > 0, inflow.coords[1] + _BEFORE, _CALL)
-        places = np.append(0, inflow.coords[0] + 1), np.append(0, sources)
-        calling = Treeplex.from_inflow(
-            sp.csr_array((np.append(1.0, inflow.data), places), shape=shape), np.append(_BEFORE, other.num_actions)
-        )
-        # The empty sequence of a reply becomes the call, which costs x the floor.
-        columns = np.where(np.arange(other.num_sequences) > 0, np.arange(other.num_sequences) + _BEFORE, _CALL)
-        move = sp.csr_array((np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), shape[1]))
-        floor = sp.csr_array(([-float(saddle.floor)], ([0], [_CALL])), shape=(1, shape[1]))
-        first = sp.csr_array(([1.0], ([0], [0])), shape=(view.own.num_sequences, 1))
-        left = sp.hstack([matrices[0], first], format="csr")
-        right = sp.vstack([matrices[-1] @ move, floor], format="csr")
-        if len(matrices) == 1:
-            payoffs = sp.csr_array(matrices[0] @ move + first @ floor)
-            payoffs = payoffs if view.player == 0 else sp.csr_array(-payoffs.T)
-            treeplexes = (view.own, calling) if view.player == 0 else (calling, view.own)
-            return cls(saddle, SequenceForm(treeplexes, payoff_matrices=(payoffs, -payoffs)))
-        assert view.factored is not None
-        chained = None if view.factored.chained is None else np.append(view.factored.chained, False)
-        factored = FactoredPayoff(left, right, chained, view.factored.scale)
-        if view.player == 0:
-            return cls(saddle, SequenceForm((view.own, calling), factored=factored))
-        return cls(saddle, SequenceForm((calling, view.own), factored=factored.transposed))
-
-    @property
-    def first_stake(self) -> float:
-        """A stake to begin with."""
-        size = best_response_value(self.saddle.view.own, np.abs(self.saddle.tilt))
-        return FIRST_STAKE * (size or 1.0) / (self.saddle.view.game.sequence_form.payoff_scale or 1.0)
-
-    def price(self, reply: Floats, stake: float) -> float:
-        """Return κ, the price of the floor."""
-        return stake * float(reply[_CALL])
-
-    def reply(self, chosen: Floats) -> Floats:
-        """Return y_s, the other player's plan once it has called; uniform where it never does."""
-        called = float(chosen[_CALL])
-        if called <= 0.0:
-            return self.saddle.view.other.uniform_plan()
-        return np.append(1.0, chosen[_BEFORE + 1 :] / called)
-
-    def behaviour(self, of_reply: Floats) -> Floats:
-        """Return a behaviour that calls half of the time, and then plays as one in the game."""
-        return np.concatenate([[1.0, 0.5, 0.5], of_reply[1:]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,25 +126,6 @@ class PosedProblem:
         layout = self.kernel.layout
         return [layout.to_user(player, vector) for player in range(layout.num_players)]
 
-    def excludes(
-        self, plans: Sequence[Floats], multipliers: Mapping[str, float], evidence: Mapping[str, Floats]
-    ) -> bool:
-        """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
-        for player in range(2):
-            own = [one for one in self.constraints if one.player == player]
-            most = max((multipliers[constraint.name] for constraint in own), default=0.0)
-            if not most > 0.0 or all(constraint.value(plans[player]) <= 0.0 for constraint in own):
-                continue  # a plan meets them all
-            shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
-            slopes, offset = weighted_minorant(own, list(shares.values()), plans[player], evidence)
-            if PlayerView(self.game, player).most(-slopes) >= offset:
-                continue  # a plan exists that these proportions do not exclude
-            profile = nearest_profile(self.game, plans)
-            lower = FeasibilityRelaxation(self.game, player, own).certify(profile, shares, evidence).lower
-            if lower is not None and excluded(own, shares, lower, profile[player].plan):
-                return True
-        return False
-
     def initial_state(self, regrets: Floats | None = None) -> KernelState:
         """Return the state before the first update."""
         return self.kernel.initial_state(self.rows, self.preferences, regrets)
@@ -250,7 +136,7 @@ class PosedProblem:
         vector = np.zeros(layout.size)
         for strategy in profile:
             layout.from_user(strategy.player, self._behaviour(strategy), out=vector)
-        return self.kernel.start_from(vector, constraints=self.rows, preferences=self.preferences)
+        return start_from(self.kernel, vector, constraints=self.rows, preferences=self.preferences)
 
     def _behaviour(self, strategy: Strategy) -> Floats:
         """Return a strategy as a behaviour in the game that is solved."""

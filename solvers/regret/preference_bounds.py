@@ -7,10 +7,10 @@ import numpy as np
 
 from ...models.preferences import Preference, preference_on
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_value
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.functional import leaves_below, reach_of_others
 from ...seqform.game import Game
+from ...seqform.polytope import best_response_value
 from ...seqform.strategy import Profile
 from ..methods import CFRPlus, PrefCFR
 from ..solution import Solution

@@ -11,8 +11,7 @@ from ...seqform.functional import leaves_below, reach_matrix
 from .arrays import BiasArrays, PreferenceArrays, PricingArrays
 from .layout import KernelLayout
 from .loop import IN_PROPORTION, ON_ONE
-from .pieces import Cells, Pieces, Runs, diagonal_pieces, distinct, pieces_of
-from .placement import Floats, Integers, starts_of, unsigned
+from .placement import Cells, Floats, Integers, Pieces, Runs, diagonal_pieces, distinct, pieces_of, starts_of, unsigned
 
 if TYPE_CHECKING:
     from ...models.preferences import Preference

@@ -11,15 +11,13 @@ from ...models.constraints.constraint import weighted_minorant
 from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Problem
 from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
-from ...seqform.best_responses import best_response_plan, best_response_value
 from ...seqform.face import ROUNDING, Face, cheapest, game_on_faces
 from ...seqform.game import Game
-from ...seqform.polytope import Treeplex
+from ...seqform.polytope import Treeplex, best_response_plan, best_response_value
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..exclusion import EXCLUDED, excluded
-from ..outcome import Options, Outcome, nearest_profile
+from ..outcome import Options, Outcome, Status, nearest_profile
 from ..solution import RunState, Solution
-from ..status import Status
 
 #: Up to which room, relative to the largest number of a constraint, it counts as leaving none.
 HAIR = 1e-12

@@ -2,11 +2,11 @@
 
 from ...models.problems import Problem
 from ..methods import RegretMethod
-from ..outcome import Options, Outcome
-from ..status import Status
+from ..outcome import Options, Outcome, Status
 from .arrays import BEGUN
 from .driver import RegretStepper, check_precision, run_steps
 from .first_order import FIRST_LOOK, begins_anew
+from .warm_start import restart
 
 
 class RestartedStepper(RegretStepper):
@@ -29,7 +29,7 @@ class RestartedStepper(RegretStepper):
         errors = [self._error(last) for last in (False, True)]
         age = self.iterations - int(self.state.arrays.clock[BEGUN])
         if begins_anew(self.state.restarts, min(errors), age, self.iterations, self._tolerance):
-            self.kernel.restart(self.state, last_iterate=errors[1] < errors[0])
+            restart(self.kernel, self.state, last_iterate=errors[1] < errors[0])
         return None
 
     def _error(self, last: bool) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from ...models.games import load_game
 from ...models.problems import Certificate, Problem
 from ...seqform.arrays import Floats, Integers
+from ...seqform.budget import most_threads
 from ...seqform.game import Game
 from ...seqform.limits import compiling, counted_now
 from ...seqform.sequence_form import SequenceForm
@@ -21,11 +22,10 @@ from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
 from ..methods import MCCFR
 from ..methods.rules import LocalBias, SamplingRule
-from ..outcome import Options, Outcome, checked_seed, starting_profile
-from ..solution import RunState, Solution
+from ..outcome import Options, Outcome, checked_seed
+from ..solution import RunState, Solution, starting_profile
 from ..style.preferences import preference_record
 from ..team import in_company, team_arrays
-from ..threads import most_threads
 from . import kernel
 from .kernel import LaneArrays, PreferringStateArrays, RunNumbers, ScratchArrays, StateArrays
 from .splitmix import first_random_state
@@ -124,7 +124,7 @@ class Sampler:
     tree : HistoryTree
     threads : int, optional
         How many share the walks of a batch, which are the same, bit for bit, for any number; by default
-        :func:`~treeplex.solvers.threads.most_threads`.
+        :func:`~treeplex.seqform.budget.most_threads`.
 
     Examples
     --------

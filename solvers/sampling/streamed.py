@@ -24,15 +24,13 @@ from ...seqform.errors import (
 from ...seqform.game import Game
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
 from ...seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
-from ...seqform.limits import now
+from ...seqform.limits import now, settling
 from ...seqform.memory import in_words
 from ...seqform.rules import Rules
-from ...seqform.signals import settling
 from ..checkpoint import Checkpoint, Saved, digest
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import MCCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR, find_method, sampling_methods
-from ..outcome import Options, Progress, checked_seed
-from ..status import Status
+from ..outcome import Options, Progress, Status, checked_seed
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, StreamedStrategy, rules_of
 from .walks import (

@@ -16,9 +16,9 @@ from ...seqform.game import Game
 from ...seqform.labels import listed
 from ...seqform.rationals import fraction_text, to_fraction
 from ...seqform.strategy import Profile, Strategy
+from ..outcome import Status
 from ..parametric.trade_off import TradeOff, trade_off
 from ..solution import Solution
-from ..status import Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

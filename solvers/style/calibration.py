@@ -16,14 +16,14 @@ from ...models.saddle import check_two_players, zero_sum_of
 from ...seqform.checks import check_exact_number, check_type, check_whole
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
+from ...seqform.limits import settling
 from ...seqform.sheet import setting, several, short
-from ...seqform.signals import settling
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..checkpoint import Checkpoint, asked_of, digest
 from ..methods import PrefCFR
+from ..outcome import Status
 from ..solution import Solution
 from ..solve import solve_part
-from ..status import Status
 from .answer import Target, TargetOutcome, read_targets
 from .preferences import preferences_for
 

@@ -14,7 +14,7 @@ from ...seqform.functional import reach_of_others
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy
-from ..methods.base import PreferringMethod
+from ..methods.declarations import PreferringMethod
 from ..solution import Solution
 
 # The least share of a preferred action among several, so that none is left out for good.

@@ -9,22 +9,21 @@ from typing import Any
 from ...models.constraints import LinearConstraint
 from ...models.problems import ConstrainedNash, EpsilonSafeStyle, FeasibilityRelaxation, Nash
 from ...models.saddle import check_two_players, zero_sum_of
-from ...seqform.best_responses import best_response_value
-from ...seqform.checks import check_exact_number
+from ...seqform.checks import check_exact_number, explained
 from ...seqform.errors import InvalidGameError, shown
 from ...seqform.evaluate import worst_case
 from ...seqform.functional import Functional
 from ...seqform.game import Game
-from ...seqform.hints import explained
+from ...seqform.limits import settling
+from ...seqform.polytope import best_response_value
 from ...seqform.rationals import to_fraction
 from ...seqform.sheet import short
-from ...seqform.signals import settling
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..certification import ROUND_OFF
 from ..methods import Method, find_method
+from ..outcome import Status
 from ..solution import Solution
 from ..solve import solve, solve_part, with_game_value
-from ..status import Status
 from .answer import StyleAnswer, Target, TargetOutcome, divided, loosened, read_targets
 
 

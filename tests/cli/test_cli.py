@@ -29,7 +29,7 @@ from treeplex.cli.options import with_groups
 from treeplex.models.problems import PROBLEMS
 from treeplex.seqform.interchange import write_json
 from treeplex.solvers import method_names
-from treeplex.solvers.status import Status
+from treeplex.solvers.outcome import Status
 
 solve_command = importlib.import_module("treeplex.cli.solve")
 bank = importlib.import_module("treeplex.validation.bank")

@@ -18,8 +18,7 @@ from effort import PATIENCE, few, thorough
 from treeplex import Game, load_game
 from treeplex.cli import limits, main
 from treeplex.cli.limits import Held, keeper, kept, time_kept
-from treeplex.seqform.limits import too_late
-from treeplex.seqform.signals import patient, settling, taking
+from treeplex.seqform.limits import patient, settling, taking, too_late
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from treeplex import Game, GameFileError, Nash, SequenceForm, load_game
-from treeplex.models.programs.linear_program import SUFFIXES, LinearProgram, block_names
+from treeplex.models.programs.linear_program import LinearProgram
+from treeplex.models.programs.program_files import SUFFIXES, block_names
 
 
 def read(path: Path) -> highspy.Highs:

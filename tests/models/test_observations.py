@@ -27,7 +27,7 @@ from treeplex import (
 )
 from treeplex.models.observations import frequency_model, observed_events
 from treeplex.models.play import PlayLogWriter
-from treeplex.seqform.best_responses import best_response_value
+from treeplex.seqform.polytope import best_response_value
 
 LINE = b'{"seat":0,"private":"J","public":["p","b","p"],"result":-1}'
 

@@ -36,7 +36,7 @@ from treeplex.models.games.patrol import (
     patrol_occupancy,
 )
 from treeplex.models.games.transit import Grid
-from treeplex.seqform.best_responses import best_response_value
+from treeplex.seqform.polytope import best_response_value
 
 
 @pytest.mark.parametrize("seed", range(either(20, 150)))

@@ -22,7 +22,7 @@ from treeplex import (
 from treeplex.models.constraints import parse_constraint, risk_bound
 from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
 from treeplex.models.risks import spread, tail
-from treeplex.seqform.best_responses import best_response_value
+from treeplex.seqform.polytope import best_response_value
 
 
 @pytest.fixture(scope="module")

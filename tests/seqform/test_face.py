@@ -9,8 +9,8 @@ from random_flows import random_flow
 from random_trees import seeded_tree, to_game
 
 from treeplex import SequenceForm, Treeplex, load_game
-from treeplex.seqform.best_responses import best_response_plan, best_response_value
 from treeplex.seqform.face import Face, cheapest, game_on_faces
+from treeplex.seqform.polytope import best_response_plan, best_response_value
 
 
 def random_plan(treeplex, rng):

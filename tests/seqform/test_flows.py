@@ -12,9 +12,9 @@ from random_flows import random_flow
 from scipy.optimize import linprog
 
 from treeplex import Game, InvalidGameError, Nash, SequenceForm, Strategy, Treeplex, UnsupportedProblemError, solve
-from treeplex.seqform.best_responses import best_response_plan, best_response_value
 from treeplex.seqform.factored import FactoredPayoff
 from treeplex.seqform.functional import Functional
+from treeplex.seqform.polytope import best_response_plan, best_response_value
 
 
 @st.composite

@@ -25,8 +25,8 @@ from treeplex import (
     load_game,
     nash_conv,
 )
-from treeplex.seqform.best_responses import best_response_plan
 from treeplex.seqform.evaluate import best_response_values, worst_case
+from treeplex.seqform.polytope import best_response_plan
 
 GAMES = ["kuhn", "kuhn:players=3", "leduc", "liars_dice", "repeated_rps", "goofspiel:cards=3"]
 

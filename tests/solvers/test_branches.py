@@ -13,10 +13,11 @@ from random_trees import to_game, trees
 
 from treeplex import CCFR, CFR, DCFR, CFRPlus, ConstrainedNash, Nash, PrefCFR, UnknownMethodError, load_game, solve
 from treeplex.models.constraints import reach_bound
-from treeplex.seqform.best_responses import best_response_value
+from treeplex.seqform.polytope import best_response_value
 from treeplex.solvers import team
 from treeplex.solvers.methods import rules
 from treeplex.solvers.regret import branches as branches_module
+from treeplex.solvers.regret import layout as layout_module
 from treeplex.solvers.regret.kernel import Kernel, kernel_of
 from treeplex.solvers.regret.layout import build_layout
 
@@ -27,7 +28,7 @@ RULES = {name: getattr(rules, name) for name in ("CFR", "CFR_PLUS", "DCFR", "PCF
 @pytest.fixture
 def small(monkeypatch):
     """Let small games have branches too."""
-    monkeypatch.setattr(branches_module, "SMALL", 0.0)
+    monkeypatch.setattr(layout_module, "SMALL", 0.0)
     monkeypatch.setattr(branches_module, "BRANCH", 1.0)
     monkeypatch.setattr(branches_module, "TRUNK", 0.5)
 
@@ -80,7 +81,7 @@ def test_all_that_joins_two_branches_goes_through_the_trunk(spec, small):
 def test_branches_change_nothing_but_the_order_of_sums(spec, name, alternating, small, monkeypatch):
     form = load_game(spec).sequence_form
     split = build_layout(form)
-    monkeypatch.setattr(branches_module, "SMALL", np.inf)
+    monkeypatch.setattr(layout_module, "SMALL", np.inf)
     whole = build_layout(form)
     assert (whole.num_branches, split.num_branches > 1) == (0, True)
     found = []
@@ -127,7 +128,7 @@ def test_answers_are_the_same_for_any_number_of_threads(problem, method, small, 
     found = []
     for threads in ("1", "2", "4"):
         monkeypatch.setenv("TREEPLEX_THREADS", threads)
-        monkeypatch.setattr("treeplex.solvers.threads.available_cores", lambda: 4)
+        monkeypatch.setattr("treeplex.seqform.budget.available_cores", lambda: 4)
         game = load_game("leduc")
         solution = solve(PROBLEMS[problem](game), method, tol=0, max_iterations=120)
         assert kernel_of(game.sequence_form).threads == int(threads)
@@ -140,7 +141,8 @@ def test_answers_are_the_same_for_any_number_of_threads(problem, method, small, 
 @given(tree=trees(num_players=2), seed=st.integers(0, 2**32 - 1))
 def test_random_games_have_the_certificates_of_the_sequence_form(tree, seed):
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"SMALL": 0.0, "BRANCH": 1.0, "TRUNK": 1.0, "LARGE": 0.0}.items():
+        patch.setattr(layout_module, "SMALL", 0.0)
+        for name, value in {"BRANCH": 1.0, "TRUNK": 1.0, "LARGE": 0.0}.items():
             patch.setattr(branches_module, name, value)
         game = to_game(tree)
         layout = build_layout(game.sequence_form)

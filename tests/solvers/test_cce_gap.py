@@ -24,7 +24,7 @@ from treeplex import (
     solve,
 )
 from treeplex.seqform import EmpiricalPlay, best_response_values, cce_gap
-from treeplex.seqform.best_responses import best_response_plan, best_response_value
+from treeplex.seqform.polytope import best_response_plan, best_response_value
 from treeplex.solvers import EmpiricalRun, ESPrefCFR, ExternalSamplingMCCFR
 from treeplex.solvers.sampling.sampler import Sampler, SamplingRule
 from treeplex.solvers.sampling.tree import history_tree

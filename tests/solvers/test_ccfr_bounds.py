@@ -29,7 +29,7 @@ from treeplex import (
     solve,
 )
 from treeplex.models.constraints import LinearConstraint, functional_bound
-from treeplex.seqform.best_responses import best_response_value
+from treeplex.seqform.polytope import best_response_value
 from treeplex.solvers.constrained_exploitability import constrained_exploitability, least_violation
 from treeplex.solvers.regret.ccfr_bounds import MeasuredRun, best_step, ccfr_bounds
 from treeplex.solvers.regret.ccfr_theorems import (

@@ -25,8 +25,8 @@ from treeplex import (
     solve,
 )
 from treeplex.models.constraints import LinearConstraint, behaviour_bound, functional_bound, reach_bound
-from treeplex.seqform.best_responses import best_response_value
 from treeplex.seqform.face import Face, cheapest
+from treeplex.seqform.polytope import best_response_value
 from treeplex.solvers.regret.pruning import PrunedProblem, prices, prune
 
 LEDUC = load_game("leduc")

@@ -50,7 +50,7 @@ from treeplex.models.constraints import (
 from treeplex.models.distances import KLDistance
 from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.models.saddle import ConicProgram
-from treeplex.seqform.best_responses import best_response_value
+from treeplex.seqform.polytope import best_response_value
 from treeplex.solvers.infeasibility import find_infeasibility
 
 LEDUC = load_game("leduc")

@@ -10,9 +10,9 @@ from random_flows import random_factor, random_flow, random_walk, wide_walk
 
 from treeplex import SequenceForm, load_game
 from treeplex.seqform.factored import FactoredPayoff
+from treeplex.solvers.regret.factors import Entries, FlowPlaces, multiplied_out
 from treeplex.solvers.regret.layout import build_layout
-from treeplex.solvers.regret.pieces import Entries, FlowPlaces, diagonal_pieces, multiplied_out
-from treeplex.solvers.regret.placement import Treeplexes, no_lanes
+from treeplex.solvers.regret.placement import Treeplexes, diagonal_pieces, no_lanes
 
 seeds, sizes = st.integers(0, 2**32 - 1), st.integers(1, 14)
 

@@ -37,8 +37,8 @@ from treeplex import (
 )
 from treeplex.models.constraints import parse_constraint
 from treeplex.models.preferences import Prefer
+from treeplex.seqform.limits import holding_signals
 from treeplex.seqform.public_form import PublicForm
-from treeplex.seqform.signals import holding_signals
 from treeplex.solvers import (
     ApproximateBestResponse,
     ESPrefCFR,
@@ -289,7 +289,7 @@ def test_other_runs_are_interrupted_anywhere(kind: str, tmp_path: Path) -> None:
 
 def test_a_second_signal_waits_no_longer_than_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now, done = [0.0], []
-    monkeypatch.setattr("treeplex.seqform.signals.now", lambda: now[0])
+    monkeypatch.setattr("treeplex.seqform.limits.now", lambda: now[0])
 
     def work() -> None:
         with holding_signals():

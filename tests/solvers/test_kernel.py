@@ -35,6 +35,8 @@ from treeplex.solvers.regret import kernel as kernel_module
 from treeplex.solvers.regret import loop as loop_module
 from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout, layout_from_leaves, layout_from_matrices
+from treeplex.solvers.regret.placement import Treeplexes
+from treeplex.solvers.regret.warm_start import adopt
 
 RULES = {"cfr": CFR, "cfr+": CFR_PLUS, "dcfr": DCFR, "pcfr+": PCFR_PLUS}
 SUCCESSORS = {"hs-dcfr": HS_DCFR, "hs-pcfr+": HS_PCFR_PLUS, "pdcfr+": PDCFR_PLUS, "sapcfr+": SAPCFR_PLUS}
@@ -97,7 +99,8 @@ def arrays_of(tree, num_players):
 
 
 def layout_of(tree, num_players):
-    return layout_from_leaves(*arrays_of(tree, num_players)[:5])
+    parents, offsets, *leaves = arrays_of(tree, num_players)[:5]
+    return layout_from_leaves(Treeplexes(parents, offsets), *leaves)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -235,7 +238,7 @@ def test_exact_plans_of_successors(algorithm, alternating):
 def compare_plans(case, algorithm, rule, alternating):
     num_players, tree = CASES[case]
     parents, offsets, sequences, chance, payoffs, names = arrays_of(tree, num_players)
-    layout = layout_from_leaves(parents, offsets, sequences, chance, payoffs)
+    layout = layout_from_leaves(Treeplexes(parents, offsets), sequences, chance, payoffs)
     kernel = Kernel(layout)
     state = kernel.initial_state()
     reference = Reference(tree, num_players, algorithm, rule.averaging, alternating)
@@ -283,15 +286,15 @@ def test_large_powers_stay_finite():
 
 def test_state_of_another_layout_of_the_same_game_is_adopted():
     parents, offsets, *leaves = arrays_of(kuhn(), 2)[:5]
-    first = Kernel(layout_from_leaves(parents, offsets, *leaves))
+    first = Kernel(layout_from_leaves(Treeplexes(parents, offsets), *leaves))
     sequences, chance, payoffs = (np.asarray(one) for one in leaves)
     A = sparse.coo_array((chance * payoffs[:, 0], tuple(sequences.T)), shape=(13, 13))
     # A detour through one sparse cell makes another layout of the same numbers.
-    second = Kernel(layout_from_matrices(parents, offsets, A.tocsr()))
+    second = Kernel(layout_from_matrices(Treeplexes(parents, offsets), A.tocsr()))
     whole, state = first.initial_state(), first.initial_state()
     first.run(whole, CFR, 200)
     first.run(state, CFR, 100)
-    moved = second.adopt(state, first)
+    moved = adopt(second, state, first)
     assert moved.iteration == 100
     second.run(moved, CFR, 100)
     for player in (0, 1):
@@ -365,7 +368,7 @@ def test_random_structures(seed):
         matrices = blocks if seed % 3 else [blocks[0], -blocks[0]]
     parents, offsets = zip(*treeplexes, strict=True)
     A, B = (sparse.csr_array(matrix) for matrix in matrices)
-    layout = layout_from_matrices(parents, offsets, A, None if seed % 3 == 0 else B)
+    layout = layout_from_matrices(Treeplexes(parents, offsets), A, None if seed % 3 == 0 else B)
     assert layout.num_sequences == tuple(int(offset[-1]) for offset in offsets)
     kernel = Kernel(layout)
     rule = [*RULES.values(), Rule(positive=0.9, negative=0.3, floor=-0.5, prediction=0.5, averaging=0.5)][seed % 5]
@@ -410,9 +413,9 @@ def test_dense_parts_become_tiles_and_certificates_stay_right(shape, density):
     payoffs = rng.normal(size=shape) * (rng.random(shape) < density)
     A = np.zeros((shape[0] + 1, shape[1] + 1))
     A[1:, 1:] = payoffs
-    layout = layout_from_matrices([[0], [0]], [[1, shape[0] + 1], [1, shape[1] + 1]], A)
+    layout = layout_from_matrices(Treeplexes([[0], [0]], [[1, shape[0] + 1], [1, shape[1] + 1]]), A)
     parents, offsets = [np.zeros(n, dtype=int) for n in shape], [np.arange(n + 1) + 1 for n in shape]
-    beside = layout_from_matrices(parents, offsets, A)  # infosets with one action each
+    beside = layout_from_matrices(Treeplexes(parents, offsets), A)  # infosets with one action each
     # Those of an infoset with many actions stand a register apart: no two are beside each other.
     assert len(layout.game.tiles.cells) == 0
     if density == 1.0:
@@ -435,7 +438,7 @@ def test_what_one_history_leads_to_with_any_card_becomes_tiles():
 def test_equal_parts_become_runs():
     A = sparse.csr_array(linalg.block_diag([[0.0]], *[[[1.0, -1.0], [-1.0, 1.0]]] * 8))
     parents, offsets = np.zeros(8, dtype=int), np.arange(1, 18, 2)
-    layout = layout_from_matrices([parents] * 2, [offsets] * 2, A)
+    layout = layout_from_matrices(Treeplexes([parents] * 2, [offsets] * 2), A)
     assert len(layout.game.cells.rows) == 0
     assert len(layout.game.runs.cells) // 2 == 2 * 2 * 4  # players, groups, cells of a part
     assert len(layout.game.runs.patterns) // layout.width == 2
@@ -609,7 +612,7 @@ def test_deep_tree():
     A = sparse.csr_array(
         sparse.coo_array((np.ones(depth), (rows, np.zeros(depth, dtype=int))), shape=(2 * depth + 1, 1))
     )
-    layout = layout_from_matrices([parents, []], [offsets, [1]], A)
+    layout = layout_from_matrices(Treeplexes([parents, []], [offsets, [1]]), A)
     assert len(layout.buckets) == depth
     kernel = Kernel(layout)
     state = kernel.initial_state()

@@ -13,6 +13,7 @@ from treeplex.seqform.factored import FactoredPayoff
 from treeplex.solvers.methods.rules import CFR, CFR_PLUS, DCFR, PCFR_PLUS
 from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout
+from treeplex.solvers.regret.warm_start import start_from
 
 COMPILED = {"cfr": CFR, "cfr+": CFR_PLUS, "dcfr": DCFR, "pcfr+": PCFR_PLUS}
 
@@ -137,7 +138,7 @@ def test_a_run_from_a_profile_goes_on_with_plans(kind):
         start = np.zeros(kernel.layout.size)
         for strategy in Profile.uniform(form):
             kernel.layout.from_user(strategy.player, strategy.behaviour, out=start)
-        state = kernel.start_from(start)
+        state = start_from(kernel, start)
         kernel.run(state, CFR, 20)
         for player, treeplex in enumerate(form.treeplexes):
             for plan in (state.arrays.plan, kernel.average(state)):

@@ -37,8 +37,8 @@ from treeplex import (
     nash_conv,
     solve,
 )
-from treeplex.seqform.best_responses import best_response_plan
 from treeplex.seqform.evaluate import best_response_values, worst_case
+from treeplex.seqform.polytope import best_response_plan
 
 ROUND_OFF = 1e-12  # payoffs are of order one
 VALUE = 1e-8  # of a linear program

@@ -8,8 +8,7 @@ from effort import either
 from scipy.optimize import minimize
 
 from treeplex import Nash, load_game, solve
-from treeplex.seqform.best_responses import best_response_value
-from treeplex.seqform.polytope import Treeplex
+from treeplex.seqform.polytope import Treeplex, best_response_value
 from treeplex.solvers import MirrorProx
 from treeplex.solvers.outcome import Options
 from treeplex.solvers.regret.mirror_prox import MirrorProxStepper, nearest, weights_of

@@ -12,7 +12,7 @@ from random_trees import to_game, trees
 
 from treeplex import CCFR, ConstrainedNash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
 from treeplex.models.constraints import functional_bound
-from treeplex.solvers.regret.driver import FIRST_LOOK, MOST_DOUBLINGS, MultiplierBound, next_look
+from treeplex.solvers.regret.multiplier_bound import FIRST_LOOK, MOST_DOUBLINGS, MultiplierBound, next_look
 
 BETAS = (0.01, 0.05, 1.0)
 

@@ -32,7 +32,8 @@ from treeplex import (
     load_game,
     solve,
 )
-from treeplex.models.programs.program_blocks import ProgramBlocks
+from treeplex.models.programs.linear_program import ProgramBlocks
+from treeplex.models.programs.rational_program import RationalProgram
 from treeplex.models.programs.triplets import Triplets
 from treeplex.seqform.rationals import (
     exact_best_response_value,
@@ -284,7 +285,7 @@ def test_exact_and_float_programs_are_laid_out_alike():
         one.add_columns("x", 2, objective=[Fraction(1, 3), 0.5], lower=0)
         one.add_rows("sum", {"x": Triplets.of(np.array([[0.1, 0.0]]))}, upper=Fraction(2, 3))
         one.add_rows("both", {"x": sp.csr_array([[1.0, 2.0]])}, lower=0.1, upper=np.inf)
-    floats, exact = blocks[False].program(maximise=True), blocks[True].rational_program(maximise=True)
+    floats, exact = blocks[False].program(maximise=True), RationalProgram.of_blocks(blocks[True], maximise=True)
     assert (floats.columns, floats.rows) == (exact.columns, exact.rows)
     assert exact.matrix.values.tolist() == [Fraction(1, 10), 1, 2]
     assert exact.row_lower.tolist() == [-math.inf, Fraction(1, 10)]
@@ -333,7 +334,7 @@ def small_program(rows, *, objective=(1, 1), lower=0, upper=math.inf):
     blocks.add_columns("x", 2, objective=list(objective), lower=lower, upper=upper)
     for number, (coefficients, least, most) in enumerate(rows):
         blocks.add_rows(str(number), {"x": sp.csr_array([coefficients])}, lower=least, upper=most)
-    return ExactProgram(blocks.rational_program(maximise=True))
+    return ExactProgram(RationalProgram.of_blocks(blocks, maximise=True))
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ from treeplex import (
     nash_conv,
 )
 from treeplex.seqform import best_response_values
-from treeplex.seqform.best_responses import best_response_value
 from treeplex.seqform.interchange.files import read_archive, write_archive
+from treeplex.seqform.polytope import best_response_value
 from treeplex.solvers import (
     ESPrefCFR,
     ExternalSamplingMCCFR,

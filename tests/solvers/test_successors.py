@@ -7,6 +7,7 @@ from treeplex import Nash, UnknownMethodError, load_game, solve
 from treeplex.solvers import HSDCFR, EmpiricalRun, HSPCFRPlus, PDCFRPlus, RestartedCFR, find_method
 from treeplex.solvers.methods.rules import PCFR_PLUS, Rule
 from treeplex.solvers.regret.kernel import kernel_of
+from treeplex.solvers.regret.warm_start import restart
 
 NAMES = ("hs-dcfr", "hs-pcfr+", "pdcfr+", "sapcfr+", "restarted-cfr")
 KUHN = load_game("kuhn")
@@ -91,7 +92,7 @@ def test_a_restart_plays_what_it_begins_with_and_keeps_norms(game, last_iterate)
     kernel.run(state, PCFR_PLUS, 50)
     layout, before = kernel.layout, state.copy()
     plan = np.array(before.arrays.plan) if last_iterate else kernel.average(before)
-    kernel.restart(state, last_iterate)
+    restart(kernel, state, last_iterate)
     assert state.arrays.plan == pytest.approx(plan, abs=1e-12)
     for start, count, arity, first in layout.buckets.tolist():
         place, reach = slice(start, start + count * arity), layout.reach(plan, first, count)

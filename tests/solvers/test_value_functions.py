@@ -14,7 +14,6 @@ from random_trees import seeded_tree, to_game
 
 from treeplex import CDBR, CDBRNE, CDRNR, SES, Status, Strategy, UnknownMethodError, load_game, solve
 from treeplex.models.depth_limited import GADGETS, LeafStates, depth_limit
-from treeplex.seqform.best_responses import infoset_values, sequence_values
 from treeplex.seqform.errors import (
     GameFileError,
     InvalidGameError,
@@ -22,6 +21,7 @@ from treeplex.seqform.errors import (
     SolverError,
     UnsupportedProblemError,
 )
+from treeplex.seqform.polytope import infoset_values, sequence_values
 from treeplex.solvers import CFRValue, DepthLimitedCFR, LinearValue, NetworkValue
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value

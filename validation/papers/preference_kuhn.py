@@ -9,7 +9,7 @@ import numpy as np
 
 from ...seqform.interchange.pictures import Figure, Look, legend_below, log_scale_of_few, panels
 from ...solvers import CFR, PrefCFR
-from ...solvers.methods.base import Updates
+from ...solvers.methods.declarations import Updates
 from ...solvers.style.efficiency import Towards
 from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, Tell, largest

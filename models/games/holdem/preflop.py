@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ....seqform.errors import InvalidGameError
 from ....seqform.parameters import About, check_parameters
-from ..family import Family
+from ..registry import Family
 
 if TYPE_CHECKING:
     from ....seqform.functional import Functional

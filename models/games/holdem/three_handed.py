@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ....seqform.parameters import About, check_parameters
 from ....seqform.rules import TERMINAL
-from ..family import Family
+from ..registry import Family
 
 if TYPE_CHECKING:
     from ....seqform.joint_form import JointForm

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ....seqform.best_responses import best_response_value
 from ....seqform.errors import shown
+from ....seqform.polytope import best_response_value
 from ...constraints import Constraint, LinearConstraint
 from .map_attributes import Notes
 from .patrol import Patrol

@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....seqform.arrays import Floats
-from ....seqform.best_responses import best_response_value
 from ....seqform.errors import UnsupportedProblemError
-from ....seqform.polytope import Treeplex
+from ....seqform.polytope import Treeplex, best_response_value
 from .meetings import Entries
 from .patrol import Patrol
 from .walker import Party, Whole

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....seqform.arrays import Floats
+from ....seqform.checks import Named
 from ....seqform.errors import InvalidGameError, nearest, one_line, one_of, shown
 from ....seqform.functional import Functional, split_call
 from ....seqform.game import Game
-from ....seqform.hints import Named
 from .meetings import Amounts
 from .patrol import Patrol
 from .risks import RISKS

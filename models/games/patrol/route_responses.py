@@ -6,10 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....seqform.arrays import Floats
-from ....seqform.best_responses import best_response_plan
-from ....seqform.polytope import Treeplex
+from ....seqform.polytope import Treeplex, best_response_plan
 from ...programs.integer_program import TOLERANCE, IntegerProgram, Runner, run_plainly
-from ...programs.program_blocks import ProgramBlocks
+from ...programs.linear_program import ProgramBlocks
 from .encounters import Encounters, routes_matrix
 from .route_mixtures import Mixture
 from .route_search import Search

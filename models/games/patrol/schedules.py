@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.best_responses import best_response_value
 from ....seqform.checks import check_number, check_type, check_whole
 from ....seqform.display import Displayed
 from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError
 from ....seqform.game import Game
 from ....seqform.interchange.files import check_suffix, csv_text, write_bytes
 from ....seqform.interchange.page import Content, first_rows
+from ....seqform.polytope import best_response_value
 from ....seqform.strategy import Profile, Strategy, check_same_game
 from ...constraints import LinearConstraint, RiskConstraint
 from ...play.simulation import mean_interval

@@ -1,4 +1,4 @@
-"""Matrices over sequences in pieces of a few cells that the compiled loop handles at once.
+"""Flows and payoffs in factors, as the compiled loop takes them: with reaches where that takes fewer numbers.
 
 In a flow much of what an infoset leads to does not depend on the action (a move that fails leaves one where one was),
 and what two players meet in is often how much of each arrives somewhere. Both are told by the *reach* of an infoset,
@@ -8,155 +8,27 @@ sequences, and matrices are written with it where that takes fewer numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
 
-from ..records import record
-from .placement import Floats, Integers, Places, Treeplexes, begins_of, starts_of, unsigned
-
-
-@dataclass(frozen=True, eq=False)
-class Pieces:
-    """A player's payoff in pieces of up to ``width`` cells, column by column of the opponent.
-
-    Attributes
-    ----------
-    columns : ndarray of int64, shape (num_keys, num_columns)
-        What identifies a column, for instance its position.
-    counts : ndarray of int64, shape (num_columns,)
-        Number of pieces of each column.
-    rows : ndarray of int64, shape (num_pieces,)
-    values : ndarray of float64, shape (num_pieces, width)
-    """
-
-    columns: Integers
-    counts: Integers
-    rows: Integers
-    values: Floats
-
-    def by_share(self, num_shares: int) -> list[Pieces]:
-        """Return the pieces of each share of the rows, where what identifies a column begins with that."""
-        ends = np.searchsorted(self.columns[0], np.arange(num_shares + 1))
-        pieces = starts_of(self.counts)[ends]
-        return [
-            Pieces(self.columns[1:, first:last], self.counts[first:last], self.rows[begin:end], self.values[begin:end])
-            for first, last, begin, end in zip(ends[:-1], ends[1:], pieces[:-1], pieces[1:], strict=True)
-        ]
-
-
-@record
-class Runs(NamedTuple):
-    """Two matrices, one a player, in runs as the compiled loop takes them, share after share of their rows.
-
-    A run is as many cells as a register holds, on a diagonal; or a *tile*, a square of that many rows and columns.
-
-    Attributes
-    ----------
-    columns : ndarray of uint32
-        Column ``c`` stands for the columns ``columns[c] + j`` of the matrix, j from 0 to what a register holds less 1.
-    ranges : ndarray of uint32, shape (2 * num_shares + 1,)
-        Share ``k`` has the columns ``ranges[k]:ranges[k + 1]``.
-    starts : ndarray of uint32
-        Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
-    cells : ndarray of uint32
-        Two numbers a run, row ``r`` and place ``p``: ``patterns[p + j]`` stands in row ``r + j`` and column ``c + j``;
-        in a tile ``patterns[p + width * j + i]`` stands in row ``r + i`` and column ``c + j``.
-    patterns : ndarray of float
-        The distinct values of runs: a game has few, and they stay in the first-level cache.
-    """
-
-    columns: Any
-    ranges: Any
-    starts: Any
-    cells: Any
-    patterns: Any
-
-    @classmethod
-    def of(cls, shares: Sequence[Pieces], number: Any) -> Runs:
-        """Return the runs of both players' shares, each piece being one, with values of a type."""
-        columns, ranges, starts, rows = joined(shares)
-        patterns, pattern = distinct(np.concatenate([pieces.values for pieces in shares]))
-        cells = np.stack([rows, patterns.shape[1] * pattern], axis=1).ravel()
-        first, where, begin, each = map(unsigned, (columns[0], ranges, 2 * starts, cells))
-        return cls(first, where, begin, each, patterns.ravel().astype(number))
-
-    @classmethod
-    def none(cls, number: Any) -> Runs:
-        """Return no runs."""
-        nothing = unsigned(np.zeros(0))
-        return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
-
-
-@record
-class Cells(NamedTuple):
-    """Two matrices, one a player, cell by cell and share after share: what falls into no runs.
-
-    Attributes
-    ----------
-    columns : ndarray of uint32
-    ranges : ndarray of uint32, shape (2 * num_shares + 1,)
-        Share ``k`` has the columns ``ranges[k]:ranges[k + 1]``.
-    starts : ndarray of uint32
-        Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
-    rows : ndarray of uint32
-    values : ndarray of float
-    """
-
-    columns: Any
-    ranges: Any
-    starts: Any
-    rows: Any
-    values: Any
-
-    @classmethod
-    def of(cls, shares: Sequence[Pieces], number: Any) -> Cells:
-        """Return the cells of both players' shares, each the first of a piece, with values of a type."""
-        columns, ranges, starts, rows = joined(shares)
-        first, where, begin, each = map(unsigned, (columns[0], ranges, starts, rows))
-        values = np.concatenate([pieces.values[:, 0] for pieces in shares])
-        return cls(first, where, begin, each, np.ascontiguousarray(values, dtype=number))
-
-    @classmethod
-    def none(cls, number: Any) -> Cells:
-        """Return no cells."""
-        nothing = unsigned(np.zeros(0))
-        return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
-
-
-def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
-    """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
-    keys = np.stack([*columns, rows])
-    order = np.lexsort(keys[::-1])
-    keys = keys[:, order]
-    begins = begins_of(*keys)
-    table = np.zeros((int(begins.sum()), width))
-    table[np.cumsum(begins) - 1, within[order]] = values[order]
-    keys = keys[:, begins]
-    column_begins = begins_of(*keys[:-1])
-    counts = np.diff(np.append(np.flatnonzero(column_begins), keys.shape[1]))
-    return Pieces(keys[:-1, column_begins], counts, keys[-1], table)
-
-
-def joined(shares: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return columns, each share's range of them, where each column's pieces start, and the pieces' rows."""
-    return (
-        np.concatenate([pieces.columns for pieces in shares], axis=1),
-        starts_of(np.array([pieces.columns.shape[1] for pieces in shares])),
-        starts_of(np.concatenate([pieces.counts for pieces in shares])),
-        np.concatenate([pieces.rows for pieces in shares]),
-    )
-
-
-def distinct(values: Floats) -> tuple[Floats, Integers]:
-    """Return the distinct rows of a matrix, and for each row which it is."""
-    rows = np.ascontiguousarray(values).view(f"V{8 * values.shape[1]}").ravel()
-    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    return values[first], inverse.ravel()
-
+from ...seqform.factored import FactoredPayoff
+from .arrays import FactorArrays
+from .placement import (
+    Floats,
+    Integers,
+    Places,
+    Runs,
+    Treeplexes,
+    begins_of,
+    diagonal_pieces,
+    distinct,
+    pieces_of,
+    starts_of,
+    unsigned,
+)
 
 # Relative difference of two numbers that should be the same one.
 _SAME = 1e-13
@@ -280,15 +152,6 @@ class FlowPlaces:
         return into, ratio
 
 
-def diagonal_pieces(rows: Integers, columns: Integers, values: Floats, width: int) -> Pieces:
-    """Return a matrix in diagonal runs of ``width`` cells, which begin at multiples of that in the columns.
-
-    Where a grid is laid out row by row, one neighbour of each cell stands beside the same neighbour of the next cell.
-    """
-    lanes = columns % width
-    return pieces_of([columns - lanes], rows - lanes, lanes, values, width)
-
-
 def multiplied_out(
     left: Entries, right: Entries, num_factors: int, bases: tuple[int, int], width: int
 ) -> tuple[Entries, Entries, Entries]:
@@ -324,6 +187,51 @@ def multiplied_out(
     return products, others[0], others[1]
 
 
+def factored_parts(treeplexes: Treeplexes, places: Places, factored: FactoredPayoff) -> dict[str, Any]:
+    """Return what the layout of a zero-sum game of two players has of a payoff in factors, in units of its scale."""
+    # Each player's factors by its positions.
+    sides = [factored.left.T.tocsr() / factored.scale, factored.right]
+    width = treeplexes.width
+    if treeplexes.inflows and factored.chained is None:
+        flows = FlowPlaces.of(treeplexes, places)
+        left, right = (flow.reduced(side) for flow, side in zip(flows, sides, strict=True))
+        bases = int(places.bases[0]), int(places.bases[1])
+        products, left, right = multiplied_out(left, right, factored.num_factors, bases, width)
+        runs = Runs.of(
+            [
+                diagonal_pieces(products.rows, products.positions, products.values, width),
+                diagonal_pieces(products.positions, products.rows, -products.values, width),
+            ],
+            treeplexes.number,
+        )
+    else:
+        runs = Runs.none(treeplexes.number)
+        left, right = (
+            Entries(side.coords[0].astype(np.int64), positions[side.coords[1]], side.data)
+            for side, positions in zip([one.tocoo() for one in sides], places.positions, strict=True)
+        )
+    # Factors that are left, numbered anew; runs may begin before the first one, and end after the last.
+    kept, numbers = np.unique(np.concatenate([left.rows, right.rows]), return_inverse=True)
+    chained = np.zeros(0, dtype=np.bool_)
+    if factored.chained is not None:
+        kept, numbers = np.arange(factored.num_factors), np.concatenate([left.rows, right.rows])
+        chained = np.append(np.zeros(width, dtype=np.bool_), factored.chained)
+    numbers = width + numbers.ravel()
+    of_sides = numbers[: len(left.rows)], numbers[len(left.rows) :]
+    holding, paying = [], []
+    for mine, theirs, sign in ((0, 1, 1.0), (1, 0, -1.0)):
+        own, other = (left, right)[mine], (left, right)[theirs]
+        holding.append(diagonal_pieces(of_sides[theirs], other.positions, other.values, width))
+        paying.append(diagonal_pieces(own.positions, of_sides[mine], sign * own.values, width))
+    return {
+        "runs": runs,
+        "factored": FactorArrays(Runs.of(holding, treeplexes.number), Runs.of(paying, treeplexes.number), chained)
+        if len(kept)
+        else None,
+        "num_factors": -(-len(kept) // width) * width + 2 * width if len(kept) else 0,
+    }
+
+
 class Inflows(NamedTuple):
     """What leads to the infosets of flows; see :class:`~treeplex.solvers.regret.arrays.PolytopeArrays`.
 
@@ -345,10 +253,7 @@ class Inflows(NamedTuple):
 
     @classmethod
     def of(cls, treeplexes: Treeplexes, places: Places) -> Inflows:
-        """Return what leads to the infosets of all players; nothing in trees."""
-        if not treeplexes.inflows:
-            none = unsigned(np.zeros(0))
-            return cls(none, unsigned([0]), none.reshape(0, 2), np.zeros(0), sparse.csr_array((0, 0)))
+        """Return what leads to the infosets of all players."""
         parts = []
         for player, flow in enumerate(FlowPlaces.of(treeplexes, places)):
             shared = flow.shared(flow.inflow)

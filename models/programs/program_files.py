@@ -1,0 +1,77 @@
+"""Linear programs in files for other solvers, which HiGHS writes."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...seqform.errors import SolverError
+from ...seqform.interchange.files import check_suffix, refusing_unwritable, writing_whole
+
+#: The formats of files by suffix.
+SUFFIXES = (".mps", ".lp")
+
+
+def write_program(path: str | Path, model: Any, rows: Mapping[str, slice], columns: Mapping[str, slice]) -> None:
+    """Write a linear program that HiGHS holds, whose rows and columns are named after their blocks.
+
+    Parameters
+    ----------
+    path : path-like
+    model : HighsLp
+    rows, columns : mapping of str to slice
+        See :class:`~treeplex.models.programs.linear_program.LinearProgram`.
+
+    Raises
+    ------
+    GameFileError
+        If the suffix is none of :data:`SUFFIXES`, or the file cannot be written.
+    """
+    check_suffix(path, "a linear program in a file", SUFFIXES)
+    import highspy
+
+    model.row_names_ = block_names(rows, model.num_row_, "row")
+    model.col_names_ = block_names(columns, model.num_col_, "column")
+    solver = highspy.Highs()
+    solver.silent()
+    if solver.passModel(model) == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS does not take the linear program")
+    with refusing_unwritable(path), writing_whole(path) as passing:
+        # The file is there by now: HiGHS crashes the interpreter where it cannot open one, and does not notice a
+        # full disk.
+        if solver.writeModel(str(passing)) == highspy.HighsStatus.kError or not _ends(passing):
+            raise OSError("it was cut short; the disk may be full")
+
+
+def _ends(path: Path) -> bool:
+    """Return whether a file ends as MPS and LP files do."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 20))
+        return file.read().split()[-1:] in ([b"ENDATA"], [b"end"])
+
+
+def block_names(blocks: Mapping[str, slice], number: int, default: str) -> list[str]:
+    """Return a name for every row or column: its block's and its number there.
+
+    Parameters
+    ----------
+    blocks : mapping of str to slice
+    number : int
+        Number of rows or columns.
+    default : str
+        What those in no block are called.
+
+    Examples
+    --------
+    >>> from treeplex.models.programs.program_files import block_names
+    >>> block_names({"plan": slice(0, 2)}, 3, "column")
+    ['plan_0', 'plan_1', 'column_2']
+    """
+    names = [f"{default}_{index}" for index in range(number)]
+    for block, part in blocks.items():
+        # What both formats take: letters, digits and underscores, and no beginning that looks like a number.
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", block)
+        plain = plain if re.match(r"(?![eE][0-9_]*$)[A-Za-z_]", plain) else f"_{plain}"
+        for place, index in enumerate(range(*part.indices(number))):
+            names[index] = f"{plain}_{place}"
+    return names if len(set(names)) == len(names) else [f"{name}_{index}" for index, name in enumerate(names)]

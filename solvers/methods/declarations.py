@@ -1,0 +1,69 @@
+"""Hyper-parameters that several methods declare alike."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from ...seqform.errors import UnknownMethodError
+from ...seqform.parameters import About
+from .registry import Method
+
+if TYPE_CHECKING:
+    from .rules import LocalBias
+
+Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
+#: What averaging means.
+WEIGHTS = "weights of iterates in the average; a number is a power of t"
+Averaging = Annotated[
+    Literal["uniform", "linear", "quadratic", "cubic", "quartic"] | float | None,
+    About(WEIGHTS, minimum=0, maximum=64, shown="by the base"),
+]
+Iterate = Annotated[Literal["average", "last"], About("which strategies are returned and certified")]
+Precision = Annotated[
+    Literal["double", "single", "half", "auto"], About("floating-point precision, auto by tolerance and size")
+]
+Base = Annotated[Literal["cfr", "cfr+", "dcfr", "pcfr+"], About("how regrets accumulate")]
+SampleAveraging = Annotated[
+    Literal["simple", "sampled", "full"] | None, About("how strategies are averaged", shown="by the number of players")
+]
+Preferences = Annotated[
+    Any,
+    About(
+        "an action whose regrets count DELTA times; may be repeated: raise:5, raise@first:5 at first decisions, "
+        "SEAT/raise:5 of one player (--player, or else all), SEAT/INFOSET:raise:5 at one infoset",
+        form="ACTION:DELTA",
+        shown="none",
+        many=True,
+    ),
+]
+Vulnerability = Annotated[
+    float, About("what a preference may cost at each of its infosets, β in payoff units", minimum=0, form="B")
+]
+Units = Annotated[
+    Literal["conditional", "counterfactual"], About("whether β bounds conditional or counterfactual regret")
+]
+PreferenceRule = Annotated[
+    Literal["rm", "br"], About("how preferred actions are chosen: rm in proportion, br the best alone")
+]
+
+
+class PreferringMethod(Method):
+    """A method for styles, whose local rule is biased to preferred actions."""
+
+    prefer: Any
+    vulnerability: float
+    units: Literal["conditional", "counterfactual"]
+    rule: Literal["rm", "br"]
+
+    def __post_init__(self) -> None:
+        from ...models.preferences import preferences_of
+
+        super().__post_init__()
+        object.__setattr__(self, "prefer", tuple(preferences_of(self.prefer)))
+        if self.vulnerability and not self.prefer:
+            raise UnknownMethodError(f"{self.name}: vulnerability = {self.vulnerability!r} without any preference")
+
+    @property
+    def bias(self) -> "LocalBias":
+        """The preferences."""
+        from .rules import LocalBias
+
+        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")

@@ -1,0 +1,85 @@
+"""How far multipliers may grow in a run without a penalty, and when that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...models.constraints import Constraint
+from ...seqform.arrays import Floats
+
+#: Iterations after which it is first asked whether multipliers are held back, or prove that constraints exclude each
+#: other; then after twice as many each time.
+FIRST_LOOK = 256
+#: Averaged multipliers from this share of the bound on are held back by it.
+NEAR = 0.9
+#: After this many iterations under one bound, an average of half the bound already counts as held back: with decreasing
+#: steps averages approach the bound slowly.
+PATIENCE = 2048
+#: After so many doublings the bound stays: it has grown by a factor of 10^18.
+MOST_DOUBLINGS = 60
+
+
+@dataclass(frozen=True)
+class MultiplierBound:
+    """A bound on multipliers in a run without a penalty, which is doubled while it holds them back.
+
+    Attributes
+    ----------
+    beta : float
+        Payoff units.
+    doublings : int
+        How often it has been doubled.
+    begun : int
+        Iterations done when averaging began under it.
+    """
+
+    beta: float
+    doublings: int = 0
+    begun: int = 0
+
+    def doubled(self, iterations: int) -> MultiplierBound:
+        """Return twice the bound, from an iteration on."""
+        return MultiplierBound(2.0 * self.beta, self.doublings + 1, iterations)
+
+    def holds_back(
+        self,
+        constraints: Sequence[Constraint],
+        plans: Sequence[Floats],
+        multipliers: Mapping[str, float],
+        tolerance: float,
+        iterations: int,
+    ) -> bool:
+        """Whether a constraint is violated by averaged plans although its averaged multiplier is near the bound.
+
+        Parameters
+        ----------
+        constraints : sequence of Constraint
+        plans : sequence of ndarray of float64
+            Averages, one a player.
+        multipliers : mapping of str to float
+            Averages by constraint, payoff units.
+        tolerance : float
+            By how much constraints may be violated.
+        iterations : int
+            Iterations done.
+        """
+        near = (NEAR if iterations - self.begun < PATIENCE else 0.5) * self.beta
+        return self.doublings < MOST_DOUBLINGS and any(
+            multipliers[one.name] >= near and one.value(plans[one.player]) > tolerance for one in constraints
+        )
+
+
+def next_look(iterations: int, begun: int = 0) -> int:
+    """Return the iteration after which multipliers are looked at next, averaging having begun at another.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.regret.multiplier_bound import next_look
+    >>> next_look(0), next_look(255), next_look(256), next_look(1000, begun=900)
+    (256, 256, 512, 1156)
+    """
+    look = FIRST_LOOK
+    while look <= iterations - begun:
+        look *= 2
+    return begun + look
