@@ -24,7 +24,6 @@ from ..seqform.interchange.files import check_writable, read_archive, refusing_d
 from ..seqform.limits import holding_signals
 from ..seqform.standard_error import warn
 from ..seqform.strategy import Strategy
-from .outcome import Status
 
 #: What a run keeps of itself, by name: arrays of numbers, and what JSON takes.
 Saved = Mapping[str, Any]
@@ -225,7 +224,7 @@ class Keeper:
         number = self._begun[name] = self._begun.get(name, 0) + 1
         return f"{name} {number}"
 
-    def keep(self, key: str, saved: Saved, stopped: Status | None) -> None:
+    def keep(self, key: str, saved: Saved, stopped: str | None) -> None:
         """Keep where a loop stands, and write it if it is time.
 
         Parameters
@@ -233,8 +232,8 @@ class Keeper:
         key : str
         saved : mapping
             Arrays in it may change when this has returned.
-        stopped : Status or None
-            What ended the loop; ``None`` if it goes on.
+        stopped : str or None
+            What ended the loop, as :class:`Status` says it; ``None`` if it goes on.
         """
         if stopped is None:
             self._running, self._is_new = (key, saved), True
@@ -242,7 +241,7 @@ class Keeper:
             self._running = None  # the file has it, unless that could not be written
             return
         copied = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in saved.items()}
-        self._is_halted = stopped is Status.INTERRUPTED or (stopped is Status.TIME_LIMIT and not self.asks_time)
+        self._is_halted = stopped == "interrupted" or (stopped == "time_limit" and not self.asks_time)
         if self._is_halted:
             self._running = key, copied
         else:
@@ -385,7 +384,7 @@ class Slot:
         """Whether it is time to keep the loop."""
         return self.keeper.is_due
 
-    def keep(self, saved: Saved, stopped: Status | None) -> None:
+    def keep(self, saved: Saved, stopped: str | None) -> None:
         """Keep where the loop stands, and what ended it, if anything has."""
         self.keeper.keep(self.key, saved, stopped)
 

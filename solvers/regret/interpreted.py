@@ -18,14 +18,7 @@ from .arrays import DONE, LoopArrays
 from .loop import run_loop
 from .placement import width_of
 
-#: Games whose vectors have more numbers than this are not interpreted.
-TINY = 256
 CHUNK = 16  # updates between two looks at what is left to interpret
-
-
-def is_interpreted(size: int, number: type) -> bool:
-    """Whether a loop on vectors of such a size is interpreted if it is not compiled yet."""
-    return size <= TINY and number is np.float64 and PATIENCE.left > 0
 
 
 def interpret(loop: LoopArrays) -> tuple[float, int, int]:

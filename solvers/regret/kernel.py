@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...seqform.budget import most_threads
 from ...seqform.sequence_form import SequenceForm
-from ..compilation import is_ready
+from ..compilation import PATIENCE, is_ready
 from ..methods.rules import CFR, Rule
 from ..team import in_company
 from .arrays import (
@@ -27,7 +27,6 @@ from .arrays import (
     StateArrays,
 )
 from .constraints import KernelConstraints
-from .interpreted import interpret, is_interpreted
 from .layout import KernelLayout, build_layout
 from .local_rule import no_discounts, rule_numbers
 from .loop import ON_ONE, run_loop
@@ -38,6 +37,8 @@ Integers = NDArray[np.int64]
 
 HISTORY_ROWS = 512
 CACHE_LINE = 64  # bytes
+#: Games whose vectors have more numbers than this are not interpreted.
+TINY = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,6 +368,8 @@ class Kernel:
         """Return the exploitability at the last certificate and how many there were."""
         rows = 0
         if self.is_interpreted and not curved and not is_ready(run_loop, loop, True, np.uint64(0)):
+            from .interpreted import interpret
+
             exploitability, rows, left = interpret(loop)
             if not left:
                 return exploitability, rows
@@ -389,7 +392,7 @@ class Kernel:
     @property
     def is_interpreted(self) -> bool:
         """Whether Python runs the loop where it is not compiled yet."""
-        return is_interpreted(self.layout.size, self.layout.number)
+        return self.layout.size <= TINY and self.layout.number is np.float64 and PATIENCE.left > 0
 
     def average(self, state: KernelState) -> Floats:
         """Return the average plans so far (a kernel vector of float64): the current ones before the first update."""
