@@ -24,14 +24,13 @@ from .options import (
     seconds,
     whole,
 )
-from .outputs import Output, Outputs, page
+from .outputs import Output, Outputs, page, pages
 from .progress import filling, waiting
 from .tables import print_sheet, seconds_text
 
 if TYPE_CHECKING:
     from ..models.play import MeanResult
     from ..seqform.game import Game
-    from ..seqform.interchange.page import Page
     from ..solvers.checkpoint import Checkpoint
     from ..solvers.methods import MCCFR
     from ..solvers.sampling.streamed import StreamedMCCFR, StreamedRun
@@ -142,17 +141,12 @@ def sample(
             "unmatched": [str(preference) for preference in sampler.unmatched],
         }
 
-    def make_page() -> "Page":
-        from .reports import sampled
-
-        return sampled(loaded, record, sample_sheet(record))
-
     return outputs.deliver(
         ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS,
         lambda: print_sheet(sample_sheet(record)),
         found,
         Output("strategies", "--out", out, lambda path: profile.save(path, loaded.spec), answers=True),
-        page(html, make_page),
+        page(html, lambda: pages().sampled(loaded, record, sample_sheet(record))),
     )
 
 
