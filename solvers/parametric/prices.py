@@ -299,9 +299,9 @@ def _at(lower: Floats, upper: Floats, places: Floats) -> tuple[_Mask, _Mask]:
     return low & np.isfinite(lower), high & np.isfinite(upper)
 
 
-def _fixed(lower: Floats, upper: Floats, prices: Floats) -> tuple[Floats, Floats]:
+def _fixed(lower: Any, upper: Any, prices: Any, near: float = _NEAR) -> tuple[Any, Any]:
     """Return bounds that hold what has a price at the bound that it presses against."""
-    return np.where(prices < -_NEAR, upper, lower), np.where(prices > _NEAR, lower, upper)
+    return np.where(prices < -near, upper, lower), np.where(prices > near, lower, upper)
 
 
 def _in_floats(problem: SaddleProblem, solution: Solution) -> _Optimum | None:
@@ -366,8 +366,8 @@ class _ExactOptimum:
             upper[index] = Fraction(-1 if largest else 1)
             changed = replace(program, row_lower=lower, row_upper=upper, column_lower=least, column_upper=most)
         else:
-            lower, upper = _fixed_exactly(program.row_lower, program.row_upper, self._dual)
-            least, most = _fixed_exactly(program.column_lower, program.column_upper, self._reduced)
+            lower, upper = _fixed(program.row_lower, program.row_upper, self._dual, near=0)
+            least, most = _fixed(program.column_lower, program.column_upper, self._reduced, near=0)
             objective = 0 * program.objective
             objective[index] = Fraction(1)
             changed = RationalProgram(objective, program.matrix, lower, upper, least, most, maximise=largest)
@@ -378,10 +378,6 @@ class _ExactOptimum:
             return None
         found = -to_fractions(point.multipliers)[index] if place.is_row else to_fractions(point.columns)[index]
         return Fraction(found / place.unit)
-
-
-def _fixed_exactly(lower: Any, upper: Any, prices: Any) -> tuple[Any, Any]:
-    return np.where(prices < 0, upper, lower), np.where(prices > 0, lower, upper)
 
 
 def _in_fractions(problem: SaddleProblem, solution: Solution) -> _ExactOptimum | None:
