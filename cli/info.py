@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import now
-from ..seqform.sheet import Column, Row, Sheet, Table, counted, listed, seconds, setting
+from ..seqform.sheet import Column, Row, Sheet, Table, counted, listed, seconds, setting, several
 from .errors import CommandLineError
 from .files import Record, check_files, write_json
 from .options import GameArgument, JsonOption
@@ -229,7 +229,7 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         *walked,
         Row("functionals", _functionals(record) if record["functionals"] else None),
         Row("value", "not known" if value is None else f"{value}{source}"),
-        Row("action_words", _words(record)),
+        Row("action_words", [f"{word} is {label}" for word, label in record["action_words"].items()], several(str)),
         Row("citation", record["citation"] or "none"),
         Row("fingerprint", record["fingerprint"]),
         Row("build_seconds", record["build_seconds"], seconds, " s", "built in"),
@@ -280,10 +280,6 @@ def _functionals(record: dict[str, Any]) -> str:
     ]
     more = f"{len(found)} in all, listed by --json -, such as " if len(found) > len(listed) else ""
     return more + "; ".join(listed)
-
-
-def _words(record: dict[str, Any]) -> str:
-    return ", ".join(f"{word} is {label}" for word, label in record["action_words"].items())
 
 
 def _histories(record: dict[str, Any]) -> str:

@@ -29,7 +29,6 @@ from .progress import filling, waiting
 from .tables import print_sheet, seconds_text
 
 if TYPE_CHECKING:
-    from ..models.play import MeanResult
     from ..seqform.game import Game
     from ..solvers.checkpoint import Checkpoint
     from ..solvers.methods import MCCFR
@@ -113,7 +112,7 @@ def sample(
         with waiting(f"playing {games:,} games", shown=shown), answering("payoffs"):
             record["payoffs"] = outputs.ask(
                 "what the strategies earn",
-                lambda: [_interval(each) for each in streamed_payoffs(loaded, profile, max(games, 2))],
+                lambda: [vars(each) for each in streamed_payoffs(loaded, profile, max(games, 2))],
                 None,
             )
     for player in range(sampler.num_players) if not interrupted and respond is not None else ():
@@ -126,7 +125,7 @@ def sample(
                 ),
             )  # fmt: skip
             if gain is not None:
-                record["gains"] = [*(record["gains"] or ()), _interval(gain.gain)]
+                record["gains"] = [*(record["gains"] or ()), vars(gain.gain)]
 
     def found() -> dict[str, Any]:
         return {
@@ -188,10 +187,6 @@ def _regrets(sampler: "StreamedMCCFR") -> list[float | None]:
         estimate if sampler.iterations and estimate <= high - low else None
         for estimate, (low, high) in zip(sampler.regret_estimates(), sampler.payoff_ranges, strict=True)
     ]
-
-
-def _interval(result: "MeanResult") -> dict[str, float]:
-    return {"mean": result.mean, "lower": result.lower, "upper": result.upper}
 
 
 def sample_sheet(record: dict[str, Any]) -> Sheet:
