@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..seqform.limits import held_numbers, stopwatch
 from ..seqform.standard_error import StandardError
@@ -127,11 +127,6 @@ def _ended(arguments: list[str], keeper: "Keeper | None") -> int:
     return status
 
 
-def _show_warning(message: Warning | str, *where: Any, **others: Any) -> None:
-    """Print a warning in one line."""
-    print_note(str(message))
-
-
 def _run(arguments: list[str]) -> int:
     """Run a command and turn bad input into one line."""
     forget_interrupts()
@@ -143,7 +138,7 @@ def _run(arguments: list[str]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", ExtensionWarning)
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *where, **others: print_note(str(message))
             return invoke(arguments)
     except UsageError as error:
         print_error(usage_message(error))

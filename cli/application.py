@@ -71,10 +71,6 @@ class Commands(TyperGroup):
         """Return the parameters, as those of :class:`Command`."""
         return _without_types(super().get_params(ctx))
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands."""
-        return list(self.commands)
-
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first argument names."""
         name = args[0] if args else ""

@@ -9,7 +9,6 @@ from ..seqform.limits import WORTH_WAITING, now, patient
 from ..seqform.standard_error import is_terminal
 from .errors import ExitStatus, print_interrupted
 from .files import Record
-from .limits import Held
 from .outputs import Output, Outputs
 from .tables import console
 
@@ -25,67 +24,69 @@ _WIDE = 100
 F = TypeVar("F", bound="Findings")
 
 
-def run_check(
-    run: Callable[[Callable[[Any], None], Callable[[str], None] | None], F],
-    unfinished: Callable[[tuple[Any, ...], float], F],
-    total: int,
-    held: Held,
-    *,
-    shown: bool,
-    title: "Callable[[Any], Text | None]" = lambda row: None,
-) -> F:
-    """Run a check, a line a row if it is to be shown; after Ctrl-C return the rows so far.
+class Check:
+    """A check that runs row by row, a line a row unless standard output is for JSON.
 
     Parameters
     ----------
-    run : callable
-        Runs the check, given what is called with each row, and with a few words as each step begins.
-    unfinished : callable
-        Makes what was found of the rows so far and the seconds.
-    total : int
-        How many steps there are.
-    held : Held
-        Holds Ctrl-C from when the check is over.
-    shown : bool
-    title : callable
-        Returns a line that stands above a row, if there is one.
+    json : str or None
+        Where its JSON goes.
     """
-    out = console()
-    rows: list[Any] = []
-    table: TableLines | None = None
 
-    def keep(row: "Row") -> None:
-        nonlocal table
-        rows.append(row)
-        if shown:
-            table = _print_row(out, row, table, title(row))
+    def __init__(self, json: str | None) -> None:
+        self._record = Record(json, ())
+        self._record.clear()
+        self.shown = self._record.shown
 
-    begun = now()
-    try:
-        with _counting(out, total) if shown else contextlib.nullcontext() as advance, patient(WORTH_WAITING):
-            found = run(keep, advance)
-        held.begin()
-    except KeyboardInterrupt:
-        held.begin()
-        found = unfinished(tuple(rows), now() - begun)
-    return found
+    def run(
+        self,
+        run: Callable[[Callable[[Any], None], Callable[[str], None] | None], F],
+        unfinished: Callable[[tuple[Any, ...], float], F],
+        total: int,
+        title: "Callable[[Any], Text | None]" = lambda row: None,
+    ) -> F:
+        """Run it; after Ctrl-C return the rows so far.
 
+        Parameters
+        ----------
+        run : callable
+            Runs the check, given what is called with each row, and with a few words as each step begins.
+        unfinished : callable
+            Makes what was found of the rows so far and the seconds.
+        total : int
+            How many steps there are.
+        title : callable
+            Returns a line that stands above a row, if there is one.
+        """
+        out, held = console(), self._record.held
+        rows: list[Any] = []
+        table: TableLines | None = None
 
-def print_summary(found: "Findings") -> None:
-    """Print the last line of a check, green or red."""
-    console().print(found.summary, style="bold green" if found.passed else "bold red", soft_wrap=True)
+        def keep(row: "Row") -> None:
+            nonlocal table
+            rows.append(row)
+            if self.shown:
+                table = _print_row(out, row, table, title(row))
 
+        begun = now()
+        try:
+            with _counting(out, total) if self.shown else contextlib.nullcontext() as advance, patient(WORTH_WAITING):
+                found = run(keep, advance)
+            held.begin()
+        except KeyboardInterrupt:
+            held.begin()
+            found = unfinished(tuple(rows), now() - begun)
+        return found
 
-def deliver_findings(found: "Findings", json: str | None, held: Held, *files: Output) -> int:
-    """Write what a check found as JSON and to files, and return its exit status; its rows have been printed."""
-    if found.interrupted:
-        print_interrupted()
-    status = ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
-    record = Record(json, ())
-    record.clear()
-    record.held = held
-    status = ExitStatus.INTERRUPTED if found.interrupted else status
-    return Outputs(record).deliver(status, None, found.to_dict, *files)
+    def deliver(self, found: "Findings", *files: Output) -> int:
+        """Print the last line, write what was found as JSON and to files, and return the exit status."""
+        status = ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
+        if self.shown:
+            console().print(found.summary, style="bold red" if status else "bold green", soft_wrap=True)
+        if found.interrupted:
+            print_interrupted()
+            status = ExitStatus.INTERRUPTED
+        return Outputs(self._record).deliver(status, None, found.to_dict, *files)
 
 
 def _print_row(out: "Console", row: "Row", table: "TableLines | None", title: "Text | None") -> "TableLines":

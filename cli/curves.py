@@ -208,8 +208,5 @@ def print_sensitivity(found: "ParametricValue") -> None:
 
 def print_no_sensitivity(name: str, lower: float, upper: float) -> None:
     """Print that none of the bounds that were asked for can be met."""
-    out = console()
-    out.print()
-    out.print(
-        f"no strategy meets the constraints with a bound of {name} from {lower:.9g} to {upper:.9g}", soft_wrap=True
-    )
+    bounds = f"a bound of {name} from {lower:.9g} to {upper:.9g}"
+    console().print(f"\nno strategy meets the constraints with {bounds}", soft_wrap=True)

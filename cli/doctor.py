@@ -57,7 +57,7 @@ def doctor(json: JsonOption = None) -> int:
             memory=memory_budget(),
             folder=str(Path(__file__).parents[1]),
             libraries=_libraries(),
-            extras={name: _found(name) for name in _EXTRAS},
+            extras={name: importlib.util.find_spec(name) is not None for name in _EXTRAS},
             extensions=extensions(),
         )
         with waiting("loading compiled loops", shown=record.shown):
@@ -87,10 +87,6 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _found(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
 
 
 def _cache() -> dict[str, Any]:

@@ -170,24 +170,20 @@ def _format_name(kind: str | None, out: str) -> str:
     """Return the format that ``--format`` names, or else the suffix of the file."""
     formats = [*FORMATS, ANIMATION]
     listed = ", ".join(formats)
-    if kind is not None:
-        if kind not in formats:
-            raise CommandLineError(f"unknown format {kind!r}{nearest(kind, formats)}; expected one of {listed}")
-        suffix = Path(out).suffix[1:].lower()
-        if suffix in formats and suffix != kind:
-            raise CommandLineError(
-                f"--format {kind} and --out {out} disagree; leave --format out, or name a .{kind} file"
-            )
-        return kind
-    if out == STANDARD_OUTPUT:
+    given = Path(out).suffix[1:]
+    suffix = given.lower()
+    if kind is not None and kind not in formats:
+        raise CommandLineError(f"unknown format {kind!r}{nearest(kind, formats)}; expected one of {listed}")
+    if kind is not None and suffix in formats and suffix != kind:
+        raise CommandLineError(f"--format {kind} and --out {out} disagree; leave --format out, or name a .{kind} file")
+    if kind is None and out == STANDARD_OUTPUT:
         raise CommandLineError(f"--out: standard output has no suffix, so --format is needed; expected one of {listed}")
-    suffix = Path(out).suffix[1:]
-    if suffix.lower() in formats:
-        return suffix.lower()
-    hint = nearest(suffix, formats) if suffix else ""
-    raise CommandLineError(
-        f"--out: the name {out!r} does not say the format{hint}; give --format, one of {listed}, or such a suffix"
-    )
+    if kind is None and suffix not in formats:
+        hint = nearest(given, formats) if given else ""
+        raise CommandLineError(
+            f"--out: the name {out!r} does not say the format{hint}; give --format, one of {listed}, or such a suffix"
+        )
+    return kind or suffix
 
 
 def _write(write: Callable[[Path], None], name: str, out: str) -> None:

@@ -30,7 +30,7 @@ from .options import (
     seat,
     tolerance,
 )
-from .outputs import Output, Outputs, page
+from .outputs import Output, Outputs, page, pages
 from .progress import filling, solving, waiting
 from .solution import message_of
 from .spots import spot_of
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from ..models.observations import LineObservations, Observations
     from ..models.play import BadLines
     from ..seqform.game import Game
-    from ..seqform.interchange.page import Page
     from ..seqform.strategy import Strategy
     from ..solvers.opponents.counter_strategies import CounterStrategy
 
@@ -245,17 +244,12 @@ def fit(
     outputs = Outputs(record)
     advice = _recommendation(response, outputs, record)
 
-    def make_page() -> "Page":
-        from .reports import fitted
-
-        return fitted(loaded, record, fit_sheet(record), response)
-
     return outputs.deliver(
         exit_status(response.solution.status),
         lambda: print_fit(record),
         lambda: {**found.to_dict(), **response.summary(), "message": message_of(response.solution), **advice},
         Output("profile", "--out", out, response.profile.save, answers=True),
-        page(html, make_page),
+        page(html, lambda: pages().fitted(loaded, record, fit_sheet(record), response)),
     )
 
 

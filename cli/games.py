@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .files import STANDARD_OUTPUT, check_files, write_json
+from .files import Record, check_files
 from .options import JsonOption, flag_of
 from .tables import console, show
 
@@ -104,10 +104,9 @@ def _listed(
     flags: bool = False,
 ) -> int:
     """Write the JSON, and print a table a thing."""
-    from .. import __version__
-
-    write_json({"schema": 1, "version": __version__, kind: found}, json)
-    if json == STANDARD_OUTPUT:
+    listing = Record(json, (), **{kind: found})
+    listing.write()
+    if not listing.shown:
         return 0
     from rich.padding import Padding
     from rich.table import Table

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import now
-from ..seqform.sheet import Column, Row, Sheet, Table, counted, listed, seconds, setting
+from ..seqform.sheet import Column, Row, Sheet, Table, counted, listed, seconds, setting, several
 from .errors import CommandLineError
-from .files import STANDARD_OUTPUT, check_files, write_json
+from .files import Record, check_files, write_json
 from .options import GameArgument, JsonOption
 from .progress import waiting
 from .spots import describe, spot_of
@@ -61,22 +61,19 @@ def info(
             )
         return describe(spot, json)
     size = None if infosets or public or loaded.rules is None else size_of(loaded.rules)
+    record, records = Record(json, ()), None
     if size is not None and size.nodes > _BUILT:
-        record = size_record(loaded, size)
-        write_json(record, json)
-        if json != STANDARD_OUTPUT:
-            _print(record, None)
-        return 0
-    with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT), counting(told):
-        form = sequence_form_of(loaded)
-    took = now() - begun
-    with waiting(f"counting public states of {loaded.spec}", shown=json != STANDARD_OUTPUT):
-        record = game_record(loaded, took, _public_sizes(loaded, public))
-    records: Infosets | None = None
-    if infosets:
-        records = [infoset_records(player, treeplex) for player, treeplex in enumerate(form.treeplexes)]
+        record |= size_record(loaded, size)
+    else:
+        with waiting(f"building {loaded.spec}", shown=record.shown), counting(told):
+            form = sequence_form_of(loaded)
+        took = now() - begun
+        with waiting(f"counting public states of {loaded.spec}", shown=record.shown):
+            record |= game_record(loaded, took, _public_sizes(loaded, public))
+        if infosets:
+            records = [infoset_records(player, treeplex) for player, treeplex in enumerate(form.treeplexes)]
     write_json(record if records is None else record | {"infoset_list": records}, json)
-    if json != STANDARD_OUTPUT:
+    if record.shown:
         _print(record, records)
     return 0
 
@@ -141,12 +138,8 @@ def _about(game: "Game") -> dict[str, Any]:
     """Return what is known of a game without building it."""
     from fractions import Fraction
 
-    from .. import __version__
-
     value = game.reference_value
     return {
-        "schema": 1,
-        "version": __version__,
         "game": game.spec,
         "parameters": game.parameters,
         "action_words": {word: str(label) for word, label in game.action_words.items()},
@@ -236,7 +229,7 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         *walked,
         Row("functionals", _functionals(record) if record["functionals"] else None),
         Row("value", "not known" if value is None else f"{value}{source}"),
-        Row("action_words", _words(record)),
+        Row("action_words", [f"{word} is {label}" for word, label in record["action_words"].items()], several(str)),
         Row("citation", record["citation"] or "none"),
         Row("fingerprint", record["fingerprint"]),
         Row("build_seconds", record["build_seconds"], seconds, " s", "built in"),
@@ -287,10 +280,6 @@ def _functionals(record: dict[str, Any]) -> str:
     ]
     more = f"{len(found)} in all, listed by --json -, such as " if len(found) > len(listed) else ""
     return more + "; ".join(listed)
-
-
-def _words(record: dict[str, Any]) -> str:
-    return ", ".join(f"{word} is {label}" for word, label in record["action_words"].items())
 
 
 def _histories(record: dict[str, Any]) -> str:

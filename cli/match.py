@@ -16,7 +16,7 @@ from .progress import filling, waiting
 from .tables import print_sheet
 
 if TYPE_CHECKING:
-    from ..models.matches import Estimate, MatchResult, Played
+    from ..models.matches import MatchResult, Played
 
 #: How sure the intervals are, and how many forfeits are listed.
 _CONFIDENCE, _LISTED = 0.95, 1_000
@@ -154,7 +154,7 @@ def _names(bots: list[str]) -> list[str]:
 
 def _found(found: "MatchResult", bots: list[str]) -> dict[str, Any]:
     """Return the numbers of a match, for the JSON."""
-    intervals = [_ends(each) for each in found.estimates]
+    intervals = [None if None in (each.lower, each.upper) else [each.lower, each.upper] for each in found.estimates]
     lost, failed = [0] * len(bots), [0] * len(bots)
     for each in found.forfeits:
         (lost if each.folded else failed)[each.bot] += 1
@@ -182,10 +182,6 @@ def _found(found: "MatchResult", bots: list[str]) -> dict[str, Any]:
         "seconds": found.seconds,
         "hands_per_second": found.hands / found.seconds if found.seconds > 0.0 else None,
     }
-
-
-def _ends(estimate: "Estimate") -> list[float] | None:
-    return None if estimate.lower is None or estimate.upper is None else [estimate.lower, estimate.upper]
 
 
 def _print(record: dict[str, Any], found: "MatchResult") -> None:

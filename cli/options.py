@@ -253,23 +253,20 @@ def with_groups(command: Any) -> Any:
 
     single: list[inspect.Parameter] = []
     for name, each in signature.parameters.items():
-        single += _options_of(groups[name]) if name in groups else [each]
-    kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in single]
-    run.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        group = groups.get(name)
+        single += [each] if group is None else [_option(one.name, one.type, one.default) for one in fields(group)]
+    run.__signature__ = inspect.Signature(_by_keyword(single))  # type: ignore[attr-defined]
     return run
 
 
-def _options_of(group: Any) -> list[inspect.Parameter]:
-    """Return the options of a group as parameters of a command's signature."""
-    return [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if each.default is MISSING else each.default,
-            annotation=each.type,
-        )
-        for each in fields(group)
-    ]
+def _option(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    """Return an option as a parameter of a command's signature."""
+    default = inspect.Parameter.empty if default is MISSING else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _by_keyword(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
+    return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
 
 
 @dataclass(frozen=True)
@@ -373,14 +370,13 @@ def with_declared_options(command: Any) -> Any:
         with deferring_interrupts(until_later=True):
             found = [each for each in _DECLARED[command.__name__]() if each.name not in own or each.name in CHOICES]
         added = {each.name: each for each in reversed(found)}
-        kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own.values() if each.name not in added]
+        kept = _by_keyword(each for each in own.values() if each.name not in added)
         command.__signature__ = inspect.Signature([*kept, *reversed(added.values())])
     return command
 
 
 def with_memory_option(command: Any) -> Any:
     """Give a command the option ``--memory``, which sets the budget as the environment variable does."""
-    signature = inspect.signature(command)
 
     @functools.wraps(command)
     def run(*, memory: int | None = None, **options: Any) -> Any:
@@ -398,9 +394,8 @@ def with_memory_option(command: Any) -> Any:
                 os.environ.pop(ENVIRONMENT_VARIABLE)
                 os.environ.update({} if before is None else {ENVIRONMENT_VARIABLE: before})
 
-    option = inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOption)
-    kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()]
-    run.__signature__ = signature.replace(parameters=[*kept, option])  # type: ignore[attr-defined]
+    own = _by_keyword(inspect.signature(command).parameters.values())
+    run.__signature__ = inspect.Signature([*own, _option("memory", MemoryOption)])  # type: ignore[attr-defined]
     return run
 
 
@@ -411,8 +406,7 @@ CHOICES = {"problem": "P", "method": "M"}
 def choice_of(name: str, default: str | None, help: str) -> inspect.Parameter:  # noqa: A002
     """Return an option of :data:`CHOICES` as a parameter of a command's signature."""
     option = typer.Option(flag_of(name), metavar=CHOICES[name], help=help, rich_help_panel=name.capitalize())
-    annotation = Annotated[str | None, option]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return _option(name, Annotated[str | None, option], default)
 
 
 def declared_options(
@@ -443,8 +437,7 @@ def declared_options(
         texts += [(more or {})[each.kind] for each in known[:1] if each.kind in (more or {})]
         kind: Any = list[str] if any(each.about.many for each in known) else str
         option = typer.Option(flag_of(name), metavar=known[0].form, help=" ".join(texts), rich_help_panel=panel)
-        annotation = Annotated[kind | None, option]
-        options.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+        options.append(_option(name, Annotated[kind | None, option]))
     return options
 
 

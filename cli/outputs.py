@@ -17,7 +17,7 @@ from .errors import (
     print_interrupted,
     print_note,
 )
-from .files import Record, writing
+from .files import Record, write_file, writing
 from .limits import keeper, time_kept
 from .progress import waiting
 
@@ -56,14 +56,14 @@ class Output:
 
 def page(path: str | None, make: "Callable[[], Page]") -> Output:
     """Return the output of ``--html``."""
-    from ..seqform.interchange.files import writing_whole
+    return Output("report", "--html", path, lambda path: write_file(path, make().to_html(), "--html"))
 
-    def write(path: str) -> None:
-        text = make().to_html()
-        with writing_whole(path) as passing:
-            passing.write_text(text, encoding="utf-8")
 
-    return Output("report", "--html", path, write)
+def pages() -> Any:
+    """Return the module that makes the pages of commands; it is slow to load."""
+    from . import reports
+
+    return reports
 
 
 class Outputs:

@@ -20,6 +20,7 @@ from .options import HtmlOption, JsonOption, Limits, reader, whole
 from .outputs import Output, Outputs, page
 from .progress import solving, waiting
 from .solution import message_of, print_solution
+from .solve import KEYS
 from .tables import print_sheet, print_table
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _OPTIONS = (
     ("sensors", "--sensor"),
     ("units", "--unit"),
 )
-_KEYS = ("routes", "what_if", "notes")
+_KEYS = (*KEYS, "routes", "what_if", "notes")
 #: What is told of limits that hold on average.
 _CHECKS = (
     Column("name", heading="limit"),
@@ -164,7 +165,7 @@ def patrol(
     drawn = files.plot is not None and Path(files.plot).suffix.lower() == ".gif"
     pictures = {"picture" if drawn else "plot": files.plot}
     check_files({"MAP": map}, out=files.out, json=files.json, html=files.html, profile=True, **pictures)
-    record = Record(files.json, _keys(), game=map, method=method)
+    record = Record(files.json, _KEYS, game=map, method=method)
     with record.interruptible(limits.time_limit):
         with deferring_interrupts():
             from ..models.games.patrol import PatrolGame
@@ -191,12 +192,6 @@ def patrol(
             left = None if record.deadline is None else max(0.0, record.deadline.at - now())
             answer = outputs.ask("what if", lambda: changed(solution, what_if, time_limit=left), None)
     return _Plan(game, solution, answer).deliver(outputs, files)
-
-
-def _keys() -> tuple[str, ...]:
-    from .solve import KEYS
-
-    return (*KEYS, *_KEYS)
 
 
 # What is declared

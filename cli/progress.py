@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from ..solvers.outcome import Progress
 
 
-@contextlib.contextmanager
-def solving(title: str, time_limit: float | None, *, shown: bool) -> "Iterator[Callable[[Progress], None] | None]":
+def solving(
+    title: str, time_limit: float | None, *, shown: bool
+) -> "contextlib.AbstractContextManager[Callable[[Progress], None] | None]":
     """Show a bar while a solve runs, and yield what to call with its progress.
 
     Parameters
@@ -24,12 +25,10 @@ def solving(title: str, time_limit: float | None, *, shown: bool) -> "Iterator[C
         Nothing is shown either unless standard error is a terminal.
     """
     if not (shown and is_terminal(sys.stderr)):
-        yield None
-        return
+        return contextlib.nullcontext()
     from ..solvers.progress import on_terminal
 
-    with on_terminal(console(stderr=True), title, time_limit) as update:
-        yield update
+    return on_terminal(console(stderr=True), title, time_limit)
 
 
 @contextlib.contextmanager

@@ -6,10 +6,9 @@ import typer
 
 from ..seqform.errors import nearest, shown
 from ..seqform.sheet import Column, Table, count, error
-from .checking import deliver_findings, print_summary, run_check
+from .checking import Check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
-from .limits import Held
 from .options import Checkpointing, JsonOption
 from .outputs import Output
 from .tables import console, print_table
@@ -67,9 +66,9 @@ def reproduce(
     check_files({}, json=json, **checkpointing.files)
     kind = EXPERIMENTS[name]
     kept = checkpointing.read()
-    held = Held()
-    found = _run(kind.full() if full else kind.quick(), kept, held, shown=json != STANDARD_OUTPUT)
-    return deliver_findings(found, json, held, Output("results", "--out", out, found.write, answers=True))
+    check = Check(json)
+    found = _run(kind.full() if full else kind.quick(), kept, check)
+    return check.deliver(found, Output("results", "--out", out, found.write, answers=True))
 
 
 def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
@@ -87,26 +86,22 @@ def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
         out.print(citation, style="dim", soft_wrap=True)
 
 
-def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", held: Held, *, shown: bool) -> "Reproduction":
-    """Run an experiment, and print its rows, the paper's numbers beside ours, and the verdict if they are shown."""
+def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", check: Check) -> "Reproduction":
+    """Run an experiment, and print its rows and the paper's numbers beside ours if they are shown."""
     from ..validation.papers import Reproduction, reproduce
 
     out = console()
-    if shown:
+    if check.shown:
         out.print(f"{experiment.name}: {experiment.title}", style="dim", soft_wrap=True)
         kind = "" if experiment.figure.startswith("table") else "figure "
         out.print(f"{kind}{experiment.figure} of {experiment.paper.citation}", style="dim", soft_wrap=True)
-    found = run_check(
+    found = check.run(
         lambda keep, advance: reproduce(experiment, keep, advance, checkpoint),
         lambda rows, seconds: Reproduction(experiment, rows, seconds, interrupted=True),
         experiment.num_rows,
-        held,
-        shown=shown,
     )
-    if shown:
-        for claim in found.claims:
-            out.print(f"  {claim.quantity}: {_beside(claim)}", soft_wrap=True)
-        print_summary(found)
+    for claim in found.claims if check.shown else ():
+        out.print(f"  {claim.quantity}: {_beside(claim)}", soft_wrap=True)
     return found
 
 

@@ -24,14 +24,12 @@ from .options import (
     seconds,
     whole,
 )
-from .outputs import Output, Outputs, page
+from .outputs import Output, Outputs, page, pages
 from .progress import filling, waiting
 from .tables import print_sheet, seconds_text
 
 if TYPE_CHECKING:
-    from ..models.play import MeanResult
     from ..seqform.game import Game
-    from ..seqform.interchange.page import Page
     from ..solvers.checkpoint import Checkpoint
     from ..solvers.methods import MCCFR
     from ..solvers.sampling.streamed import StreamedMCCFR, StreamedRun
@@ -114,7 +112,7 @@ def sample(
         with waiting(f"playing {games:,} games", shown=shown), answering("payoffs"):
             record["payoffs"] = outputs.ask(
                 "what the strategies earn",
-                lambda: [_interval(each) for each in streamed_payoffs(loaded, profile, max(games, 2))],
+                lambda: [vars(each) for each in streamed_payoffs(loaded, profile, max(games, 2))],
                 None,
             )
     for player in range(sampler.num_players) if not interrupted and respond is not None else ():
@@ -127,7 +125,7 @@ def sample(
                 ),
             )  # fmt: skip
             if gain is not None:
-                record["gains"] = [*(record["gains"] or ()), _interval(gain.gain)]
+                record["gains"] = [*(record["gains"] or ()), vars(gain.gain)]
 
     def found() -> dict[str, Any]:
         return {
@@ -142,17 +140,12 @@ def sample(
             "unmatched": [str(preference) for preference in sampler.unmatched],
         }
 
-    def make_page() -> "Page":
-        from .reports import sampled
-
-        return sampled(loaded, record, sample_sheet(record))
-
     return outputs.deliver(
         ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS,
         lambda: print_sheet(sample_sheet(record)),
         found,
         Output("strategies", "--out", out, lambda path: profile.save(path, loaded.spec), answers=True),
-        page(html, make_page),
+        page(html, lambda: pages().sampled(loaded, record, sample_sheet(record))),
     )
 
 
@@ -194,10 +187,6 @@ def _regrets(sampler: "StreamedMCCFR") -> list[float | None]:
         estimate if sampler.iterations and estimate <= high - low else None
         for estimate, (low, high) in zip(sampler.regret_estimates(), sampler.payoff_ranges, strict=True)
     ]
-
-
-def _interval(result: "MeanResult") -> dict[str, float]:
-    return {"mean": result.mean, "lower": result.lower, "upper": result.upper}
 
 
 def sample_sheet(record: dict[str, Any]) -> Sheet:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..seqform.limits import now
 from ..seqform.sheet import Column, Row, Sheet, Table, between, chips, count, error, listed, share
 from .errors import CommandLineError, ExitStatus
-from .files import STANDARD_OUTPUT, Record, command_line, write_json
+from .files import Record, command_line
 from .outputs import Output, Outputs, page
 from .solution import message_of
 from .tables import print_rows, print_table, seconds_text
@@ -82,7 +82,6 @@ def is_affordable(game: "Game") -> bool:
 
 def describe(spot: "HoldemSpot", json: str | None) -> int:
     """Print how large a spot is and its betting, or write them as JSON; nothing is built."""
-    from .. import __version__
     from ..models.games.holdem.size import betting_tree, tree_lines
     from ..seqform.memory import in_words
 
@@ -91,29 +90,29 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
     if spot.locks and size.total_bytes < _BUILT:
         _ = spot.constraints  # says now what is wrong with them
     weights = [float(one.sum()) for one in spot.weights]
-    record = {
-        "schema": 1,
-        "version": __version__,
-        "game": spot.spec,
-        "parameters": spot.game.parameters,
-        "players": 2,
-        "board": spot.board,
-        "pot": spot.pot,
-        "stack": spot.stack,
-        "rake": spot.rake,
-        "rake_cap": spot.rake_cap if math.isfinite(spot.rake_cap) else None,
-        "hands": [len(held) for held in spot.hands],
-        "combinations": weights,
-        "nodes": size.nodes,
-        "leaves": size.leaves,
-        "bytes": size.bytes,
-        "total_bytes": size.total_bytes,
-        "locks": [str(lock) for lock in spot.locks],
-        "tree": tree,
-        "build_seconds": now() - begun,
-    }
-    write_json(record, json)
-    if json == STANDARD_OUTPUT:
+    record = Record(
+        json,
+        (),
+        game=spot.spec,
+        parameters=spot.game.parameters,
+        players=2,
+        board=spot.board,
+        pot=spot.pot,
+        stack=spot.stack,
+        rake=spot.rake,
+        rake_cap=spot.rake_cap if math.isfinite(spot.rake_cap) else None,
+        hands=[len(held) for held in spot.hands],
+        combinations=weights,
+        nodes=size.nodes,
+        leaves=size.leaves,
+        bytes=size.bytes,
+        total_bytes=size.total_bytes,
+        locks=[str(lock) for lock in spot.locks],
+        tree=tree,
+        build_seconds=now() - begun,
+    )
+    record.write()
+    if not record.shown:
         return 0
     hands = " and ".join(f"{count(len(held))} {seat}" for held, seat in zip(spot.hands, ("oop", "ip"), strict=True))
     rows = [

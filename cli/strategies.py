@@ -14,13 +14,12 @@ from ..seqform.sheet import Column, Row, Sheet, Table, between, count, payoff, s
 from .errors import CommandLineError, ExitStatus
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance
-from .outputs import Output, Outputs, page
+from .outputs import Output, Outputs, page, pages
 from .progress import waiting
 from .tables import print_rows, print_sheet, print_table
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
-    from ..seqform.interchange.page import Page
     from ..seqform.strategy import Strategy
 
 StrategyFile = Annotated[
@@ -305,16 +304,11 @@ def evaluate(
         seconds=now() - begun,
     )
 
-    def make_page() -> "Page":
-        from .reports import evaluation
-
-        return evaluation(loaded, record, judged_sheet(record), dict(sorted(found.items())))
-
     return Outputs(record).deliver(
         ExitStatus.SUCCESS if within else ExitStatus.FAILURE,
         lambda: print_sheet(judged_sheet(record)),
         dict,
-        page(html, make_page),
+        page(html, lambda: pages().evaluation(loaded, record, judged_sheet(record), dict(sorted(found.items())))),
     )
 
 
@@ -419,13 +413,11 @@ def compare(
     if len(shared) == loaded.num_players == 2:
         found |= _matches(loaded, one, other)
 
-    def make_page() -> "Page":
-        from .reports import comparison
-
-        return comparison(loaded, record, compared_sheet(record), one, other)
-
     return Outputs(record).deliver(
-        ExitStatus.SUCCESS, lambda: print_sheet(compared_sheet(record)), lambda: found, page(html, make_page)
+        ExitStatus.SUCCESS,
+        lambda: print_sheet(compared_sheet(record)),
+        lambda: found,
+        page(html, lambda: pages().comparison(loaded, record, compared_sheet(record), one, other)),
     )
 
 

@@ -27,14 +27,13 @@ from .options import (
     seat,
     whole,
 )
-from .outputs import Output, Outputs, page
+from .outputs import Output, Outputs, page, pages
 from .progress import waiting
 from .spots import is_large
 from .tables import ending, print_sheet, print_table, seconds_text
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
-    from ..seqform.interchange.page import Page
     from ..seqform.strategy import Strategy
     from ..solvers.parametric.trade_off import TradeOff
     from ..solvers.style.answer import StyleAnswer
@@ -217,17 +216,12 @@ def style(
         curve_found = {} if found is None else {"trade_off": found.to_dict()}
         return {**answer.to_dict(), "sizes": sizes_of(loaded), **curve_found}
 
-    def make_page() -> "Page":
-        from .reports import styled
-
-        return styled(loaded, record, style_sheet(record), answer, found)
-
     return outputs.deliver(
         exit_status(answer.status),
         lambda: print_style(record, found if curve.curve else None),
         told,
         Output("profile", "--out", out, answer.profile.save, answers=True),
-        page(html, make_page),
+        page(html, lambda: pages().styled(loaded, record, style_sheet(record), answer, found)),
         Output("picture", "--plot", curve.plot, lambda path: answer.plot(path, found)),  # type: ignore[union-attr]
     )
 

@@ -9,17 +9,9 @@ import typer
 
 from ..seqform.errors import nearest, shown
 from ..seqform.sheet import Column, Row, Sheet, Table, count, counted
-from .checking import deliver_findings, print_summary, run_check
+from .checking import Check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
-from .files import (
-    STANDARD_OUTPUT,
-    check_files,
-    command_line,
-    make_folder,
-    write_file,
-    write_json,
-)
-from .limits import Held
+from .files import STANDARD_OUTPUT, check_files, command_line, make_folder, write_file, write_json
 from .options import HtmlOption, JsonOption, reader
 from .outputs import Output, page
 from .tables import print_sheet
@@ -109,12 +101,10 @@ def sweep(
             _list(settings, varied)
         return ExitStatus.SUCCESS
     folder = _folder(out, where, drawn, varied)
-    held = Held()
-    found = _run(context.obj.run, settings, folder, where, held, shown=json != STANDARD_OUTPUT)
-    return deliver_findings(
+    check = Check(json)
+    found = _run(context.obj.run, settings, folder, where, check)
+    return check.deliver(
         found,
-        json,
-        held,
         Output("results", "--out", folder, lambda path: _save(found, path), answers=True),
         page(drawn.html, lambda: found.report(drawn.x, drawn.y, command_line())),
         Output("picture", "--plot", drawn.plot, lambda path: found.plot(path, drawn.x, drawn.y)),
@@ -140,11 +130,6 @@ def _folder(out: str | None, where: _Where, drawn: _Drawn, varied: list[str]) ->
     make_folder(out, "--out")
     if (x is not None or drawn.y is not None) and drawn.plot is None and drawn.html is None:
         raise CommandLineError("--x and --y say what --plot and --html draw; give one of them")
-    if drawn.plot is not None:
-        with deferring_interrupts():
-            from ..seqform.interchange.pictures import require_matplotlib
-
-            require_matplotlib()
     return out
 
 
@@ -175,25 +160,22 @@ def _list(settings: list[dict[str, Any]], varied: list[str]) -> None:
     print_sheet(Sheet([*fixed, Row("settings", counted(len(settings), "setting"))], [table]))
 
 
-def _run(run: Any, settings: list[dict[str, Any]], out: str, where: _Where, held: Held, *, shown: bool) -> "Sweep":
+def _run(run: Any, settings: list[dict[str, Any]], out: str, where: _Where, check: Check) -> "Sweep":
     """Compute the settings, a line each, and print what became of them."""
     from ..validation.sweeps import Sweep, SweepRow, name_of, sweep
 
     def compute(keep: "Callable[[SweepRow], None]", advance: "Callable[[str], None] | None") -> Sweep:
+        told = advance or (lambda words: None)
+
         def on_row(row: SweepRow) -> None:
             keep(row)
-            if advance is not None:
-                advance(row.label)
+            told(row.label)
 
-        if advance is not None:
-            advance("")
+        told("")
         return sweep(run, out, settings=settings, on_row=on_row, **vars(where))
 
     def ended(rows: "tuple[SweepRow, ...]", seconds: float) -> Sweep:
         ordered = tuple(sorted(rows, key=lambda row: row.number))
         return Sweep(name_of(run), tuple(settings), ordered, seconds, interrupted=True)
 
-    found = run_check(compute, ended, len(settings), held, shown=shown)
-    if shown:
-        print_summary(found)
-    return found
+    return check.run(compute, ended, len(settings))

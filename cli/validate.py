@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .checking import deliver_findings, print_summary, run_check
+from .checking import Check
 from .errors import deferring_interrupts
-from .files import STANDARD_OUTPUT, check_files, command_line
-from .limits import Held
+from .files import check_files, command_line
 from .options import Checkpointing, HtmlOption, JsonOption
 from .outputs import page
 from .tables import console
@@ -38,22 +37,22 @@ def validate(
         from ..validation.bank import find_suite
 
     chosen = find_suite(suite)
-    held = Held()
-    report = _run(chosen, checkpointing.read(), held, shown=json != STANDARD_OUTPUT)
+    check = Check(json)
+    report = _run(chosen, checkpointing.read(), check)
 
     def make_page() -> "Page":
         from ..validation.html_page import html_page
 
         return html_page(report, command_line())
 
-    return deliver_findings(report, json, held, page(html, make_page))
+    return check.deliver(report, page(html, make_page))
 
 
-def _run(suite: "Suite", checkpoint: "Checkpoint | None", held: Held, *, shown: bool) -> "Report":
+def _run(suite: "Suite", checkpoint: "Checkpoint | None", check: Check) -> "Report":
     """Run a suite, and print its rows if they are to be shown."""
     from ..validation.suites import Report, run_suite
 
-    if shown:
+    if check.shown:
         console().print(f"suite {suite.name}: {suite.summary}", style="dim")
     questions: set[tuple[str, str]] = set()
 
@@ -63,7 +62,7 @@ def _run(suite: "Suite", checkpoint: "Checkpoint | None", held: Held, *, shown: 
         questions.add((row.game, row.question))
         return _question(row)
 
-    report = run_check(
+    return check.run(
         lambda keep, advance: run_suite(
             suite,
             keep,
@@ -72,13 +71,8 @@ def _run(suite: "Suite", checkpoint: "Checkpoint | None", held: Held, *, shown: 
         ),
         lambda rows, seconds: Report(suite.name, rows, seconds, interrupted=True),
         len(suite.cases),
-        held,
-        shown=shown,
-        title=title,
+        title,
     )
-    if shown:
-        print_summary(report)
-    return report
 
 
 def _question(row: "Row") -> "Text":

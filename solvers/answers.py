@@ -59,7 +59,8 @@ def solution_sheet(solution: "Solution", asked: str = "", message: str = "", too
             Row("method", solution.method.name),
             Row("status", str(solution.status)),
             Row("message", message or solution.message, label=""),
-            *(_results(solution) if failed is None else _conflict(failed)),
+            *(_conflict(failed) if failed is not None else _judged([*_values(solution), *_bounds(solution)], solution)),
+            *(_constraint_rows(solution) if failed is None else ()),
             *_preferences(solution),
             Row("iterations", solution.iterations, count),
             Row("seconds", took or solution.time_in_words),
@@ -153,11 +154,6 @@ def sizes_of(game: Game) -> dict[str, Any]:
         "leaves": form.num_leaves,
         "nnz": form.nnz,
     }
-
-
-def _results(solution: "Solution") -> list[Row]:
-    """Return what was found and what it proves, and how that stands to the tolerance."""
-    return [*_judged([*_values(solution), *_bounds(solution)], solution), *_constraint_rows(solution)]
 
 
 def _values(solution: "Solution") -> Iterator[Row]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -52,6 +52,7 @@ from ..seqform.interchange.page import (
     slider,
     table,
 )
+from ..seqform.interchange.pictures import Figure
 from ..seqform.interchange.strategy_display import strategy_rows
 from ..seqform.sheet import Row, Sheet, count, error, short, typeset
 from ..seqform.strategy import Strategy
@@ -63,9 +64,6 @@ from .parametric.sensitivity import parametric_value
 from .parametric.trade_off import TradeOff
 from .solution import Solution
 from .solve import solve_part
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Games of at most so many sequences are solved for other values of p, ε or a bound too, unless it is asked for.
 SMALL = 400
@@ -101,8 +99,8 @@ def solution_page(
         *game_blocks(game, [*_asked(solution), *([] if problem.model is None else [problem.model])]),
         *_prices(solution),
         *_changes(solution, explore, moved),
+        *_ending(solution, again),
     ]
-    blocks += _ending(solution, again)
     return Page(f"{problem.name} on {game.spec}", tuple(blocks))
 
 
@@ -125,9 +123,9 @@ def _spot_page(
     """Return the page of a solved spot of hold'em: what both earn, and a browser through betting and cards."""
     problem = solution.problem
     lost = f" The best reply gains on average {typeset(solved.spot.of_pot(solution.exploitability))}."
-    said: list[Content] = [*earned(solved), *([] if problem.constraints else [lost])]
-    if solution.player is not None:
-        said = [*_said(solution)]
+    said = _said(solution)
+    if solution.player is None:
+        said = [*earned(solved), *([] if problem.constraints else [lost])]
     blocks: list[Content] = [
         *opening(f"{problem.game.spec} · {problem.name} · {solution.method.name}", title_of(solved)),
         prose(problem.in_words()),
@@ -154,15 +152,11 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         for one in problem.constraints
         if isinstance(one, LinearConstraint) and prices.get(one.name, 0.0) > _NOTHING * problem.unit
     ]
-    said: list[Content] = [*_said(solution)]
+    said = _said(solution)
     if solution.infeasibility is None and solution.player is None and None not in (solution.lower, solution.upper):
-        said = ["On average an attacker gains at most ", emphasis(number(solution.upper))]
-        said += [" a day, whatever they do; "]
-        said += [
-            "they can be sure of ",
-            number(solution.lower),
-            ". As routes are drawn anew each day, all may know it.",
-        ]
+        sure = f" a day, whatever they do; they can be sure of {number(solution.lower)}"
+        known = f"{sure}. As routes are drawn anew each day, all may know it."
+        said = sentence("On average an attacker gains at most ", number(solution.upper), known)
     blocks: list[Content] = [
         *opening(" · ".join(dict.fromkeys([game.spec, "patrol", solution.method.name])), question_of(game)),
         verdict(said, solution.status, solution.message),
@@ -282,54 +276,50 @@ _COLOUR: Mapping[str, str] = {
 }
 
 
-def _said(solution: Solution) -> Iterator[Content]:
+def sentence(*parts: str) -> list[Content]:
+    """Return text of which every second part is in bold."""
+    return [emphasis(part) if place % 2 else part for place, part in enumerate(parts)]
+
+
+def _said(solution: Solution) -> list[Content]:
     """Return the answer in a sentence or two."""
     problem, exact, player = solution.problem, solution.exact, solution.player
     if solution.infeasibility is not None:
         conflict = solution.infeasibility.conflict
-        yield "There is no such strategy: "
-        yield emphasis(", ".join(conflict) or "the constraints")
-        yield " excludes every strategy." if len(conflict) == 1 else " exclude each other."
-        return
+        exclude = " excludes every strategy." if len(conflict) == 1 else " exclude each other."
+        return sentence("There is no such strategy: ", ", ".join(conflict) or "the constraints", exclude)
     if player is None:
         value = solution.value
         if isinstance(value, tuple):
             paid = ", ".join(f"player {who} {number(one)}" for who, one in enumerate(value))
-            yield f"With these strategies the players are paid, on average in a game: {paid}."
-            return
-        yield "With these strategies player 0 is paid "
-        yield emphasis(number(value, exact.value if exact else None))
-        if problem.game.is_of_one:
-            yield " on average in a game."
-            return
-        other = "the opposite" if not problem.game.constant else number(solution.certificate.value[1])
-        yield f" on average in a game, and player 1 {other}."
-        return
+            return [f"With these strategies the players are paid, on average in a game: {paid}."]
+        ending = ""
+        if not problem.game.is_of_one:
+            other = "the opposite" if not problem.game.constant else number(solution.certificate.value[1])
+            ending = f", and player 1 {other}"
+        paid = number(value, exact.value if exact else None)
+        return sentence("With these strategies player 0 is paid ", paid, f" on average in a game{ending}.")
+    said: list[Content] = []
     if problem.roles:
         values = solution.values or ()
         each = [f"the {role}, player {one}, is paid {number(values[one])}" for one, role in problem.roles.items()]
-        yield f"With this commitment {' and '.join(each)} on average in a game. "
+        said = [f"With this commitment {' and '.join(each)} on average in a game. "]
     elif solution.opponent_value is not None:
-        yield f"Player {player} earns "
-        yield emphasis(number(solution.opponent_value))
-        yield " on average in a game against the model"
+        more = ""
         if solution.gain is not None and solution.game_value is not None:
             gain = number(solution.gain, exact.gain if exact else None)
-            yield f", {gain} more than the value of the game, {number(solution.game_value)}"
-        yield ". "
+            more = f", {gain} more than the value of the game, {number(solution.game_value)}"
+        against = f" on average in a game against the model{more}. "
+        said = sentence(f"Player {player} earns ", number(solution.opponent_value), against)
     elif solution.objective is not None:
-        yield "The objective is "
-        yield emphasis(number(solution.objective, exact.objective if exact else None))
-        yield ". "
+        said = sentence("The objective is ", number(solution.objective, exact.objective if exact else None), ". ")
+    lost = number(solution.exploitability)
     if problem.exploitability_meaning:
-        yield emphasis(number(solution.exploitability))
-        yield f" {problem.exploitability_meaning}."
-    elif solution.exploitability <= _NOTHING * problem.game.stakes:
-        yield f"It can lose nothing of the value of the game, whatever player {1 - player} does."
-    else:
-        yield f"Against the worst that player {1 - player} can do, it loses "
-        yield emphasis(number(solution.exploitability))
-        yield " of the value of the game."
+        return said + sentence("", lost, f" {problem.exploitability_meaning}.")
+    if solution.exploitability <= _NOTHING * problem.game.stakes:
+        return [*said, f"It can lose nothing of the value of the game, whatever player {1 - player} does."]
+    worst = f"Against the worst that player {1 - player} can do, it loses "
+    return said + sentence(worst, lost, " of the value of the game.")
 
 
 # The certificate
@@ -421,10 +411,7 @@ def _prices(solution: Solution) -> Iterator[Content]:
     nothing = _NOTHING * problem.unit
     unit = "in payoff per game" if problem.name != "style" else "in units of the objective"
     if len(prices) <= 6:
-        said: list[Content] = []
-        for name, price in prices.items():
-            said.append(_said_of_price(solution, name, price, owner.get(name), unit))
-        yield bullets(said)
+        yield bullets([_said_of_price(solution, name, one, owner.get(name), unit) for name, one in prices.items()])
         if any(isinstance(each, LinearConstraint) and each.fixed for each in constraints):
             yield prose(
                 "A bound on how often an action is taken at an infoset is loosened in units of how often the player "
@@ -749,11 +736,8 @@ _PICTURES: tuple[Callable[[Game, Sequence[Strategy]], Element], ...] = (_tree, _
 
 def _how(solution: Solution) -> Iterator[Content]:
     method = solution.method
-    usual = {each.name: each.default for each in dataclasses.fields(method)}
-    options = {name: getattr(method, name) for name in usual}
-    chosen = ", ".join(
-        f"{name} {value}" for name, value in options.items() if value != usual[name] and value is not None
-    )
+    values = {each.name: (getattr(method, each.name), each.default) for each in dataclasses.fields(method)}
+    chosen = ", ".join(f"{name} {value}" for name, (value, usual) in values.items() if value not in (None, usual))
     yield heading("How it was found")
     found = solution_sheet(solution).only("iterations", "seconds", "sequences").rows
     how = Row("method", method.name, meaning=f" with {chosen}" if chosen else "")

@@ -1,7 +1,7 @@
 """The bank of cases: questions about games, by which methods they are solved, and how closely answers have to agree."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -176,7 +176,18 @@ USUAL_TOLERANCES: Mapping[str, float] = {"highs-ipm": 1e-6, "cvxpy": 1e-6, "rati
 #: What decides responses in steps: linear programs, and regret minimisation, which each is held to the program of its
 #: first step and by its gap in all steps.
 _IN_STEPS = "lp cfr@1e-2 cfr+@1e-3 dcfr@1e-3 pcfr+@1e-3"
+#: The transit game's patroller is to be back at its base with a probability of at least 0.9.
+_RISK = "constrained --constrain 'risk<=0.1'"
 _GADGETS = ("none", "resolving", "max-margin", "reach-max-margin")
+#: A bound on what player 0 of Kuhn poker does with the king, and one on what it does with the jack.
+_TWO = "constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'"
+
+
+def _with_gadgets(game: str, question: str) -> Iterator[Case]:
+    """Yield the cases of a question about a game with each gadget."""
+    for gadget in _GADGETS:
+        yield from ask(game, f"{question} --gadget {gadget}", _IN_STEPS)
+
 
 # References: by hand for Kuhn poker, whose equilibria are known (Kuhn 1950), and an independent computation for Leduc
 # poker and the transit game, to the digits that are given.
@@ -196,12 +207,7 @@ QUICK = Suite(
             "es-mccfr@1e-2 os-mccfr@1e-2 es-pref-cfr@1e-2 cfr:updates=simultaneous@1e-3 "
             "cfr+:updates=simultaneous@1e-3 pref-cfr:updates=simultaneous@1e-3",
         ),
-        *ask(
-            "kuhn",
-            "constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'",
-            "highs-simplex cvxpy rational highs-ipm ccfr@1e-4",
-            known="-1/10",
-        ),
+        *ask("kuhn", _TWO, "highs-simplex cvxpy rational highs-ipm ccfr@1e-4", known="-1/10"),
         *ask(
             "kuhn",
             "constrained --constrain '0/Q_:b>=0.4' --constrain 'plan(0/Q_pb:b)<=0.1'",
@@ -213,7 +219,7 @@ QUICK = Suite(
         ),
         *ask("kuhn", "constrained --constrain '0/J_:b>=0.5' --penalty 1/20", "highs-simplex cvxpy ccfr@1e-4"),
         # Convex, and so a cone program.
-        *ask("kuhn", "constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'", "cvxpy ccfr@1e-4", near=0.5),
+        *ask("kuhn", _TWO, "cvxpy ccfr@1e-4", near=0.5),
         *ask("kuhn", "epsilon-nash", "cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4", alone=True),
         *ask("kuhn", "best-response --opponent uniform", "highs-simplex cvxpy rational", known="1/2"),
         *ask("kuhn", "rnr --opponent uniform --p 1/2", "highs-simplex cvxpy rational", known="5/36"),
@@ -227,13 +233,7 @@ QUICK = Suite(
         *ask("kuhn", "cdbr --opponent uniform --lookahead 3", _IN_STEPS, known="1/2"),
         *ask("kuhn", "cdrnr --opponent uniform --p 1/2 --lookahead 3", _IN_STEPS, known="5/36"),
         *ask("kuhn", "cdrnr --opponent uniform --p 1/4 --lookahead 1 --player 1", _IN_STEPS),
-        *(
-            case
-            for gadget in _GADGETS
-            for case in ask(
-                "kuhn", f"cdrnr --opponent random:seed=1 --p 1/2 --lookahead 1 --gadget {gadget}", _IN_STEPS
-            )
-        ),
+        *_with_gadgets("kuhn", "cdrnr --opponent random:seed=1 --p 1/2 --lookahead 1"),
         *ask("kuhn", "style --maximise 0/J_:b", "highs-simplex cvxpy rational", known="1/3"),
         *ask("kuhn", "style --maximise 0/J_:b --epsilon 1/20", "highs-simplex cvxpy rational", known="29/60"),
         # NashConv, three times the exploitability, below 1e-3: with three players not promised, but proven.
@@ -265,13 +265,7 @@ QUICK = Suite(
             off=3e-5,
         ),
         *ask("leduc:merge_suits=true", "nash", "highs-simplex highs-pdlp@1e-4 cvxpy rational dcfr@1e-4 pcfr+@1e-5"),
-        *(
-            case
-            for gadget in _GADGETS
-            for case in ask(
-                "leduc:merge_suits=true", f"cdrnr --opponent uniform --p 1/2 --lookahead 2 --gadget {gadget}", _IN_STEPS
-            )
-        ),
+        *_with_gadgets("leduc:merge_suits=true", "cdrnr --opponent uniform --p 1/2 --lookahead 2"),
         *ask("leduc:ranks=6,merge_suits=true", "nash", "highs-simplex highs-ipm cfr+@1e-4 dcfr@1e-4"),
         *ask("leduc:suits=4,merge_suits=true", "nash", "highs-simplex highs-ipm dcfr@1e-4 pcfr+@1e-4"),
         *ask("liars_dice", "nash", "highs-simplex highs-ipm cfr@1e-3 dcfr@1e-4 pcfr+@1e-5"),
@@ -281,26 +275,11 @@ QUICK = Suite(
         *ask("goofspiel:cards=4", "cdbr --opponent uniform --lookahead 1", _IN_STEPS),
         *ask("goofspiel:cards=5", "nash", "highs-simplex highs-ipm dcfr@1e-4 pcfr+@1e-4"),
         *ask("transit:width=2", "nash", "highs-simplex highs-ipm cvxpy cfr@1e-2 cfr+@1e-4"),
-        *ask(
-            "transit:width=2",
-            "constrained --constrain 'risk<=0.1'",
-            "highs-simplex cvxpy rational ccfr@1e-4",
-            known="0.020351",
-        ),
+        *ask("transit:width=2", _RISK, "highs-simplex cvxpy rational ccfr@1e-4", known="0.020351"),
         *ask("transit:width=2,model=A", "nash", "highs-simplex dcfr@1e-4 pcfr+@1e-4"),
-        *ask(
-            "transit:width=2,model=A",
-            "constrained --constrain 'risk<=0.1'",
-            "highs-simplex cvxpy ccfr@1e-4",
-            known="-0.783558",
-        ),
+        *ask("transit:width=2,model=A", _RISK, "highs-simplex cvxpy ccfr@1e-4", known="-0.783558"),
         *ask("transit:width=3", "nash", "highs-simplex highs-ipm dcfr@1e-3 pcfr+@1e-3"),
-        *ask(
-            "transit:width=3",
-            "constrained --constrain 'risk<=0.1'",
-            "highs-simplex highs-ipm ccfr@1e-3",
-            known="0.278538",
-        ),
+        *ask("transit:width=3", _RISK, "highs-simplex highs-ipm ccfr@1e-3", known="0.278538"),
         *ask("depth_limited_figure_2", "nash", "highs-simplex cvxpy dcfr@1e-4"),
         *ask("coin", "nash", "highs-simplex cvxpy dcfr@1e-4"),
         *ask("depth_limited_figure_10", "nash", "highs-simplex cvxpy dcfr@1e-4"),
@@ -324,16 +303,9 @@ FULL = Suite(
         *ask("liars_dice:sides=6", "nash", "highs-ipm dcfr@1e-4 pcfr+@1e-4"),
         *ask("goofspiel:cards=6", "nash", "highs-ipm dcfr@1e-3 pcfr+@1e-3"),
         *ask("transit:width=3,model=A", "nash", "highs-simplex cfr+@1e-3 dcfr@1e-3"),
-        *ask(
-            "transit:width=3,model=A",
-            "constrained --constrain 'risk<=0.1'",
-            "highs-simplex highs-ipm ccfr@1e-3",
-            known="-0.176445",
-        ),
+        *ask("transit:width=3,model=A", _RISK, "highs-simplex highs-ipm ccfr@1e-3", known="-0.176445"),
         *ask("transit:width=4", "nash", "highs-ipm-crossover dcfr@1e-3 pcfr+@1e-4"),
-        *ask(
-            "transit:width=4", "constrained --constrain 'risk<=0.1'", "highs-ipm ccfr@1e-3", known="0.35596", off=5e-7
-        ),
+        *ask("transit:width=4", _RISK, "highs-ipm ccfr@1e-3", known="0.35596", off=5e-7),
         *ask("transit:width=4,model=A", "nash", "highs-ipm-crossover dcfr@1e-3 pcfr+@1e-3"),
         *ask("transit:width=6", "nash", "highs-ipm dcfr@1e-3 pcfr+@1e-3"),
     ),

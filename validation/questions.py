@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 Words = Mapping[str, str | tuple[str, ...]]
 
 
-def _as_it_is(text: str, game: "Game", player: int) -> Sequence[Any]:
-    return [text]
-
-
 #: The opponent who does whatever the game's own constraints allow.
 LOCKS = "locks"
 
@@ -46,9 +42,8 @@ def _opponents(text: str, game: "Game", player: int) -> Sequence[Any]:
     return [opponent_strategy(text, game, 1 - player)]
 
 
-_Reader = Callable[[str, "Game", int], Sequence[Any]]
 #: How a text becomes what a field takes that is about a game: the objects that it stands for, by the field's kind.
-_READERS: Mapping[Any, _Reader] = {
+_READERS: Mapping[Any, Callable[[str, "Game", int], Sequence[Any]]] = {
     Constraint: lambda text, game, player: parse_constraint(text, game),
     Functional: lambda text, game, player: [parse_term(text, game, player=player)],
     Strategy: _opponents,
@@ -207,8 +202,8 @@ class Question:
             if each.is_read_elsewhere:
                 texts = [word] if isinstance(word, str) else word
                 unheeded &= LOCKS not in texts
-                read: _Reader = _READERS.get(each.kind, _as_it_is)
-                found = [one for text in texts for one in read(text, game, player)]
+                read = _READERS.get(each.kind)
+                found = [one for text in texts for one in ([text] if read is None else read(text, game, player))]
                 values[name] = found if each.about.many else found[0]
         fields = {each.name for each in parameters_of(self._kind)}
         named = {self._parameters[name].name: value for name, value in values.items()}

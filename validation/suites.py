@@ -186,7 +186,7 @@ def run_suite(
             limits: dict[str, Any] = {"tol": case.tolerance, "checkpoint": checkpoint}
             solution = solve(problem, find_method(case.method, **case.options), **limits)
         except SolverError as error:
-            row = _broken(case, str(error))
+            row = _row(case, failure=str(error))
         else:
             row = _judged(case, solution, exact)
             exact = solution if case.role == "exact" and row.value is not None else exact
@@ -201,7 +201,7 @@ def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if solution.infeasibility is not None:
-        return _broken(case, solution.message)
+        return _row(case, failure=solution.message)
     game = solution.problem.game
     known = game.reference_value if case.reference is None and case.problem == "nash" else case.reference
     comparison: Comparison | None = None
@@ -217,33 +217,22 @@ def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
     proven = max(solution.problem.error(solution.certificate), unpaid_violation(solution))
     if comparison is None and not proven <= case.tolerance:
         failures = (*failures, f"proven error {proven:.3g} above {case.tolerance:.3g}")
-    return Row(
-        game=case.game,
-        problem=case.problem,
-        question=case.asked,
-        method=case.label,
+    return _row(
+        case,
         value=solution.value if solution.objective is None else float(solution.objective),
         exact_value=None if comparison is None else comparison.exact_objective,
         difference=None if comparison is None else comparison.difference,
         error=solution.problem.error(solution.certificate),
         exploitability=solution.exploitability,
         violation=solution.violation,
-        tolerance=case.tolerance,
         iterations=solution.iterations,
         seconds=solution.seconds,
         failure="; ".join(failures),
     )
 
 
-def _broken(case: Case, message: str) -> Row:
-    return Row(
-        game=case.game,
-        problem=case.problem,
-        question=case.asked,
-        method=case.label,
-        tolerance=case.tolerance,
-        failure=message,
-    )
+def _row(case: Case, **found: Any) -> Row:
+    return Row(case.game, case.problem, case.label, tolerance=case.tolerance, question=case.asked, **found)
 
 
 #: Round-off, relative to the largest payoff, by which proven bounds may miss each other and still be consistent.

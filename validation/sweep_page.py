@@ -8,13 +8,13 @@ from ..models.problems import PROBLEMS
 from ..seqform.checks import is_number
 from ..seqform.errors import UnsupportedProblemError, nearest, shown
 from ..seqform.interchange import page
-from ..seqform.interchange.pictures import COLOURS, dot_size, legend_below, panels
+from ..seqform.interchange.pictures import COLOURS, Figure, dot_size, legend_below, panels
 from ..seqform.sheet import plain
 from .questions import question_parameters
 from .sweep_settings import as_text, label_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from .sweeps import Sweep
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -145,18 +145,7 @@ def _scale(set_scale: Any, numbers: Sequence[float]) -> None:
         set_scale("log")
 
 
-def report(
-    records: Records,
-    varied: Sequence[str],
-    fixed: Mapping[str, Any],
-    *,
-    title: str,
-    summary: str,
-    failures: Sequence[tuple[str, str]],
-    command: str,
-    x: str | None = None,
-    y: str | None = None,
-) -> page.Page:
+def report(sweep: "Sweep", x: str | None, y: str | None, command: str) -> page.Page:
     """Return a report: what was run, the picture, every result, what failed, and the command that makes it again.
 
     Raises
@@ -164,14 +153,16 @@ def report(
     UnsupportedProblemError
         If the picture that is asked for cannot be drawn.
     """
+    records, varied, title = sweep.records(), sweep.varied, sweep.title
+    failures = [(row.label, row.failure) for row in sweep.rows if row.failure]
     blocks: list[page.Content] = [
         page.heading(
             f"How does the result of {title} depend on {_listed(varied)}?" if varied else f"What does {title} find?", 1
         ),
-        page.callout(f"{summary}.", cls="bad" if failures else "good"),
+        page.callout(f"{sweep.summary}.", cls="bad" if failures else "good"),
+        page.prose(*_question(records, varied, sweep.fixed)),
+        page.facts({name: as_text(value) for name, value in sweep.fixed.items()}),
     ]
-    blocks.append(page.prose(*_question(records, varied, fixed)))
-    blocks.append(page.facts({name: as_text(value) for name, value in fixed.items()}))
     try:
         _, drawn = axes_of(records, varied, x, y)
         draws: Any = lambda: draw(records, varied, title, x, y)  # noqa: E731
@@ -182,8 +173,7 @@ def report(
         blocks.append(page.prose(f"Not drawn: {error}.", cls="dim"))
     blocks += [page.heading("Results"), *_table(records, varied)]
     if failures:
-        rows = [(label, failure) for label, failure in failures]
-        blocks += [page.heading("Failed"), page.table(["setting", "message"], rows, words=(0, 1))]
+        blocks += [page.heading("Failed"), page.table(["setting", "message"], failures, words=(0, 1))]
     if command:
         blocks += [page.heading("Again"), page.code_block(command)]
         blocks.append(page.prose("It computes what is missing, and nothing twice.", cls="dim"))

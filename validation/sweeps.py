@@ -5,8 +5,6 @@ process that sweeps is the only one that writes there; workers return what they 
 """
 
 import contextlib
-import csv
-import io
 import json
 import math
 import os
@@ -24,6 +22,7 @@ from joblib import parallel_config, register_parallel_backend
 
 from ..seqform.calls import calls
 from ..seqform.checks import check_choice, check_whole
+from ..seqform.display import Drawn
 from ..seqform.errors import (
     GameFileError,
     SolverError,
@@ -34,8 +33,8 @@ from ..seqform.errors import (
     shown,
 )
 from ..seqform.interchange.encoding import from_json, json_ready
-from ..seqform.interchange.files import read_bytes, reason_of, writing_whole
-from ..seqform.interchange.pictures import write_picture
+from ..seqform.interchange.files import csv_text, read_bytes, reason_of, writing_whole
+from ..seqform.interchange.pictures import Figure
 from ..seqform.limits import now
 from ..seqform.sheet import counted, plain
 from ..solvers import Solution, Status
@@ -45,7 +44,6 @@ from .table import Column, Findings, Row
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from ..seqform.interchange.page import Page
 
@@ -204,7 +202,7 @@ class SweepRow(Row):
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep(Findings):
+class Sweep(Drawn, Findings):
     """What a sweep found.
 
     Attributes
@@ -299,12 +297,8 @@ class Sweep(Findings):
 
     def to_csv(self) -> str:
         """Return :meth:`records` as comma-separated values below a line of names; what was not computed is empty."""
-        stream = io.StringIO()
         records = self.records()
-        writer = csv.DictWriter(stream, list(records[0]) if records else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        return stream.getvalue()
+        return csv_text(list(records[0]) if records else [], records)
 
     @property
     def title(self) -> str:
@@ -333,10 +327,6 @@ class Sweep(Findings):
         """
         return draw(self.records(), self.varied, self.title, x, y)
 
-    def plot(self, path: str | PathLike[str], x: str | None = None, y: str | None = None) -> None:
-        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix."""
-        write_picture(lambda: self.figure(x, y), Path(path))
-
     def report(self, x: str | None = None, y: str | None = None, command: str = "") -> "Page":
         """Return a report: what was run, :meth:`figure`, every result, and what failed.
 
@@ -347,18 +337,7 @@ class Sweep(Findings):
         command : str
             The command that makes it again.
         """
-        failures = [(row.label, row.failure) for row in self.failed_rows if isinstance(row, SweepRow)]
-        return report(
-            self.records(),
-            self.varied,
-            self.fixed,
-            title=self.title,
-            summary=self.summary,
-            failures=failures,
-            command=command,
-            x=x,
-            y=y,
-        )
+        return report(self, x, y, command)
 
 
 # The folder

@@ -128,7 +128,8 @@ class LearnedValue(ABC):
         for option in options:
             if option not in cls.defaults:
                 raise UnknownMethodError(f"{cls.__name__} has no option {shown(option)}")
-        _require_scikit_learn()
+        with needing("learning a value needs scikit-learn", "learning"):
+            import sklearn  # noqa: F401
         settings = {**cls.defaults, **options}
         generator = np.random.default_rng(seed)
         kept = examples - max(1, round(_HELD_OUT * examples))
@@ -443,8 +444,3 @@ def _drawn(border: LeafStates, player: int, generator: Generator) -> Floats:
     weights = generator.gamma(concentration) + 1e-12
     sums = np.bincount(states, weights=weights, minlength=len(border.states))
     return np.asarray(weights / sums[states])
-
-
-def _require_scikit_learn() -> None:
-    with needing("learning a value needs scikit-learn", "learning"):
-        import sklearn  # noqa: F401

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...seqform.errors import SolverError, UnknownMethodError
 from ...seqform.game import Game
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
-from ...seqform.interchange.pictures import COLOURS, cut, dot_size, legend, panels
+from ...seqform.interchange.pictures import COLOURS, Figure, cut, dot_size, legend, panels
 from ...seqform.sheet import Column, Sheet, Table, error, payoff
 from ...seqform.strategy import Strategy
 from ..dispatch import chosen_method, options_of
@@ -25,9 +25,6 @@ from ..outcome import nearest_profile
 from ..solve import solve_part, with_game_value
 from .envelope import Line, find_envelope
 from .program import ParametricProgram
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Two responses whose payoffs differ by less than this part of the largest payoff are one.
 _SAME = 1e-9

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import highspy
@@ -182,48 +182,34 @@ class _Optimum:
 
     def multiplier(self, place: _Place, largest: bool) -> float | None:
         """Return the smallest or the largest multiplier in all optimal solutions; ``None`` if it was not found."""
-        found = self._of_row(place.number, largest) if place.is_row else self._of_column(place.number, largest)
-        return None if found is None else found / place.unit
-
-    def _of_row(self, row: int, largest: bool) -> float | None:
-        factor = abs(objective_factor(self.program))
-        if not self._rows[1][row]:
-            return 0.0
-        solver, side = self._stepping, -1.0 if largest else 1.0
-        index = np.array([row], dtype=np.int32)
-        lower = np.array([0.0 if self._rows[0][row] else -np.inf])
-        solver.changeRowsBounds(1, index, lower, np.array([side]))
+        number, side = place.number, -1.0 if largest else 1.0
+        index = np.array([number], dtype=np.int32)
+        if place.is_row:
+            if not self._rows[1][number]:
+                return 0.0
+            solver, lower = self._stepping, np.array([0.0 if self._rows[0][number] else -np.inf])
+            change = partial(solver.changeRowsBounds, 1, index, lower)
+        else:
+            solver = self._playing
+            change = partial(solver.changeColsCost, 1, index)
+        change(np.array([side]))
         status = self._run(solver)
-        solver.changeRowsBounds(1, index, lower, np.zeros(1))
-        if largest and status in _INFEASIBLE:
+        change(np.zeros(1))
+        if largest and status in (_INFEASIBLE if place.is_row else _UNBOUNDED):
             return math.inf
         if status == highspy.HighsModelStatus.kOptimal:
-            dual = np.array(solver.getSolution().row_dual)
+            solution = solver.getSolution()
+            found = np.array(solution.row_dual if place.is_row else solution.col_value)
         else:
-            status, dual = self._by_interior_point(self._duals, row, -1.0 if largest else 1.0)
+            face, cost = (self._duals, side) if place.is_row else (self._primals, -side)
+            status, found = self._by_interior_point(face, number, cost)
             if largest and status in _UNBOUNDED:
                 return math.inf
-        if status != highspy.HighsModelStatus.kOptimal or not self._proves(self._primal, dual):
+        primal, dual = (self._primal, found) if place.is_row else (found, self._dual)
+        if status != highspy.HighsModelStatus.kOptimal or not self._proves(primal, dual):
             return None
-        return float(-dual[row]) * factor
-
-    def _of_column(self, column: int, largest: bool) -> float | None:
-        solver, cost = self._playing, -1.0 if largest else 1.0
-        index = np.array([column], dtype=np.int32)
-        solver.changeColsCost(1, index, np.array([cost]))
-        status = self._run(solver)
-        solver.changeColsCost(1, index, np.zeros(1))
-        if largest and status in _UNBOUNDED:
-            return math.inf
-        if status == highspy.HighsModelStatus.kOptimal:
-            primal = np.array(solver.getSolution().col_value)
-        else:
-            status, primal = self._by_interior_point(self._primals, column, -cost)
-            if largest and status in _UNBOUNDED:
-                return math.inf
-        if status != highspy.HighsModelStatus.kOptimal or not self._proves(primal, self._dual):
-            return None
-        return float(primal[column])
+        worth = -found[number] * abs(objective_factor(self.program)) if place.is_row else found[number]
+        return float(worth) / place.unit  # type: ignore[no-any-return]
 
     def _proves(self, primal: Floats, dual: Floats) -> bool:
         """Whether an answer proves the tolerance of the solution, as others do whose multipliers are optimal."""
@@ -311,9 +297,9 @@ def _at(lower: Floats, upper: Floats, places: Floats) -> tuple[_Mask, _Mask]:
     return low & np.isfinite(lower), high & np.isfinite(upper)
 
 
-def _fixed(lower: Floats, upper: Floats, prices: Floats) -> tuple[Floats, Floats]:
+def _fixed(lower: Any, upper: Any, prices: Any, near: float = _NEAR) -> tuple[Any, Any]:
     """Return bounds that hold what has a price at the bound that it presses against."""
-    return np.where(prices < -_NEAR, upper, lower), np.where(prices > _NEAR, lower, upper)
+    return np.where(prices < -near, upper, lower), np.where(prices > near, lower, upper)
 
 
 def _in_floats(problem: SaddleProblem, solution: Solution) -> _Optimum | None:
@@ -378,8 +364,8 @@ class _ExactOptimum:
             upper[index] = Fraction(-1 if largest else 1)
             changed = replace(program, row_lower=lower, row_upper=upper, column_lower=least, column_upper=most)
         else:
-            lower, upper = _fixed_exactly(program.row_lower, program.row_upper, self._dual)
-            least, most = _fixed_exactly(program.column_lower, program.column_upper, self._reduced)
+            lower, upper = _fixed(program.row_lower, program.row_upper, self._dual, near=0)
+            least, most = _fixed(program.column_lower, program.column_upper, self._reduced, near=0)
             objective = 0 * program.objective
             objective[index] = Fraction(1)
             changed = RationalProgram(objective, program.matrix, lower, upper, least, most, maximise=largest)
@@ -390,10 +376,6 @@ class _ExactOptimum:
             return None
         found = -to_fractions(point.multipliers)[index] if place.is_row else to_fractions(point.columns)[index]
         return Fraction(found / place.unit)
-
-
-def _fixed_exactly(lower: Any, upper: Any, prices: Any) -> tuple[Any, Any]:
-    return np.where(prices < 0, upper, lower), np.where(prices > 0, lower, upper)
 
 
 def _in_fractions(problem: SaddleProblem, solution: Solution) -> _ExactOptimum | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,15 +24,12 @@ from ...seqform.errors import (
 from ...seqform.interchange.encoding import json_ready
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
-from ...seqform.interchange.pictures import COLOURS, cut, dot_size, panels
+from ...seqform.interchange.pictures import COLOURS, Figure, cut, dot_size, panels
 from ...seqform.sheet import Column, Sheet, Table, error, payoff, price
 from ..outcome import nearest_profile
 from ..solve import with_game_value
 from .envelope import Line, find_envelope
 from .program import Optimum, ParametricProgram
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Pieces whose values differ by less than this part of the largest payoff are one.
 _SAME = 1e-9

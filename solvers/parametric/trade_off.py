@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +18,11 @@ from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
-from ...seqform.interchange.pictures import COLOURS, cut, dot_size, panels
+from ...seqform.interchange.pictures import COLOURS, Figure, cut, dot_size, panels
 from ...seqform.polytope import best_response_value
 from ...seqform.sheet import Column, Sheet, Table, error, payoff, price
 from ..solve import with_game_value
 from .sensitivity import ParametricValue, parametric_value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Pieces over which the value changes by less than this part of the largest payoff are level.
 _LEVEL = 1e-9

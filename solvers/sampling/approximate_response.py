@@ -3,7 +3,8 @@
 import zlib
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Annotated, Any, ClassVar
 
@@ -18,13 +19,12 @@ from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import Rules
 from ...seqform.strategy import Profile, Strategy
 from ..checkpoint import Checkpoint, Saved, digest
-from ..iteration import NEVER, Stepper, iterate
-from ..outcome import Options, checked_seed
+from ..outcome import checked_seed
 from . import search_kernel as kernel
 from .grown_tree import Answer, GrownTree
 from .search_kernel import LearnerArrays, SearchArrays, SearchNumbers
 from .splitmix import first_random_state
-from .streamed import MESSAGES, STOPS, Stop, StreamedRun
+from .streamed import MESSAGES, STOPS, Stop, StreamedRun, WalkingStepper, iterate_kept, limits_of
 from .streamed_play import StreamedProfile, StreamedStrategy, rules_of, student_interval
 
 
@@ -195,20 +195,9 @@ class ApproximateBestResponse:
         """
         if games is None and seconds is None:
             raise UnknownMethodError("a run got no limit, expected games or seconds")
-        limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
-        options = Options(
-            tol=0.0,
-            violation=0.0,
-            max_iterations=NEVER if games is None else check_whole(games, "games", UnknownMethodError),
-            time_limit=limit,
-            callback=None if progress is None else lambda told: bool(progress(self._report(None, told.seconds))),
-        )
+        options = limits_of("games", games, seconds, progress, partial(self._report, None))
         self._decided.clear()
-        if checkpoint is None:
-            run = iterate(_Learning(self), options)
-        else:
-            with Checkpoint.of(checkpoint).kept(self._asked) as keeper:
-                run = iterate(_Learning(self), replace(options, checkpoint=keeper))
+        run = iterate_kept(_Learning(self), options, checkpoint, self._asked)
         return self._report(STOPS[run.stopped], run.seconds)
 
     def _report(self, stopped: Stop | None, seconds: float) -> StreamedRun:
@@ -352,12 +341,8 @@ class ApproximateBestResponse:
         }
 
 
-class _Learning(Stepper):
+class _Learning(WalkingStepper):
     """An approximate best response that learns, a game an iteration."""
-
-    first_step = 1
-    next_check = None  # a certificate would need the whole game
-    may_break_off = True  # a game may take long, and nothing is learned before it has ended
 
     def __init__(self, response: ApproximateBestResponse) -> None:
         self.response = response
@@ -373,10 +358,6 @@ class _Learning(Stepper):
         response._begin_game()
         games = self.iterations + iterations
         response._complete(kernel.run_games, response._control, response._clock, response._numbers, games)
-
-    def check(self) -> float:
-        """Nothing is known."""
-        return float("nan")
 
     def saved(self) -> Saved:
         """Return what was learned, where it is not 0."""

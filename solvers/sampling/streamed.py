@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -28,9 +29,9 @@ from ...seqform.limits import now, settling
 from ...seqform.memory import in_words
 from ...seqform.rules import Rules
 from ..checkpoint import Checkpoint, Saved, digest
-from ..iteration import NEVER, Stepper, iterate
+from ..iteration import NEVER, Run, Stepper, iterate
 from ..methods import MCCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR, find_method, sampling_methods
-from ..outcome import Options, Progress, Status, checked_seed
+from ..outcome import Options, Status, checked_seed
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, StreamedStrategy, rules_of
 from .walks import (
@@ -235,30 +236,14 @@ class StreamedMCCFR:
         """
         if iterations is None and touched is None and seconds is None:
             raise UnknownMethodError("a run got no limit, expected iterations, touched or seconds")
-        limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
-        self._walker.deadline = now() + limit
+        options = limits_of("iterations", iterations, seconds, progress, partial(self._report, None))
+        self._walker.deadline = now() + options.time_limit
         self._before = self._resident() - self.memory  # what else grows between runs does not count
         first = self.iterations
-
-        def tell(report: Progress) -> bool:
-            return progress is not None and bool(progress(self._report(None, report.seconds)))
-
-        options = Options(
-            tol=0.0,
-            violation=0.0,
-            max_iterations=NEVER if iterations is None else check_whole(iterations, "iterations", UnknownMethodError),
-            time_limit=limit,
-            callback=None if progress is None else tell,
-        )
         most = NEVER if touched is None else self.touched + check_whole(touched, "touched", UnknownMethodError)
         work = _StreamingStepper(self, most)
         with settling() as answer:
-            options = replace(options, answered=answer.known)
-            if checkpoint is None:
-                run = iterate(work, options)
-            else:
-                with Checkpoint.of(checkpoint).kept(self._asked) as keeper:
-                    run = iterate(work, replace(options, checkpoint=keeper))
+            run = iterate_kept(work, replace(options, answered=answer.known), checkpoint, self._asked)
             if self._pending is not None:  # Ctrl-C came while it was written
                 self._write()
             report = self._report(work.stopped or STOPS[run.stopped], run.seconds, self.iterations == first)
@@ -497,12 +482,60 @@ STOPS: dict[Status, Stop] = {
 }
 
 
-class _StreamingStepper(Stepper):
-    """A streamed sampler that stops where memory, time or the histories to be touched end too."""
+def limits_of(
+    noun: str,
+    count: int | None,
+    seconds: float | None,
+    progress: Callable[[StreamedRun], object] | None,
+    report: Callable[[float], StreamedRun],
+) -> Options:
+    """Return the limits of a run, and how it is told of.
+
+    Parameters
+    ----------
+    noun : str
+        What is counted, such as ``iterations``.
+    count : int, optional
+        How many more.
+    seconds : float, optional
+    progress : callable, optional
+    report : callable
+        Returns how far the run is after so many seconds.
+    """
+    limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+    return Options(
+        tol=0.0,
+        violation=0.0,
+        max_iterations=NEVER if count is None else check_whole(count, noun, UnknownMethodError),
+        time_limit=limit,
+        callback=None if progress is None else lambda told: bool(progress(report(told.seconds))),
+    )
+
+
+def iterate_kept(
+    work: Stepper, options: Options, checkpoint: Checkpoint | str | PathLike[str] | None, asked: Mapping[str, str]
+) -> Run:
+    """Iterate, and keep the run in a checkpoint if there is one."""
+    if checkpoint is None:
+        return iterate(work, options)
+    with Checkpoint.of(checkpoint).kept(asked) as keeper:
+        return iterate(work, replace(options, checkpoint=keeper))
+
+
+class WalkingStepper(Stepper):
+    """Walks that nothing is known of before they end: a certificate would need the whole game."""
 
     first_step = 1
-    next_check = None  # a certificate would need the whole game
+    next_check = None
     may_break_off = True  # a walk may take long, and changes nothing before it has ended
+
+    def check(self) -> float:
+        """Nothing is known."""
+        return float("nan")
+
+
+class _StreamingStepper(WalkingStepper):
+    """A streamed sampler that stops where memory, time or the histories to be touched end too."""
 
     def __init__(self, sampler: StreamedMCCFR, most_touched: int) -> None:
         self.sampler, self.most_touched = sampler, most_touched
@@ -529,10 +562,6 @@ class _StreamingStepper(Stepper):
             self.stopped = "memory"
         except WeightOverflowError:
             self.stopped = "weights"
-
-    def check(self) -> float:
-        """Nothing is known."""
-        return float("nan")
 
     def saved(self) -> Saved:
         """Return where the sampler stands."""

@@ -4,24 +4,22 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...models.constraints import LinearConstraint, collect_constraints, parse_constraint
+from ...seqform.display import Drawn
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
+from ...seqform.interchange.pictures import Figure
 from ...seqform.labels import listed
 from ...seqform.rationals import fraction_text, to_fraction
 from ...seqform.strategy import Profile, Strategy
 from ..outcome import Status
 from ..parametric.trade_off import TradeOff, trade_off
 from ..solution import Solution
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +79,7 @@ class TargetOutcome:
 
 
 @dataclass(frozen=True, eq=False)
-class StyleAnswer:
+class StyleAnswer(Drawn):
     """Whether targets can be met within a loss, what that costs at least, and a strategy.
 
     Attributes
@@ -205,20 +203,6 @@ class StyleAnswer:
         target = self.targets[0]
         reached = None if target.reached is None else (target.reached, self.loss)
         return (curve or self.trade_off()).figure(target.name, target.asked, self.max_loss, reached)
-
-    def plot(self, path: str | Path, curve: TradeOff | None = None) -> None:
-        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
-
-        Raises
-        ------
-        InvalidConstraintError, MissingExtraError
-            As :meth:`figure`.
-        GameFileError
-            If the suffix is another one, or the file cannot be written.
-        """
-        from ...seqform.interchange.pictures import write_picture
-
-        write_picture(lambda: self.figure(curve), path)
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,13 +148,7 @@ class Calibration:
             "iterations": best.iterations,
         }
         if self.prefer:
-            method = self.method
-            preference |= {
-                "units": method.units,
-                "rule": method.rule,
-                "base": method.base,
-                "updates": method.updates,
-            }
+            preference |= {name: getattr(self.method, name) for name in ("units", "rule", "base", "updates")}
         return {
             "player": self.player,
             "max_loss": self.max_loss,

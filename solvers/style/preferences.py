@@ -234,10 +234,7 @@ def preference_record(solution: Solution) -> dict[str, Any] | None:
     record: dict[str, Any] = dict.fromkeys(("shares", "vulnerability_bounds", "finite_run_bounds", "nash_conv_bound"))
     game = solution.problem.game
     if game.sequence_form.leaves is not None:
-        shares = preferred_shares(game, solution.method.prefer, solution.profile)
-        record["shares"] = [
-            {"preference": each.preference, "player": each.player, "share": each.share} for each in shares
-        ]
+        record["shares"] = [vars(each) for each in preferred_shares(game, solution.method.prefer, solution.profile)]
     try:
         from ..regret.preference_bounds import preference_bound
 

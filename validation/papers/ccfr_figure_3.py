@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import cycle
+from itertools import cycle, takewhile
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -312,12 +312,8 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
 
 def _first_above(points: Sequence[tuple[int, float, float]]) -> int | None:
     """Return the first number of games from which on a curve is above its line."""
-    found = None
-    for games, earned, line in reversed(points):
-        if not earned > line:
-            break
-        found = games
-    return found
+    above = [games for games, *_ in takewhile(lambda point: point[1] > point[2], reversed(points))]
+    return above[-1] if above else None
 
 
 @lru_cache(maxsize=1)
@@ -338,11 +334,14 @@ def probe(player: int) -> Strategy:
     return uniform_without(leduc(), player, "f")
 
 
+def _seated(strategy: Strategy) -> Profile:
+    """Return the target's profile with a strategy in the place of its own."""
+    return Profile([strategy if own.player == strategy.player else own for own in target_profile()])
+
+
 def payoff(strategy: Strategy) -> float:
     """Return what a strategy earns against the target."""
-    profile = list(target_profile())
-    profile[strategy.player] = strategy
-    return float(expected_payoffs(leduc(), Profile(profile))[strategy.player])
+    return float(expected_payoffs(leduc(), _seated(strategy))[strategy.player])
 
 
 @lru_cache(maxsize=1)
@@ -383,10 +382,8 @@ def observed(player: int, games: int, seed: int, repetition: int, known_probe: b
         Whether the observer's own part in probabilities is known, or estimated from the same games.
     """
     blank = _unobserved(player, known_probe)
-    profile = list(target_profile())
-    profile[player] = probe(player)
     number = int(np.random.SeedSequence([seed, repetition, player]).generate_state(1)[0])
-    leaves = np.concatenate(list(simulate(Profile(profile), games, number)))
+    leaves = np.concatenate(list(simulate(_seated(probe(player)), games, number)))
     return blank.with_counts(np.bincount(blank.view.leaf_classes[leaves], minlength=blank.view.num_classes))
 
 
@@ -429,14 +426,8 @@ def answers(
         The most that constrained CFR may take.
     """
     logs = [observed(seat, games, seed, repetition, known_probe) for seat in (0, 1)]
-    naive = float(np.mean([_naive(log) for log in logs]))
+    naive = float(np.mean([payoff(best_response(leduc(), _seated(frequency_model(log)), log.player)) for log in logs]))
     return [_answer(logs, confidence, naive, iterations) for confidence in confidences]
-
-
-def _naive(log: Observations) -> float:
-    profile = list(target_profile())
-    profile[log.opponent] = frequency_model(log)
-    return payoff(best_response(leduc(), Profile(profile), log.player))
 
 
 def _answer(logs: Sequence[Observations], confidence: float, naive: float, iterations: int) -> Answer:

@@ -14,7 +14,7 @@ from ...seqform.strategy import Strategy
 from ...solvers import Solution
 from ...solvers.parametric.frontier import restricted_nash_frontier
 from ..table import Column, Row, fields, verdict
-from .cdrnr_responses import CONTINUAL_RESPONSES, LOOKS
+from .cdrnr_responses import CONTINUAL_RESPONSES, GAINED, LOOKS, LOST, WEIGHT
 from .experiment import Claim, Experiment, Limits, Tell, completed, largest
 
 GAMES = ("gadget_trap_1", "gadget_trap_2")
@@ -217,17 +217,11 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
             # Where the frontier changes: what a gadget's own changes should be.
             for row in frontier[1:]:
                 Look("slate", line=(0, (2, 2))).upright(intervals, row.best_least_p, zorder=0)
-            curve.set(
-                xlabel="exploitability, payoff units",
-                ylabel="gain, payoff units",
-                title=game,
-                xlim=(-2.5, 27),
-                ylim=(1, 28.5),
-            )
+            curve.set(xlabel=LOST, ylabel=GAINED, title=game, xlim=(-2.5, 27), ylim=(1, 28.5))
             intervals.set_yticks(range(len(gadgets)), gadgets)
             intervals.invert_yaxis()
             intervals.grid(visible=False, axis="y")
-            intervals.set(xlim=(0.0, 1.0), xlabel="p, a probability", title="action played, by p")
+            intervals.set(xlim=(0.0, 1.0), xlabel=WEIGHT, title="action played, by p")
         legend(axes[0][0], "lower right", fontsize="small", labelspacing=1.3)
         return figure
 

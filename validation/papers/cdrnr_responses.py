@@ -29,6 +29,8 @@ CONTINUAL_RESPONSES = Paper(
 )
 #: How far numbers of linear programs may be off, in payoff units.
 ROUND_OFF = 1e-6
+#: What axes are called.
+WEIGHT, GAINED, LOST = "p, a probability", "gain, payoff units", "exploitability, payoff units"
 #: How each method looks.
 LOOKS = {
     "RNR": Look("black", "."),
@@ -331,13 +333,11 @@ class CDRNRFigure5(Experiment[ResponseRow]):
                     Look("silver").plot(losses, *zip(*bounds, strict=True), label=f"bound of {method}")
             opponents = list(dict.fromkeys(row.opponent for row in own))
             named = opponents[0] if len(opponents) == 1 else f"{kind}, mean of {len(opponents)}"
-            gains.set(
-                title=f"{game}: {named}", xlabel="p, a probability", ylabel="gain, payoff units", xlim=(0.0, 1.03)
-            )
-            losses.set(xlabel="p, a probability", ylabel="exploitability, payoff units", xlim=(0.0, 1.03))
+            gains.set(title=f"{game}: {named}", xlabel=WEIGHT, ylabel=GAINED, xlim=(0.0, 1.03))
+            losses.set(xlabel=WEIGHT, ylabel=LOST, xlim=(0.0, 1.03))
             most = max((row.exploitability for row in own), default=1.0)
             losses.set_ylim(-0.04 * most, 1.08 * most)
-            curve.set(xlabel="exploitability, payoff units", ylabel="gain, payoff units")
+            curve.set(xlabel=LOST, ylabel=GAINED)
             legend(losses, "upper left", fontsize="small")
         legend_below(figure, len(methods), axes[0][2], fontsize="small")
         return figure
@@ -630,11 +630,9 @@ class CDRNRFigure15(Experiment[ResponseRow]):
                 LOOKS[methods[0]].plot(one, *zip(*points, strict=True), label=",\n".join(methods))
         best = [row for row in rows if row.method == "RNR"]
         most, loss = (max((getattr(row, name) for row in best), default=1.0) for name in ("gain", "exploitability"))
-        axes[0].set(xlabel="exploitability, payoff units", ylabel="gain, payoff units", title="all p")
-        axes[1].set(
-            xlabel="exploitability, payoff units", title="small exploitability", xlim=(-0.02 * loss, 0.5 * loss),
-            ylim=(-0.03 * most, 1.03 * most),
-        )  # fmt: skip
+        axes[0].set(xlabel=LOST, ylabel=GAINED, title="all p")
+        axes[1].set(xlabel=LOST, title="small exploitability", xlim=(-0.02 * loss, 0.5 * loss))
+        axes[1].set_ylim(-0.03 * most, 1.03 * most)
         legend(axes[0], "lower right", fontsize="small")
         return figure
 

@@ -204,15 +204,10 @@ def _judged(row: WinRow, best: float) -> WinRow:
     )
 
 
-def _blueprint(spot: HoldemSpot) -> Profile:
-    return solve(Nash(spot.game), "cfr", max_iterations=30, tol=0.0).profile
-
-
-def _threshold(spot: HoldemSpot) -> Profile:
-    return Profile([Threshold().strategy(spot.game, seat) for seat in (0, 1)])
-
-
-_BOTS: Mapping[str, Callable[[HoldemSpot], Profile]] = {"blueprint": _blueprint, "threshold": _threshold}
+_BOTS: Mapping[str, Callable[[HoldemSpot], Profile]] = {
+    "blueprint": lambda spot: solve(Nash(spot.game), "cfr", max_iterations=30, tol=0.0).profile,
+    "threshold": lambda spot: Profile([Threshold().strategy(spot.game, seat) for seat in (0, 1)]),
+}
 #: The best response comes first, which the others are held against.
 _EXACT: Mapping[str, Callable[..., Any]] = {
     "best response": BestResponse,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -297,9 +298,4 @@ class _Recorder:
 def points_up_to(last: int, first: int, each_decade: int) -> list[int]:
     """Return whole numbers that rise by equal factors, up to and with the last one."""
     between = (round(first * 10 ** (step / each_decade)) for step in range(40 * each_decade))
-    found = []
-    for point in between:
-        if point >= last:
-            break
-        found.append(point)
-    return [*dict.fromkeys(found), last]
+    return [*dict.fromkeys(takewhile(lambda point: point < last, between)), last]

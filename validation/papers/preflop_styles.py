@@ -22,7 +22,6 @@ from .experiment import Claim, Experiment, Limits, Tell, completed, largest
 from .preference_runs import PREFERENCE_CFR
 
 Rule = Literal["rm", "br"]
-Base = Literal["cfr", "dcfr"]
 #: The menu of the first decision, and how often the paper's strategies take each action, in per cent.
 MENU = ("fold", "call", "raise 2", "raise 3", "all-in")
 PRINTED: Mapping[str, tuple[float, ...]] = {
@@ -50,15 +49,12 @@ BAR, ROUNDING = 4.0, 1e-6
 class _Styles:
     """The styles in one model."""
 
-    stack: int
-    streets: int
-    continuations: int
-    iterations: int
-    rule: Rule
+    model: "_InModel"
 
     @cached_property
     def rules(self) -> Preflop:
-        return Preflop(stack=self.stack, streets=self.streets, continuations=self.continuations)
+        model = self.model
+        return Preflop(stack=model.stack, streets=model.streets, continuations=model.continuations)
 
     @cached_property
     def found(self) -> dict[str, PublicProfile]:
@@ -71,7 +67,7 @@ class _Styles:
             if style == "normal":
                 solution = completed(Nash(game), DCFR(), tol=TOLERANCE)
             else:
-                solution = completed(Nash(game), self.method(style), tol=0.0, max_iterations=self.iterations)
+                solution = completed(Nash(game), self.method(style), tol=0.0, max_iterations=self.model.iterations)
             self.found[style] = PublicProfile.of(self.rules.public_form, solution.profile)
         return self.found[style]
 
@@ -82,8 +78,8 @@ class _Styles:
             Prefer(list(PREFERRED[style]), DEGREE, player=0, infosets=((), name), vulnerability=VULNERABILITY * chance)
             for name, chance in zip(CLASSES, dealt.tolist(), strict=True)
         ]
-        base: Base = "dcfr" if self.rule == "rm" else "cfr"
-        return PrefCFR(preferences, units="counterfactual", rule=self.rule, base=base)
+        rule = self.model.rule
+        return PrefCFR(preferences, units="counterfactual", rule=rule, base="dcfr" if rule == "rm" else "cfr")
 
     def value_against(self, style: str, other: str) -> float:
         """Return what the small blind of one style wins from the big blind of another, big blinds a hand."""
@@ -163,9 +159,6 @@ class _InModel(Experiment[Row]):
     paper = PREFERENCE_CFR
     full_settings: ClassVar = {"iterations": 10_000}
 
-    def _styles(self) -> _Styles:
-        return _Styles(self.stack, self.streets, self.continuations, self.iterations, self.rule)
-
 
 @dataclass(frozen=True)
 class PrefCFRFigure5(_InModel):
@@ -200,7 +193,7 @@ class PrefCFRFigure5(_InModel):
 
     def rows(self, tell: Tell) -> Iterator[PreflopStyleRow]:
         """Yield the styles, the normal one first."""
-        model, normal = self._styles(), None
+        model, normal = _Styles(self), None
         for style in self.styles:
             tell(style)
             model.profile(style)
@@ -340,7 +333,7 @@ class PrefCFRTable2(_InModel):
 
     def rows(self, tell: Tell) -> Iterator[MatchRow]:
         """Yield the cells, the normal small blind's first."""
-        model = self._styles()
+        model = _Styles(self)
         for mine, theirs in self.cases:
             tell(f"{mine} against {theirs}")
             value = 1000 * model.value_against(mine, theirs)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from ...models.games import load_game
 from ...models.preferences import Prefer
 from ...seqform.evaluate import best_response_values, expected_payoffs
+from ...seqform.interchange.pictures import Figure
 from ...seqform.joint_form import JointPayoff
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import DCFR, EmpiricalRun, PrefCFR
@@ -16,9 +17,6 @@ from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, Tell, sweep
 from .preference_runs import PREFERENCE_CFR
 from .preflop_styles import DEGREE, MENU, PREFERRED, VULNERABILITY, draw_tables
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Table 3, mBB a hand: the style of the button, then of both blinds. One cell is not printed.
 TABLE: Mapping[tuple[str, str], float | None] = {
