@@ -421,8 +421,7 @@ class PublicForm(ReadOnly):
         """Return the children of public states, one state's after the other's."""
         counts = self.ends[nodes + 1] - self.ends[nodes]
         firsts = np.repeat(self.ends[nodes] - np.cumsum(counts) + counts, counts)
-        found: Indices = self.by_parent[firsts + np.arange(len(firsts))]
-        return found
+        return self.by_parent[firsts + np.arange(len(firsts))]
 
     def below(self, node: int) -> Indices:
         """Return a public state and all after it, level by level."""
@@ -583,19 +582,14 @@ class PublicForm(ReadOnly):
     def _treeplex(self, player: int) -> Treeplex:
         parents, counts, actions = [], [], []
         labels: list[Hashable] = []
+        known = self.labels or {}
         for node in np.flatnonzero(self.players == player).tolist():
             present = self.present[self.boards[node]][player]
             moves = tuple(self.actions[child] for child in self.children[node].tolist())
             parents.append(self.sequences(player, node)[present])
             counts.append(np.full(len(present), len(moves)))
-            if self.labels is None:
-                path = self.path(node)
-                labels += [(path, self.states[player][state]) for state in present.tolist()]
-            else:
-                path = self.path(node)
-                labels += [
-                    self.labels.get((node, state), (path, self.states[player][state])) for state in present.tolist()
-                ]
+            path = self.path(node)
+            labels += [known.get((node, state), (path, self.states[player][state])) for state in present.tolist()]
             actions += [moves] * len(present)
         none = [np.zeros(0, dtype=np.int64)]
         return Treeplex(np.concatenate(parents or none), np.concatenate(counts or none), labels, actions)

@@ -308,22 +308,17 @@ class HoldemSpot:
         ndarray of float64, shape (hands of player 0, hands of player 1)
             0 for hands that cannot be dealt together.
         """
-        key, known = tuple(board), self._lately_won
-        if key == self.cards:
-            return self._won
+        key, known = tuple(board), self._won
         if key not in known:
-            known.clear()
+            for lately in known.keys() - {self.cards}:
+                del known[lately]
             known[key] = frozen(self._won_on(key))
         return known[key]
 
     @cached_property
-    def _lately_won(self) -> dict[tuple[int, ...], Floats]:
-        """What :meth:`won` returned last: nodes of one board are mostly asked for together."""
+    def _won(self) -> dict[tuple[int, ...], Floats]:
+        """What :meth:`won` found for the spot's board and for the last other one: nodes of a board go together."""
         return {}
-
-    @cached_property
-    def _won(self) -> Floats:
-        return frozen(self._won_on(self.cards))
 
     def _won_on(self, board: Sequence[int]) -> Floats:
         left, missing = [card for card in self.unseen if card not in board], 5 - len(board)
@@ -338,8 +333,7 @@ class HoldemSpot:
             total += wins
         cards = [HANDS[held] for held in self.hands]
         total[(cards[0][:, None, :, None] == cards[1][None, :, None, :]).any(axis=(2, 3))] = 0
-        shares: Floats = total / comb(len(left) - 4, missing)
-        return shares
+        return total / comb(len(left) - 4, missing)
 
     def showdown(self, board: Sequence[int]) -> CardPayoff:
         """Return who wins on a board of five cards, given as numbers of cards."""

@@ -176,8 +176,7 @@ def _side(begin: Floats, end: Floats, point: Floats) -> Floats:
     """Return on which side of the line through two points others lie: a sign, 0 within :data:`ON`."""
     along, aside = end - begin, point - begin
     area = along[:, 0] * aside[:, 1] - along[:, 1] * aside[:, 0]
-    side: Floats = np.where(np.abs(area) <= ON * np.linalg.norm(along, axis=1), 0.0, np.sign(area))
-    return side
+    return np.where(np.abs(area) <= ON * np.linalg.norm(along, axis=1), 0.0, np.sign(area))
 
 
 def _boxes_that_meet(low: Floats, high: Floats, lows: Floats, highs: Floats) -> Iterator[tuple[Whole, Whole]]:
