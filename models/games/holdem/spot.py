@@ -264,22 +264,19 @@ class HoldemSpot:
         return read[0], read[1]
 
     @cached_property
-    def hands(self) -> tuple[Indices, Indices]:
+    def hands(self) -> tuple[Indices, ...]:
         """Each player's hands, by number."""
-        first, second = (_held(one, seat, self.board, self.deck) for seat, one in zip(SEATS, self._ranges, strict=True))
-        return first, second
+        return tuple(_held(one, seat, self.board, self.deck) for seat, one in zip(SEATS, self._ranges, strict=True))
 
     @cached_property
-    def weights(self) -> tuple[Floats, Floats]:
+    def weights(self) -> tuple[Floats, ...]:
         """How much of each hand each player has."""
-        first, second = (one.weights[held] for one, held in zip(self._ranges, self.hands, strict=True))
-        return first, second
+        return tuple(one.weights[held] for one, held in zip(self._ranges, self.hands, strict=True))
 
     @cached_property
-    def hand_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def hand_names(self) -> tuple[tuple[str, ...], ...]:
         """Each player's hands, by name."""
-        first, second = (tuple(HAND_NAMES[hand] for hand in held.tolist()) for held in self.hands)
-        return first, second
+        return tuple(tuple(HAND_NAMES[hand] for hand in held.tolist()) for held in self.hands)
 
     @cached_property
     def pairs(self) -> float:

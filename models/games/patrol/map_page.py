@@ -63,6 +63,10 @@ def map_blocks(view: MapView) -> Iterator[Content]:
             for layer in view.layers
         ],
     }
+    # The largest numbers, which the script fills.
+    rows = [(layer.name, "") for layer in view.layers]
+    numbers = table(("who", "where, most likely first"), rows, words=(0, 1), sortable=False, fold=None)
+    numbers.set("aria-live", "polite")
     yield element("noscript", prose("The slider of the map needs a script; the strategies below do not."))
     yield element(
         "section",
@@ -83,7 +87,7 @@ def map_blocks(view: MapView) -> Iterator[Content]:
             hidden=True,
         ),
         _svg(view, places),
-        _readings(view),
+        numbers,
         cls="slider patrol",
         data_patrol=json.dumps(data, separators=(",", ":"), ensure_ascii=False),
     )
@@ -169,11 +173,3 @@ def _svg(view: MapView, places: Floats) -> Element:
             words.set("x", f"{x - 8:.1f}")
         drawing.append(words)
     return drawing
-
-
-def _readings(view: MapView) -> Element:
-    """Return the table of the largest numbers, which the script fills."""
-    rows = [(layer.name, "") for layer in view.layers]
-    whole = table(("who", "where, most likely first"), rows, words=(0, 1), sortable=False, fold=None)
-    whole.set("aria-live", "polite")
-    return whole
