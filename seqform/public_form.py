@@ -1,6 +1,6 @@
 """A game in public form: a public tree, and at each of its nodes one number for each action and private state."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -698,7 +698,10 @@ class _Collected:
         return board
 
     def form(self) -> PublicForm:
-        order = _breadth_first(self.parents)
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(0 if parent < 0 else depths[parent] + 1)
+        order = np.argsort(depths, kind="stable").tolist()
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         parents = [-1 if self.parents[node] < 0 else int(place[self.parents[node]]) for node in order]
@@ -734,11 +737,3 @@ class _Collected:
         columns = [np.array(one) for one in zip(*self.payoffs[node], strict=True)]
         left = sp.coo_array((columns[column], (columns[0], columns[1])), shape=tuple(map(len, self.states)))
         return FactoredPayoff(left, sp.eye_array(left.shape[1]), scale=self.largest or None)
-
-
-def _breadth_first(parents: Iterable[int]) -> list[int]:
-    """Return the order of nodes by their depth, parents first."""
-    depths: list[int] = []
-    for parent in parents:
-        depths.append(0 if parent < 0 else depths[parent] + 1)
-    return [int(node) for node in np.argsort(depths, kind="stable")]

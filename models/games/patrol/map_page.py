@@ -3,13 +3,12 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import resources
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.interchange.page import Content, Page, element, folded, prose, table
+from ....seqform.interchange.page import Content, Page, element, folded, prose, shipped, table
 from .map_view import Layer, MapView
 
 #: Probabilities below this part are not on a page.
@@ -106,8 +105,7 @@ def map_blocks(view: MapView) -> Iterator[Content]:
 
 def framed(page: Page) -> Page:
     """Return a page with the script and the styles that :func:`map_blocks` needs."""
-    files = resources.files(__package__)
-    style, script = (files.joinpath(f"map.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    style, script = (shipped(f"map.{end}", __package__) for end in ("css", "js"))
     return replace(page, style=page.style + style, script=page.script + script)
 
 
