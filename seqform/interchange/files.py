@@ -308,18 +308,24 @@ def _passing_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     is_locked = False
     while not is_locked:
         passing = target.with_name(f".{stem}.treeplex-{os.urandom(4).hex()}{suffix}")
-        with passing.open("xb") as file:
-            try:
-                if sys.platform != "win32":
-                    with contextlib.suppress(OSError):  # not every file system has locks
-                        fcntl.flock(file, fcntl.LOCK_EX)
-                is_locked = os.fstat(file.fileno()).st_nlink > 0  # otherwise another process took it for a leftover
-                if is_locked:
-                    yield passing, file
-            finally:
-                file.close()  # Windows does not remove an open file
-                with contextlib.suppress(OSError):
-                    passing.unlink()
+        with passing.open("xb") as file, _removing(passing, file):
+            if sys.platform != "win32":
+                with contextlib.suppress(OSError):  # not every file system has locks
+                    fcntl.flock(file, fcntl.LOCK_EX)
+            is_locked = os.fstat(file.fileno()).st_nlink > 0  # otherwise another process took it for a leftover
+            if is_locked:
+                yield passing, file
+
+
+@contextlib.contextmanager
+def _removing(passing: Path, file: BinaryIO) -> Iterator[None]:
+    """Close and remove a file after the block, if it is still there under its name."""
+    try:
+        yield
+    finally:
+        file.close()  # Windows does not remove an open file
+        with contextlib.suppress(OSError):
+            passing.unlink()
 
 
 def _remove_leftovers(folder: Path) -> None:
