@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..seqform.arrays import Floats, Integers
-from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from ..seqform.arrays import Floats, Integers, floats
+from ..seqform.checks import check_type
+from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ..seqform.polytope import Treeplex, best_response_value
 from ..seqform.rationals import exact_behaviour, to_fractions
 from ..seqform.rules import Number
@@ -61,19 +62,14 @@ class Distance(ConvexFunction, ABC):
     kind: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.reference, Strategy):
-            raise InvalidStrategyError(
-                f"the reference of {type(self).__name__} is {shown(self.reference)}, expected a Strategy"
-            )
+        check_type(self.reference, f"the reference of {type(self).__name__}", InvalidStrategyError, Strategy)
         object.__setattr__(self, "weights", self._checked_weights())
         vars(self).update(vars(ConvexFunction.of([self._term()])))
 
     def _checked_weights(self) -> Floats:
         count = self.treeplex.num_infosets
-        try:
-            weights = np.ones(count) if self.weights is None else np.array(self.weights, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidStrategyError(f"the weights of a distance are not numbers: {one_line(str(error))}") from None
+        given = np.ones(count) if self.weights is None else self.weights
+        weights = floats(given, "the weights of a distance are not numbers", InvalidStrategyError)
         if weights.shape != (count,):
             raise InvalidStrategyError(
                 f"the weights of a distance have shape {weights.shape}, expected ({count},): one per infoset"

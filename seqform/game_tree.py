@@ -272,11 +272,7 @@ class GameTree(Displayed):
     @property
     def public_state(self) -> Callable[[Hashable], Hashable] | None:
         """From an inner node to the label of its public state; ``None`` if nodes do not have the attribute."""
-        return self._public_label if "public" in self.graph.nodes[self.root] else None
-
-    def _public_label(self, state: Hashable) -> Hashable:
-        label: Hashable = self.graph.nodes[state]["public"]
-        return label
+        return (lambda state: self.graph.nodes[state]["public"]) if "public" in self.graph.nodes[self.root] else None
 
     def payoffs(self, state: Hashable) -> Sequence[Number]:
         """Return the payoffs at a leaf."""

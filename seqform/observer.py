@@ -354,8 +354,7 @@ class _Classes:
             raise InvalidGameError(
                 f"{history} has private information {shown(private)} of player {player}, expected a text"
             )
-        text: str = private
-        return text
+        return private
 
     def _seen_at_end(self, leaf: History) -> _Label:
         """Return what the observer knows at a leaf, what the others show and its own result included."""

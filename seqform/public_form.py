@@ -1,6 +1,6 @@
 """A game in public form: a public tree, and at each of its nodes one number for each action and private state."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -352,8 +352,7 @@ class PublicForm(ReadOnly):
         """Return the children of public states, one state's after the other's."""
         counts = self.ends[nodes + 1] - self.ends[nodes]
         firsts = np.repeat(self.ends[nodes] - np.cumsum(counts) + counts, counts)
-        found: Indices = self.by_parent[firsts + np.arange(len(firsts))]
-        return found
+        return self.by_parent[firsts + np.arange(len(firsts))]
 
     def below(self, node: int) -> Indices:
         """Return a public state and all after it, level by level."""
@@ -514,19 +513,14 @@ class PublicForm(ReadOnly):
     def _treeplex(self, player: int) -> Treeplex:
         parents, counts, actions = [], [], []
         labels: list[Hashable] = []
+        known = self.labels or {}
         for node in np.flatnonzero(self.players == player).tolist():
             present = self.present[self.boards[node]][player]
             moves = tuple(self.actions[child] for child in self.children[node].tolist())
             parents.append(self.sequences(player, node)[present])
             counts.append(np.full(len(present), len(moves)))
-            if self.labels is None:
-                path = self.path(node)
-                labels += [(path, self.states[player][state]) for state in present.tolist()]
-            else:
-                path = self.path(node)
-                labels += [
-                    self.labels.get((node, state), (path, self.states[player][state])) for state in present.tolist()
-                ]
+            path = self.path(node)
+            labels += [known.get((node, state), (path, self.states[player][state])) for state in present.tolist()]
             actions += [moves] * len(present)
         none = [np.zeros(0, dtype=np.int64)]
         return Treeplex(np.concatenate(parents or none), np.concatenate(counts or none), labels, actions)
@@ -635,7 +629,10 @@ class _Collected:
         return board
 
     def form(self) -> PublicForm:
-        order = _breadth_first(self.parents)
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(0 if parent < 0 else depths[parent] + 1)
+        order = np.argsort(depths, kind="stable").tolist()
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         parents = [-1 if self.parents[node] < 0 else int(place[self.parents[node]]) for node in order]
@@ -671,11 +668,3 @@ class _Collected:
         columns = [np.array(one) for one in zip(*self.payoffs[node], strict=True)]
         left = sp.coo_array((columns[column], (columns[0], columns[1])), shape=tuple(map(len, self.states)))
         return FactoredPayoff(left, sp.eye_array(left.shape[1]), scale=self.largest or None)
-
-
-def _breadth_first(parents: Iterable[int]) -> list[int]:
-    """Return the order of nodes by their depth, parents first."""
-    depths: list[int] = []
-    for parent in parents:
-        depths.append(0 if parent < 0 else depths[parent] + 1)
-    return [int(node) for node in np.argsort(depths, kind="stable")]

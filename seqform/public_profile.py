@@ -89,8 +89,7 @@ class PublicProfile:
         def behaviour(node: int) -> Floats:
             player = int(form.players[node])
             places = np.array([form.sequences(player, child) for child in form.children[node].tolist()])
-            played: Floats = np.where(places >= 0, profile[player].behaviour[places], 0.0)
-            return played
+            return np.where(places >= 0, profile[player].behaviour[places], 0.0)
 
         return cls(form, behaviour)
 

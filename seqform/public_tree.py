@@ -284,9 +284,7 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
         try:
             here = numbers.get(label, -1)
         except TypeError:
-            if not is_label(label):
-                raise InvalidGameError(f"{history} has the public state {shown(label)}, expected {A_LABEL}") from None
-            raise
+            here = -1
         if here >= 0:
             check_one_label(label, labels[here], "two public states")
         if here < 0:

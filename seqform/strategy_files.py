@@ -14,6 +14,7 @@ from .arrays import Floats
 from .errors import GameFileError, InvalidStrategyError, one_line, shown
 from .interchange.encoding import decode_number, from_json, to_json
 from .interchange.files import (
+    csv_text,
     read_archive,
     read_bytes,
     reason_of,
@@ -370,13 +371,13 @@ def format_json(game: str, form: SequenceForm, vectors: Mapping[int, Floats]) ->
 
 def format_csv(game: str, form: SequenceForm, vectors: Mapping[int, Floats]) -> str:
     """Return strategies as a table, a line an action; see :func:`write_strategies`."""
-    text = io.StringIO(newline="")
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for player, vector in vectors.items():
-        for infoset, played in _texts(player, form, vector):
-            table.writerows((player, infoset, action, repr(share)) for action, share in played.items())
-    return text.getvalue()
+    rows = (
+        dict(zip(COLUMNS, (player, infoset, action, repr(share)), strict=True))
+        for player, vector in vectors.items()
+        for infoset, played in _texts(player, form, vector)
+        for action, share in played.items()
+    )
+    return csv_text(COLUMNS, rows)
 
 
 _WRITERS: dict[str, Callable[[str, SequenceForm, Mapping[int, Floats]], str]] = {

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import explained
+from ...seqform.checks import check_type, explained
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
@@ -261,8 +261,7 @@ def payoff_bound(
     >>> round(solution.value, 6), round(solution.multipliers["against uniform"], 6)
     (-0.088889, 0.25)
     """
-    if not isinstance(opponent, Strategy):
-        raise InvalidStrategyError(f"the opponent is {shown(opponent)}, expected a Strategy")
+    check_type(opponent, "the opponent", InvalidStrategyError, Strategy)
     if game.num_players != 2:
         raise UnsupportedProblemError(f"a payoff bound needs two players, and {game.spec} has {game.num_players}")
     check_same_game(opponent, game)
@@ -290,8 +289,7 @@ def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.Array
     player = 1 - opponent.player
     weights = leaves.chance * values * opponent.plan[leaves.sequences[:, opponent.player]]
     treeplex = game.sequence_form.treeplexes[player]
-    expected: Floats = np.bincount(leaves.sequences[:, player], weights, treeplex.num_sequences).astype(np.float64)
-    return expected
+    return np.bincount(leaves.sequences[:, player], weights, treeplex.num_sequences).astype(np.float64)
 
 
 @explained

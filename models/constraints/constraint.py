@@ -200,12 +200,12 @@ class LinearConstraint(Constraint):
         check_number(name, "bound", bound)
         kept, indices, numbers = _checked_terms(name, terms)
         if sense == "<=":
-            function = ConvexFunction(indices, numbers, _negated(bound))
+            # Decimals would be rounded.
+            function = ConvexFunction(indices, numbers, -(Fraction(bound) if isinstance(bound, Decimal) else bound))
         else:
             function = ConvexFunction(indices, -numbers, bound)
         super().__init__(player, function, name, fingerprint=fingerprint)
-        for attribute, value in (("terms", kept), ("bound", bound), ("sense", sense), ("fixed", fixed)):
-            object.__setattr__(self, attribute, value)
+        vars(self).update(terms=kept, bound=bound, sense=sense, fixed=fixed)
 
     @property
     def indices(self) -> Integers:
@@ -282,8 +282,7 @@ class MeasureConstraint(Constraint):
         check_number(name, "bound", bound)
         function = measure.function.with_constant(measure.function.exact_constant - to_fraction(bound))
         super().__init__(measure.player, function, name, fingerprint=measure.fingerprint)
-        object.__setattr__(self, "measure", measure)
-        object.__setattr__(self, "bound", bound)
+        vars(self).update(measure=measure, bound=bound)
 
     def with_bound(self, bound: Number) -> Self:
         """Return the same constraint with another bound."""
@@ -423,8 +422,3 @@ def _checked_terms(name: str, terms: Any) -> tuple[dict[int, Number], Integers, 
 def _sorted(indices: Any, numbers: Any) -> tuple[Integers, Any]:
     order = np.argsort(indices, kind="stable")
     return indices[order].astype(np.int32), numbers[order]
-
-
-def _negated(number: Number) -> Number:
-    """Return −number; decimals would be rounded."""
-    return -(Fraction(number) if isinstance(number, Decimal) else number)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from ...seqform.checks import check_type
 from ...seqform.errors import InvalidConstraintError, TreeplexError, one_line, shown
 from ...seqform.names import SPECIAL
 from .constraint import check_name
@@ -102,8 +103,7 @@ class Tokens:
     pattern: ClassVar[re.Pattern[str]] = pattern_of(SYMBOLS, SPECIAL - {"@"})
 
     def __init__(self, what: str, text: str) -> None:
-        if not isinstance(text, str):
-            raise self.failure(f"the {what} is {shown(text)}, expected text such as '{self.example}'")
+        check_type(text, f"the {what}", self.failure, str, f"text such as '{self.example}'")
         self._what = what
         self._text = text
         self._position = 0

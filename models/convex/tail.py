@@ -90,8 +90,7 @@ class Tail(PiecewiseLinear):
         matrix = sp.csr_array((values, (where, across)), shape=(len(rows.places), len(rows.costs)))
         arguments = (self.matrix @ plan - self.shifts)[rows.places]
         least = cp.Problem(cp.Minimize(rows.costs @ auxiliary), [arguments + matrix @ auxiliary <= 0])
-        expression: cp.Expression = partial_optimize(least, opt_vars=[auxiliary])
-        return expression
+        return partial_optimize(least, opt_vars=[auxiliary])
 
     def linear_rows(self, unit: float = 1.0) -> TermRows:
         """Return the rows on z and on auxiliary variables: τ, the excesses, and what infosets of replies are worth.
@@ -112,20 +111,17 @@ class Tail(PiecewiseLinear):
             values.append(np.concatenate([inflow.data, -np.ones(len(owned)), [-1.0, -1.0]]))
             column += treeplex.num_infosets
         total = self._starts[-1]
+        # What each excess counts: at least as much as leaves none of it where a loss may be all of the tail.
+        rates = np.where(self.caps < 1.0, self.caps, 2.0)
         return TermRows(
             heads=np.zeros(0, dtype=np.int64),
             places=np.arange(total),
             signs=np.ones(total, dtype=np.int64),
-            costs=unit * np.concatenate([[1.0], self._rates, np.zeros(column - 1 - count)]),
+            costs=unit * np.concatenate([[1.0], rates, np.zeros(column - 1 - count)]),
             auxiliary=(np.concatenate(rows), np.concatenate(columns), unit * np.concatenate(values)),
             equal=np.zeros(total, dtype=bool),
             least=np.concatenate([[-np.inf], np.zeros(count), np.full(column - 1 - count, -np.inf)]),
         )
-
-    @property
-    def _rates(self) -> Floats:
-        """What each excess counts: at least as much as leaves none of it where a loss may be all of the tail."""
-        return np.where(self.caps < 1.0, self.caps, 2.0)
 
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return slopes that are tight at z."""

@@ -78,8 +78,7 @@ class Term(ABC):
     def arguments(self, plan: Numbers) -> Numbers:
         """Return z = B x − c, in fractions where the plan is."""
         exact = plan.dtype == object
-        arguments: Numbers = self.exact_matrix @ plan - self.exact_shifts if exact else self.matrix @ plan - self.shifts
-        return arguments
+        return self.exact_matrix @ plan - self.exact_shifts if exact else self.matrix @ plan - self.shifts
 
     def value(self, plan: Numbers) -> Any:
         """Return φ(B x − c)."""

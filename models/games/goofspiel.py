@@ -67,6 +67,7 @@ class Goofspiel:
     """
 
     name: ClassVar[str] = "goofspiel"
+    num_players: ClassVar[int] = 2
 
     cards: Annotated[int, About("cards of each player, and prizes", minimum=2, maximum=13)] = 4
     order: Annotated[Literal["descending", "ascending", "random"], About("order of the prizes")] = "descending"
@@ -88,20 +89,12 @@ class Goofspiel:
         for lead in range(-most, most + 1):
             payoff = lead if self.payoff == "points" else _sign(lead)
             leaves[lead] = (payoff, -payoff)
-        object.__setattr__(self, "_hands", hands)
-        object.__setattr__(self, "_rounds", rounds)
-        object.__setattr__(self, "_forced", forced)
-        object.__setattr__(self, "_leaves", leaves)
+        vars(self).update(_hands=hands, _rounds=rounds, _forced=forced, _leaves=leaves)
 
     @property
     def action_words(self) -> Mapping[str, str]:
         """``top`` for the highest card of all and ``bottom`` for the lowest."""
         return {"top": str(self.cards), "bottom": "1"}
-
-    @property
-    def num_players(self) -> int:
-        """Number of players: two."""
-        return 2
 
     def payoff_range(self) -> tuple[int, int]:
         """Return what a player is paid at least and at most: all points of the other, or all of its own."""

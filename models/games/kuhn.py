@@ -72,10 +72,9 @@ class Kuhn:
         if cards < self.players:
             raise InvalidGameError(f"kuhn: cards = {cards} for {self.players} players; expected at least one card each")
         deck = rank_names(cards)
-        object.__setattr__(self, "cards", cards)
-        object.__setattr__(self, "_deck", deck)
-        object.__setattr__(self, "_strength", {card: strength for strength, card in enumerate(deck)})
-        object.__setattr__(self, "_chances", tuple(Fraction(1, cards - dealt) for dealt in range(self.players)))
+        strength = {card: strength for strength, card in enumerate(deck)}
+        chances = tuple(Fraction(1, cards - dealt) for dealt in range(self.players))
+        vars(self).update(cards=cards, _deck=deck, _strength=strength, _chances=chances)
 
     @property
     def num_players(self) -> int:

@@ -16,10 +16,7 @@ class _Simultaneous:
     Player 0 moves first in the tree, and player 1 does not see the move. A state is the text of the choices so far.
     """
 
-    @property
-    def num_players(self) -> int:
-        """Number of players: two."""
-        return 2
+    num_players: ClassVar[int] = 2
 
     def initial_state(self) -> str:
         """Return the state before any choice."""
@@ -86,10 +83,6 @@ class MatchingPennies(_Simultaneous):
     def actions(self, state: Any) -> Sequence[str]:
         """Return heads and tails."""
         return ("H", "T")
-
-    def public_state(self, state: Any) -> str:
-        """Return ``_``, and ``?`` once player 0 has chosen."""
-        return "_?" if state else "_"
 
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return 1 for the winner and -1 for the loser."""

@@ -74,13 +74,9 @@ class SmallTree:
     (0, '_', 1, ('H', 'T'))
     """
 
+    num_players: ClassVar[int] = 2
     tree: ClassVar[Decision | Deal]
     model: ClassVar[Model] = {}
-
-    @property
-    def num_players(self) -> int:
-        """Number of players: two."""
-        return 2
 
     # A state is the outcomes and actions so far.
 

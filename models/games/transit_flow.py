@@ -11,7 +11,7 @@ from ...seqform.rules import GameSize
 from ...seqform.sequence_form import SequenceForm
 from .patrol.meetings import Entries, Keys, assembled
 from .patrol.walker import Body, Mask, Party, Walker, Whole, party
-from .transit import DIRECTIONS, Grid, Transit
+from .transit import Grid, Transit
 
 # Bytes at the peak of building, a sequence of either player: arrays of its moves, and text for its labels.
 _SEQUENCE = 430
@@ -38,16 +38,6 @@ def walkers(rules: Transit) -> tuple[Walker, Walker]:
     return evader, patroller
 
 
-def targets_of(grid: Grid) -> Whole:
-    """Return where each direction leads from each cell, shape (num_cells, 9); −1 off the grid."""
-    targets = np.full((grid.num_cells, len(DIRECTIONS)), -1)
-    places = {name: place for place, name in enumerate(DIRECTIONS)}
-    for cell in range(grid.num_cells):
-        for name, target in grid.steps(cell).items():
-            targets[cell, places[name]] = target
-    return targets
-
-
 def east_of(grid: Grid) -> Mask:
     """Return whether each cell lies in the easternmost column, shape (num_cells,)."""
     return np.array([grid.in_east(cell) for cell in range(grid.num_cells)])
@@ -59,12 +49,13 @@ def bodies(rules: Transit) -> tuple[Body, Body]:
 
 
 def _body(rules: Transit, starts: Sequence[int], is_evader: bool) -> Body:
-    grid, table = rules.grid, targets_of(rules.grid)
-    cells, directions = np.nonzero(table >= 0)
+    grid = rules.grid
+    moves = [(cell, *step) for cell in range(grid.num_cells) for step in grid.steps(cell).items()]
+    cells, directions, targets = zip(*moves, strict=True)
     return Body(
-        sources=cells,
-        targets=table[cells, directions],
-        durations=np.ones(len(cells), dtype=np.int64),
+        sources=np.array(cells),
+        targets=np.array(targets),
+        durations=np.ones(len(moves), dtype=np.int64),
         num_nodes=grid.num_cells,
         entry_times=np.zeros(len(starts), dtype=np.int64),
         entry_nodes=np.array(starts),
@@ -73,7 +64,7 @@ def _body(rules: Transit, starts: Sequence[int], is_evader: bool) -> Body:
         failure=float(rules.failure),
         gone=east_of(grid) if is_evader else None,
         nodes=[grid.label(cell) for cell in range(grid.num_cells)],
-        actions=np.array(list(DIRECTIONS))[directions].tolist(),
+        actions=directions,
         entries=[grid.label(cell) for cell in starts],
     )
 

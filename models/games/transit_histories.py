@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -42,12 +42,9 @@ class TransitHistories:
         The parameters.
     """
 
-    game: Transit
+    num_players: ClassVar[int] = 2
 
-    @property
-    def num_players(self) -> int:
-        """Number of players: two."""
-        return 2
+    game: Transit
 
     def size(self) -> GameSize:
         """Return the size of the tree."""
@@ -141,24 +138,20 @@ class TransitHistories:
         if evader_end is not None:
             paid = self._pay(state, evader_end, patroller_end)
             tally = tally[0] + paid[0], tally[1] + paid[1], tally[2] + paid[2]
-            evader = None if self._in_east[evader_end] else evader_end
+            evader = None if self.game.grid.in_east(evader_end) else evader_end
         return State(state.time + 1, evader, patroller_end, state.evader_seen, patroller_seen, tally)
-
-    @cached_property
-    def _in_east(self) -> list[bool]:
-        return [self.game.grid.in_east(cell) for cell in range(self.game.grid.num_cells)]
 
     def _pay(self, state: State, evader_end: int, patroller_end: int) -> tuple[int, int, int]:
         """Return the escapes, encounters and delays that a step counts."""
         if self.game.model == "B":
             swapped = (evader_end, patroller_end) == (state.patroller, state.evader)
-            escaped = self._in_east[evader_end]
+            escaped = self.game.grid.in_east(evader_end)
             return escaped, swapped or evader_end == patroller_end, not escaped
         aims = state.evader_aim, state.patroller_aim
         if state.evader == state.patroller or aims[0] == aims[1] or aims == (state.patroller, state.evader):
             return 0, 1, 0
         assert aims[0] is not None
-        return (1, 0, state.time) if self._in_east[aims[0]] else (0, 0, 0)
+        return (1, 0, state.time) if self.game.grid.in_east(aims[0]) else (0, 0, 0)
 
 
 def histories_size(rules: Transit) -> GameSize:
@@ -176,7 +169,7 @@ def histories_size(rules: Transit) -> GameSize:
         fails = time > 0 and rules.failure > 0
         ways = 2 if fails and rules.failure < 1 else 1  # how a move may end
         alive, standing = evader.total(), patroller.total()
-        choices = [_choices(own, steps) for own in (evader, patroller)]
+        choices = [sum(number * len(steps[cell]) for cell, number in own.items()) for own in (evader, patroller)]
         moves = [choices[0] - alive, choices[1] - standing]  # staying is none
         nodes += alive * standing + (choices[0] + escaped) * standing
         if fails:
@@ -190,10 +183,6 @@ def histories_size(rules: Transit) -> GameSize:
             escaped += evader.pop(cell)
     leaves = (evader.total() + escaped) * patroller.total()
     return GameSize(nodes + leaves, leaves, tuple(num_sequences), tuple(num_infosets))
-
-
-def _choices(own: Counter[int], steps: Sequence[dict[str, int]]) -> int:
-    return sum(number * len(steps[cell]) for cell, number in own.items())
 
 
 def _followers(own: Counter[int], steps: Sequence[dict[str, int]], succeeds: bool, fails: bool) -> Counter[int]:

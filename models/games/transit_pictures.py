@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +14,15 @@ from ...seqform.game import Game
 from ...seqform.interchange.files import check_suffix
 from ...seqform.interchange.pictures import (
     PICTURE_SUFFIXES,
+    Figure,
     blank_figure,
     chosen_times,
-    require_matplotlib,
     write_animation,
     write_picture,
 )
 from ...seqform.strategy import Profile, Strategy
 from .transit import Transit
 from .transit_occupancy import transit_occupancy, transit_rules
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
-
 
 #: Suffixes of the files that strategies are drawn to: pictures, and an animation.
 OCCUPANCY_SUFFIXES = (*PICTURE_SUFFIXES, ".gif")
@@ -54,7 +48,7 @@ _TICKS = 0.14  # and that the numbers of rows and columns take
 
 def draw_occupancy(
     game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], *, times: Sequence[int] | None = None
-) -> "Figure":
+) -> Figure:
     """Draw where a player of the transit game is, at several times: one grid per time, darker where it is likelier.
 
     The base is framed, and a dashed line separates the eastern column. All grids have one scale, which is
@@ -96,10 +90,8 @@ def draw_occupancy(
     """
     rules = transit_rules(game)
     walks = _walks(game, rules, strategies)
-    chosen = chosen_times(times, rules.steps, _TIMES[len(walks) > 1], MAX_TIMES[len(walks) > 1])
-    require_matplotlib()
-
     several = len(walks) > 1
+    chosen = chosen_times(times, rules.steps, _TIMES[several], MAX_TIMES[several])
     columns = len(chosen) if several else _columns(len(chosen))
     above = {"top": 2 * _LINE, "below": _LINE} if several else {"top": _LINE, "above": _LINE, "below": _LINE / 2}
     above["below"] += _TICKS
@@ -242,7 +234,7 @@ def _columns(count: int) -> int:
     return count if count <= 4 else min((4, 5, 6), key=lambda columns: -count % columns)
 
 
-def _frames(rules: Transit, walks: list[_Walk], title: str) -> "Iterator[Figure]":
+def _frames(rules: Transit, walks: list[_Walk], title: str) -> Iterator[Figure]:
     """Draw the frames of an animation."""
     columns = len(walks) if len(walks) <= 3 else math.ceil(math.sqrt(len(walks)))
     width = _WIDTH if columns > 1 else 0.7 * _WIDTH
@@ -292,7 +284,7 @@ def _probability_text(probability: float) -> str:
 
 def _grid_panels(
     count: int, columns: int, width: float, left: float = 0.0, top: float = 0.0, above: float = 0.0, below: float = 0.0
-) -> "Figure":
+) -> Figure:
     """Return a figure, which belongs to no window, with places for grids and below them one for the scale.
 
     Everything has its place beforehand: no engine has to measure text, which takes longer than to draw it.
@@ -335,7 +327,7 @@ def _grid_panels(
     return figure
 
 
-def _draw_grid(axes: "Axes", rules: Transit, occupancy: Floats, *, rows: bool = True) -> "AxesImage":
+def _draw_grid(axes: Any, rules: Transit, occupancy: Floats, *, rows: bool = True) -> Any:
     """Draw one grid, with its marks, the numbers of its columns, and of its rows where these are wanted."""
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm
@@ -355,7 +347,7 @@ def _draw_grid(axes: "Axes", rules: Transit, occupancy: Floats, *, rows: bool = 
     return image
 
 
-def _draw_key(figure: "Figure", image: "AxesImage", place: "Axes", players: Collection[int]) -> None:
+def _draw_key(figure: Figure, image: Any, place: Any, players: Collection[int]) -> None:
     """Draw the scale at its place, and say what the marks are and whose probabilities these are."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle

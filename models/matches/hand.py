@@ -267,7 +267,12 @@ def play_hand(
         seat, street = state.actor_index, state.street_index or 0
         action = None
         if seat not in out:
-            view = _view(table, seat, hands[seat], state, deck, history)
+            least = state.min_completion_betting_or_raising_to_amount
+            view = View(
+                table, seat, hands[seat], _board(state, deck), street, tuple(state.bets), tuple(state.stacks),
+                tuple(not alive for alive in state.statuses), table.seats * table.stack - sum(state.stacks),
+                tuple(history), least or 0, 0 if least is None else state.bets[seat] + state.stacks[seat],
+            )  # fmt: skip
             answer = ask(seat, bots[seat].act, view, rngs[seat])
             if seat not in out:
                 action = ask(seat, _legal, view, answer)
@@ -296,22 +301,6 @@ def _hands(table: Table, deck: Sequence[int]) -> tuple[tuple[int, int], ...]:
 def _board(state: "Hand", deck: Sequence[int]) -> tuple[int, ...]:
     start = 2 * state.player_count
     return tuple(deck[start : start + len(state.board_cards)])
-
-
-def _view(
-    table: Table,
-    seat: int,
-    hand: tuple[int, int],
-    state: "Hand",
-    deck: Sequence[int],
-    history: Sequence[tuple[int, int, str]],
-) -> View:
-    least = state.min_completion_betting_or_raising_to_amount
-    return View(
-        table, seat, hand, _board(state, deck), state.street_index or 0, tuple(state.bets), tuple(state.stacks),
-        tuple(not alive for alive in state.statuses), table.seats * table.stack - sum(state.stacks), tuple(history),
-        least or 0, 0 if least is None else state.bets[seat] + state.stacks[seat],
-    )  # fmt: skip
 
 
 def _legal(view: View, action: object) -> str:

@@ -148,15 +148,15 @@ class HandHistories:
             block: list[bytes] = []
             begun, size, header = 1, 0, b""
             try:
-                for batch in batches(file, self._report if self.progress else None):
-                    for number, line in enumerate(batch.lines, self.num_lines - self._before + 1):
+                for lines, _ in batches(file, self._report if self.progress else None):
+                    for number, line in enumerate(lines, self.num_lines - self._before + 1):
                         if line[:1] == b"[" and _HEADER.fullmatch(line):
                             yield from self._read(block, begun, size, header)
                             block, begun, size, header = [], number, 0, line
                         elif size <= LONGEST:
                             block.append(line)
                         size += len(line) + 1
-                    self.num_lines += len(batch.lines)
+                    self.num_lines += len(lines)
                 yield from self._read(block, begun, size, header)
             except (EOFError, zlib.error) as error:
                 last = self.num_lines - self._before
@@ -337,7 +337,8 @@ def _check_key(key: str) -> None:
 @lru_cache(maxsize=4096)
 def _names(given: tuple[str, ...]) -> tuple[str, ...]:
     """Return a name for each seat: ``p1``, ``p2`` and so on where none is given, or one that others have too."""
-    unknown = [given.count(name) > 1 or not any(map(_visible, name)) for name in given]
+    visible = [any(letter.isprintable() and not letter.isspace() for letter in name) for name in given]
+    unknown = [given.count(name) > 1 or not seen for name, seen in zip(given, visible, strict=True)]
     taken = {name for name, nobody in zip(given, unknown, strict=True) if not nobody}
     found = list(given)
     for seat, nobody in enumerate(unknown):
@@ -347,10 +348,6 @@ def _names(given: tuple[str, ...]) -> tuple[str, ...]:
                 found[seat] += " (unnamed)"
             taken.add(found[seat])
     return tuple(found)
-
-
-def _visible(letter: str) -> bool:
-    return letter.isprintable() and not letter.isspace()
 
 
 def _amounts(fields: dict[str, Any], key: str, count: int = 0, exactly: int = 0) -> tuple[Chips, ...]:

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -296,7 +296,7 @@ def match(
     expected: list[list[float]] = []
     forfeits: list[MatchForfeit] = []
     interrupted = False
-    played = _play(bots, table, deals, duplicate, seed, time_limit, jobs)
+    played = _play(partial(_deals, bots, table, duplicate, seed, time_limit), deals, table.seats, jobs)
 
     def count(one: Played) -> None:
         by_bot = [one.bots.index(bot) for bot in range(table.seats)]
@@ -330,28 +330,28 @@ def match(
     return replace(found, interrupted=True) if answer.interrupted else found
 
 
-def _play(
-    bots: Sequence[Bot], table: Table, deals: int, duplicate: bool, seed: int, time_limit: float | None, jobs: int
-) -> Generator[Played, None, None]:
+#: Plays the hands of some deals.
+_HandsOf = Callable[[range], Iterator[Played]]
+
+
+def _play(hands_of: _HandsOf, deals: int, seats: int, jobs: int) -> Generator[Played, None, None]:
     """Yield the hands of a match in order."""
     if jobs == 1:
-        yield from _deals(bots, table, range(deals), duplicate, seed, time_limit)
+        yield from hands_of(range(deals))
         return
-    size = max(1, min(_TASK // table.seats, deals // (8 * abs(jobs))))
+    size = max(1, min(_TASK // seats, deals // (8 * abs(jobs))))
     tasks = (range(first, min(first + size, deals)) for first in range(0, deals, size))
-    for found in calls(_task, ((bots, table, task, duplicate, seed, time_limit) for task in tasks), jobs):
+    for found in calls(_task, ((hands_of, task) for task in tasks), jobs):
         yield from found
 
 
-def _task(
-    bots: Sequence[Bot], table: Table, deals: range, duplicate: bool, seed: int, time_limit: float | None
-) -> list[Played]:
+def _task(hands_of: _HandsOf, deals: range) -> list[Played]:
     with contextlib.redirect_stdout(StandardError()):  # a process of its own: what bots print is not a result
-        return list(_deals(bots, table, deals, duplicate, seed, time_limit))
+        return list(hands_of(deals))
 
 
 def _deals(
-    bots: Sequence[Bot], table: Table, deals: range, duplicate: bool, seed: int, time_limit: float | None
+    bots: Sequence[Bot], table: Table, duplicate: bool, seed: int, time_limit: float | None, deals: range
 ) -> Iterator[Played]:
     try:
         for deal in deals:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -224,10 +224,10 @@ class Replay:
             self._show(seat, words)
             return
         if what not in ("f", "cc", "cbr") or len(words) != 2 + (what == "cbr"):
-            self._refuse("malformed", "is no action, expected f, cc, cbr AMOUNT or sm after a player")
+            raise BadLineError("malformed", "is no action, expected f, cc, cbr AMOUNT or sm after a player")
         betting = self.betting
         if betting.actor_index != seat:
-            self._refuse("contradiction", f"comes where {self._due()}")
+            raise BadLineError("contradiction", f"comes where {self._due()}")
         if what == "f":
             betting.fold()
             word = "fold"
@@ -239,7 +239,7 @@ class Replay:
             try:
                 betting.complete_bet_or_raise_to(amount)  # type: ignore[arg-type, unused-ignore]
             except ValueError as error:
-                self._refuse("contradiction", str(error))
+                raise BadLineError("contradiction", str(error)) from None
             word = "all-in" if amount == most else f"{'raise' if price else 'bet'} {amount}"
         self.history.append((self.street, seat, word))
 
@@ -255,31 +255,31 @@ class Replay:
             if "?" not in words[3]:
                 self.cards[seat] = held = [*held, *self._cards(words[3])]
                 if len(held) > 2:
-                    self._refuse("malformed", "makes more than two cards, expected two")
+                    raise BadLineError("malformed", "makes more than two cards, expected two")
         elif words[1:2] == ["db"] and len(words) == 3:
             betting = self.betting
             betting.pass_idle()
             if betting.actor_index is not None or betting.folded_status:
-                self._refuse("contradiction", f"comes where {self._due()}")
+                raise BadLineError("contradiction", f"comes where {self._due()}")
             self.board += self._cards(words[2])
             if len(self.board) > _BOARD[-1]:
-                self._refuse("malformed", "makes more than five cards, expected one board")
+                raise BadLineError("malformed", "makes more than five cards, expected one board")
             while self.street < 3 and len(self.board) >= _BOARD[self.street + 1]:
                 self.street += 1
                 betting.deal_street()
                 if betting.actor_index is not None and len(self.board) > _BOARD[self.street]:
-                    self._refuse("contradiction", f"deals {STREETS[self.street]} and more before anybody acts")
+                    raise BadLineError("contradiction", f"deals {STREETS[self.street]} and more before anybody acts")
         else:
-            self._refuse("malformed", "is no deal, expected d dh PLAYER CARDS or d db CARDS")
+            raise BadLineError("malformed", "is no deal, expected d dh PLAYER CARDS or d db CARDS")
 
     def _cards(self, text: str) -> list[int]:
         found = []
         for start in range(0, len(text), 2):
             card = _NUMBERS.get(text[start : start + 2])
             if card is None:
-                self._refuse("malformed", f"has {shown(text[start : start + 2])}, expected cards such as AcTd")
+                raise BadLineError("malformed", f"has {shown(text[start : start + 2])}, expected cards such as AcTd")
             if card in self.seen:
-                self._refuse("contradiction", f"has {CARDS[card]}, which was dealt before")
+                raise BadLineError("contradiction", f"has {CARDS[card]}, which was dealt before")
             self.seen.add(card)
             found.append(card)
         return found
@@ -287,9 +287,9 @@ class Replay:
     def _show(self, seat: int, words: list[str]) -> None:
         self.betting.pass_idle()
         if self.betting.actor_index is not None:
-            self._refuse("contradiction", f"comes where {self._due()}")
+            raise BadLineError("contradiction", f"comes where {self._due()}")
         if self.betting.status and not self.betting.all_in_status:
-            self._refuse("contradiction", "comes before the showdown")
+            raise BadLineError("contradiction", "comes before the showdown")
         if len(words) == 2:
             self.mucked.add(seat)
             return
@@ -299,13 +299,13 @@ class Replay:
         self.seen.difference_update(held or ())
         shown_cards = self._cards(words[2])
         if len(shown_cards) != 2 or (held is not None and set(held) != set(shown_cards)):
-            self._refuse("contradiction", "shows other cards than were dealt" if held else "shows no two cards")
+            raise BadLineError("contradiction", "shows other cards than were dealt" if held else "shows no two cards")
         self.cards[seat] = self.shown[seat] = shown_cards
 
     def _seat(self, text: str) -> int:
         seat = _SEATS.get(text, self.count)
         if seat >= self.count:
-            self._refuse("malformed", f"has the player {shown(text, 60)}, expected p1 to p{self.count}")
+            raise BadLineError("malformed", f"has the player {shown(text, 60)}, expected p1 to p{self.count}")
         return seat
 
     def hand(
@@ -366,9 +366,6 @@ class Replay:
     def _contenders(self, seats: tuple[int, ...]) -> tuple[int, ...]:
         """Return which of some seats have not mucked their cards; all of them if no other is left."""
         return tuple(seat for seat in seats if seat not in self.mucked) or seats
-
-    def _refuse(self, kind: str, wrong: str) -> NoReturn:
-        raise BadLineError(kind, wrong)
 
 
 def _check_end(hand: Hand, trimmed: bool) -> None:
@@ -443,6 +440,4 @@ def amount_of(text: str) -> Chips:
 
 
 def _pair(cards: list[int] | None) -> Cards | None:
-    if cards is None or len(cards) != 2:
-        return None
-    return max(cards), min(cards)
+    return None if cards is None or len(cards) != 2 else (max(cards), min(cards))

@@ -223,8 +223,7 @@ class LineObservations:
         """Games in which each event may have happened, shape (events,)."""
         nodes, states = self._numbers
         hidden = self.passed[nodes] - self.shown[nodes].sum(axis=1)
-        counts: Counts = self.event_counts + np.where(states < 0, 0, hidden)
-        return counts
+        return self.event_counts + np.where(states < 0, 0, hidden)
 
     @property
     def own_plan(self) -> npt.NDArray[np.float64]:

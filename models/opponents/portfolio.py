@@ -169,8 +169,7 @@ class PortfolioRun:
     @property
     def gained(self) -> Floats:
         """What it was paid in each round."""
-        paid: Floats = self.payoffs[np.arange(len(self.choices)), self.choices]
-        return paid
+        return self.payoffs[np.arange(len(self.choices)), self.choices]
 
     @property
     def best(self) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...seqform.errors import PlayLogError, one_line, shown
-from ...seqform.interchange.files import other_kind
+from ...seqform.interchange.files import other_kind, reason_of
 from ...seqform.interchange.signatures import foreign_file
 from .lines import LONGEST
 
@@ -37,22 +37,8 @@ class BadLines:
     message: str
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Some lines of a file, one after another.
-
-    Attributes
-    ----------
-    lines : list of bytes
-        Without their line breaks. Of one that is too long, more than :data:`~treeplex.models.play.lines.LONGEST` bytes.
-    whole : bool
-        Whether a line break follows the last one.
-    """
-
-    lines: list[bytes]
-    whole: bool = True
-
-
+#: Lines, and whether a line break follows the last one.
+Batch = tuple[list[bytes], bool]
 #: Bytes that are read at once.
 _CHUNK = 2**21
 _GZIP = b"\x1f\x8b"
@@ -110,11 +96,6 @@ def refuse_foreign(sources: Iterable[Any]) -> None:
             raise PlayLogError(f"{one_line(os.fspath(source))}: {foreign}")
 
 
-def reason_of(error: Exception) -> str:
-    """Return why a file cannot be read or written, as the system says it."""
-    return one_line((getattr(error, "strerror", None) or str(error)).lower())
-
-
 def _opened(path: Any, stack: ExitStack) -> BinaryIO:
     """Open a file or a pipe; a device might never end."""
     mode = Path(path).stat().st_mode
@@ -135,6 +116,13 @@ def batches(file: Any, progress: Callable[[int, float | None], None] | None = No
         Called now and then with the number of lines so far, and the part of the file that they are, from 0 to 1, or
         ``None`` where the size is not known.
 
+    Yields
+    ------
+    lines : list of bytes
+        Without their line breaks. Of one that is too long, more than :data:`~treeplex.models.play.lines.LONGEST` bytes.
+    whole : bool
+        Whether a line break follows the last one.
+
     Raises
     ------
     EOFError, zlib.error
@@ -144,7 +132,7 @@ def batches(file: Any, progress: Callable[[int, float | None], None] | None = No
     --------
     >>> import io
     >>> from treeplex.models.play.batches import batches
-    >>> [(batch.lines, batch.whole) for batch in batches(io.BytesIO(b"one" + bytes([10]) + b"two"))]
+    >>> list(batches(io.BytesIO(b"one" + bytes([10]) + b"two")))
     [([b'one'], True), ([b'two'], False)]
     """
     size, count = _size_of(file), 0
@@ -156,15 +144,15 @@ def batches(file: Any, progress: Callable[[int, float | None], None] | None = No
         lines = (rest + chunk).split(b"\n") if chunk else [b""]
         rest = lines.pop()
         count += len(lines)
-        yield Batch(lines)
+        yield lines, True
         if len(rest) > LONGEST:
             count += 1
-            yield Batch([rest])
+            yield [rest], True
             rest, skipping = b"", True
         if progress is not None:
             progress(count, min(1.0, file.tell() / size) if size else None)
     if rest:
-        yield Batch([rest], whole=False)
+        yield [rest], False
 
 
 def _unpacked(file: Any) -> Iterator[bytes]:

@@ -4,12 +4,12 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, NoReturn
 
 from ...seqform.errors import shown
 from ...seqform.game import Game
+from ...seqform.interchange.encoding import json_ready
 from ...seqform.observer import ObserverTree
 
 #: The longest line that is read, in bytes.
@@ -112,7 +112,6 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_co
 VERSION = 1
 #: What a line is if no game ended in it.
 HEADER, BLANK = -1, -2
-_NOTHING: dict[str, Any] = {}
 _KEYS = ("seat", "private", "public", "result")
 #: How far a result may be from the payoff, in units of the largest one: results may have been rounded.
 _TOLERANCE = 1e-6
@@ -155,19 +154,12 @@ class LogLines:
             ending = self._endings.setdefault((view.private[number], view.public[number]), {})
             ending.setdefault(view.shown[number], []).append((result, number))
         self._tolerance = _TOLERANCE * scale
-        # The same by the plain contents of a line, for those that are as this class writes them.
-        self._quick: dict[tuple[Any, ...], tuple[float, int]] = {
-            (private, public, *((str(seat), label) for seat, label in others)): found[0]
-            for (private, public), ending in self._endings.items()
-            for others, found in ending.items()
-            if len(found) == 1
-        }
         self._seats = {str(seat): seat for seat in range(view.num_players)}
 
     @cached_property
     def header(self) -> bytes:
         """The first line: of which game the log is."""
-        return _line({"treeplex_log": VERSION, "game": self.game.name, "parameters": _plain(self.game.parameters)})
+        return _line({"treeplex_log": VERSION, "game": self.game.name, "parameters": json_ready(self.game.parameters)})
 
     def of_class(self, number: int) -> bytes:
         """Return the line of a game that ended in a terminal class."""
@@ -208,7 +200,7 @@ class LogLines:
             self._refuse_header("other game", f"is of the game {shown(name, 60)}, expected {shown(self.game.name)}")
         if parameters.__class__ is not dict:
             self._refuse_header("malformed", f"has parameters {shown(parameters, 60)}, expected an object")
-        known = _plain(self.game.parameters)
+        known = json_ready(self.game.parameters)
         for key, value in parameters.items():
             if key not in known:
                 wrong = f"has the parameter {shown(key, 60)}, which {self.game.spec} does not have"
@@ -221,18 +213,6 @@ class LogLines:
         raise BadLineError(kind, f"the header {wrong}", skippable=False)
 
     def _class_of(self, record: dict[str, Any]) -> int:
-        try:
-            public, seat, result = record["public"], record["seat"], record["result"]
-            if public.__class__ is list and seat.__class__ is int and result.__class__ is float:
-                others = record.get("shown", _NOTHING)
-                payoff, number = self._quick[record["private"], tuple(public), *others.items()]
-                if seat == self.view.player and abs(payoff - result) <= self._tolerance:
-                    return number
-        except (AttributeError, KeyError, TypeError):  # found out in what follows
-            pass
-        return self._checked_class(record)
-
-    def _checked_class(self, record: dict[str, Any]) -> int:
         """Return the class in which a game ended, or say what is wrong."""
         for key in _KEYS:
             if key not in record:
@@ -334,17 +314,6 @@ class LogLines:
                 wrong.append(f"{shown(others[seat], 60)} of seat {seat}, {cannot}")
         together = f"is {shown(others)}, which cannot be with {shown(private)} {where}"
         raise BadLineError("contradiction", f"shown has {wrong[0]}" if wrong else f"shown {together}")
-
-
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON takes them; a fraction as a whole number or as text."""
-    plain: dict[str, Any] = {}
-    for key, value in parameters.items():
-        if isinstance(value, Fraction) and value.denominator == 1:
-            plain[key] = value.numerator
-        else:
-            plain[key] = value if value is None or isinstance(value, bool | int | float | str) else str(value)
-    return plain
 
 
 def _line(record: dict[str, Any]) -> bytes:

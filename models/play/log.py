@@ -18,9 +18,9 @@ from ...seqform.arrays import Integers
 from ...seqform.checks import explained
 from ...seqform.errors import InvalidGameError, PlayLogError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.interchange.files import writing_whole
+from ...seqform.interchange.files import reason_of, writing_whole
 from ...seqform.observer import ObserverTree, check_view, observer_tree
-from .batches import BadLines, batches, reading, reason_of, refuse_foreign
+from .batches import BadLines, batches, reading, refuse_foreign
 from .lines import BadLineError, LogLines
 
 
@@ -150,8 +150,8 @@ def read_play_log(
     count = _Count(LogLines(game, view), skip_bad)
     with reading(source, "a log of play") as file:
         try:
-            for batch in batches(file, progress):
-                count.add(batch.lines, batch.whole)
+            for lines, whole in batches(file, progress):
+                count.add(lines, whole)
         except (EOFError, zlib.error) as error:
             count.break_off(one_line(str(error)).lower())
     found = count.result()

@@ -349,17 +349,12 @@ class _Drawing:
         half = 0.0 if self.tree.graph.adj[child] else self.node_sizes[child][1 if self.down else 0] / 2
         return self.across[self.depths[child]] - half
 
-    def _span(self, parent: Hashable, child: Hashable) -> tuple[float, float]:
-        """Return which part of the edge between two nodes can be seen, from 0 to 1."""
+    def _label_place(self, parent: Hashable, child: Hashable) -> float:
+        """Return where an edge's label stands, from 0 to 1: nearer to the child, for edges part on the way."""
         start, side = self.across[self.depths[parent]], 1 if self.down else 0
         border = self.across[self.depths[child]] - self.node_sizes[child][side] / 2
         length = self._target(child) - start
-        return self.node_sizes[parent][side] / 2 / length, (border - start) / length
-
-    def _label_place(self, parent: Hashable, child: Hashable) -> float:
-        """Return where an edge's label stands: nearer to the child, for edges part on the way."""
-        first, last = self._span(parent, child)
-        return 0.4 * first + 0.6 * last
+        return 0.4 * (self.node_sizes[parent][side] / 2 / length) + 0.6 * ((border - start) / length)
 
     def _positions(self) -> dict[Hashable, float]:
         side = 0 if self.down else 1

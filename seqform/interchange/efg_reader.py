@@ -96,7 +96,6 @@ class NodeReader:
         self.infosets: dict[tuple[int, int], _Infoset] = {}  # by player (CHANCE too) and number
         self.outcomes: dict[int, _Outcome] = {0: _Outcome("", "", self.zeros)}
         self.number = cache(parse_number)
-        self.events: dict[str, _Event] = {}
         # The same by the texts of the numbers in the file.
         self.written_infosets: dict[tuple[str | None, str], _Infoset] = {}
         self.written_outcomes: dict[str, _Outcome] = {}
@@ -238,23 +237,20 @@ class NodeReader:
 
     def _event(self, definition: str, place: int, chance: bool) -> _Event:
         """Read a label, actions and, at chance nodes, probabilities."""
-        known = self.events.get(definition)
-        if known is None:
-            if definition.count('"') // 2 > self.affordable:  # a node has to follow for every action
-                check_memory(definition.count('"') // 2 * _NODE, self.budget)
-            label, entries = _label_and_list(definition)
-            strings = [] if entries is None else [unquote(found.group()) for found in STRING.finditer(entries)]
-            probabilities: tuple[_Exact, ...] = ()
-            if chance and entries is not None:
-                blanked = STRING.sub(lambda found: " " * len(found.group()), definition)
-                values = self._numbers(blanked, place, "probability")
-                try:
-                    probabilities = normalised(values)
-                except InvalidGameError as error:
-                    raise fault(self.text, place, f"the probabilities {error}") from None
-            actions = None if entries is None else tuple(strings)
-            known = self.events[definition] = _Event(label, actions, probabilities)
-        return known
+        if definition.count('"') // 2 > self.affordable:  # a node has to follow for every action
+            check_memory(definition.count('"') // 2 * _NODE, self.budget)
+        label, entries = _label_and_list(definition)
+        if entries is None:
+            return _Event(label, None, ())
+        probabilities: tuple[_Exact, ...] = ()
+        if chance:
+            blanked = STRING.sub(lambda found: " " * len(found.group()), definition)
+            values = self._numbers(blanked, place, "probability")
+            try:
+                probabilities = normalised(values)
+            except InvalidGameError as error:
+                raise fault(self.text, place, f"the probabilities {error}") from None
+        return _Event(label, tuple(unquote(found.group()) for found in STRING.finditer(entries)), probabilities)
 
     def _numbers(self, numbers: str, place: int, what: str) -> list[_Exact]:
         """Read all numbers of a text that stands at a place in the file."""

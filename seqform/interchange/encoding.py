@@ -66,7 +66,12 @@ def encode(label: Hashable, depth: int = 0) -> Any:
     """
     kind = type(label)
     if kind is str:
-        return _checked_text(label)
+        try:
+            label.encode()  # type: ignore[attr-defined]
+        except UnicodeEncodeError:
+            said = "holds half a character (a surrogate): no file takes it"
+            raise InvalidGameError(f"text {shown(label)} {said}") from None
+        return label
     if kind is bool or label is None:
         return label
     if kind is int:
@@ -268,14 +273,6 @@ def _read_number(text: str) -> float:
 
 def _refuse_constant(name: str) -> Any:
     raise GameFileError(f"{name} is not a number: expected a finite one")
-
-
-def _checked_text(text: Any) -> Any:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidGameError(f"text {shown(text)} holds half a character (a surrogate): no file takes it") from None
-    return text
 
 
 def _is_short(number: Any) -> bool:

@@ -105,14 +105,14 @@ class OpenSpielRules:
                 "not known (an observation is not enough, since it forgets the past)"
             )
         else:
-            self._label_of = _joint_history if simultaneous else pyspiel.State.history_str
+            self._label_of = pyspiel.State.history_str
+            if simultaneous:
+                self._label_of = lambda state: state.simultaneous_game_state().history_str()
         self.game = game
-        self._num_players = int(game.num_players())
+        #: Number of players, chance not counted.
+        self.num_players = int(game.num_players())
         self._terminal = int(pyspiel.PlayerId.TERMINAL)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._moves: list[dict[str, _Moves]] = [{} for _ in range(self._num_players)]
+        self._moves: list[dict[str, _Moves]] = [{} for _ in range(self.num_players)]
         self._alike: dict[tuple[tuple[int, ...], tuple[Hashable, ...]], _Moves] = {}
         # The last inner node looked at: state, infoset, actions or outcomes, numbers by label. A walk asks for them
         # and for all children of a node in turn.
@@ -126,11 +126,6 @@ class OpenSpielRules:
 
     def __repr__(self) -> str:
         return f"OpenSpielRules({_text_of(self.game)!r})"
-
-    @property
-    def num_players(self) -> int:
-        """Number of players, chance not counted."""
-        return self._num_players
 
     def initial_state(self) -> Any:
         """Return the state at the root."""
@@ -305,11 +300,6 @@ def _value_text(value: Any) -> str:
         return str(value).lower()
     text = str(value)
     return f"({text})" if isinstance(value, str) and re.search(r"[,()]|^\s|\s$|^$", text) else text
-
-
-def _joint_history(state: Any) -> str:
-    history: str = state.simultaneous_game_state().history_str()
-    return history
 
 
 def _labels(state: Any, who: int, numbers: Sequence[int]) -> tuple[Hashable, ...]:

@@ -165,7 +165,6 @@ def _strategies(game: Any, policy: Any, players: Iterable[int]) -> list[Strategy
             if label in missing[who]:
                 missing[who].remove(label)
                 infoset = treeplexes[who].find_infoset(label)
-                assert infoset is not None
                 _read(vectors[who], int(treeplexes[who].offsets[infoset]), policy, state, who, label)
     return [Strategy(game, who, vector) for who, vector in vectors.items()]
 

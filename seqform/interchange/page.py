@@ -413,7 +413,7 @@ def fragment(*blocks: Content, styled: bool = True) -> str:
     True
     """
     if styled:
-        return fragment(element("div", _raw("style", _shipped("page.css")), *blocks, cls="treeplex"), styled=False)
+        return fragment(element("div", _raw("style", shipped("page.css")), *blocks, cls="treeplex"), styled=False)
     return "".join(tostring(each, "unicode", "html") for each in blocks if isinstance(each, Element))
 
 
@@ -451,7 +451,7 @@ class Page:
 
     def to_html(self) -> str:
         """Return the whole document."""
-        script = _shipped("page.js") + self.script
+        script = shipped("page.js") + self.script
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         policy = (
             f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
@@ -464,7 +464,7 @@ class Page:
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             element("meta", name="referrer", content="no-referrer"),
             element("title", self.title),
-            _raw("style", _shipped("page.css") + self.style),
+            _raw("style", shipped("page.css") + self.style),
         )
         body = element("body", *self.blocks, _raw("script", script), cls="treeplex page")
         return "<!doctype html>\n" + tostring(element("html", head, body, lang="en"), "unicode", "html") + "\n"
@@ -490,8 +490,9 @@ class Page:
         return fragment(frame, styled=False)
 
 
-def _shipped(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+def shipped(name: str, package: str = __package__) -> str:
+    """Return the text of a file that a package brings."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _raw(tag: str, text: str) -> Element:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..checks import check_number, is_whole
 from ..errors import UnsupportedProblemError, needing, one_line, shown
-from .files import check_suffix, refusing_unwritable, write_bytes, writing_whole
+from .files import check_suffix, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure  # noqa: PLC0414 (modules that draw take it from here)
@@ -97,9 +97,7 @@ def write_picture(make: Callable[[], "Figure"], path: str | PathLike[str]) -> No
         If the suffix is another one, or the file cannot be written.
     """
     suffix = check_suffix(path, "a picture", PICTURE_SUFFIXES)
-    content = picture(make(), suffix[1:])
-    with refusing_unwritable(path), writing_whole(path) as passing:
-        passing.write_bytes(content)
+    write_bytes(path, picture(make(), suffix[1:]))
 
 
 def write_animation(

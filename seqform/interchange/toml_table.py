@@ -53,8 +53,26 @@ class Table:
         return GameFileError(message, line=self.line_of(key))
 
     def line_of(self, key: str | None = None) -> int | None:
-        """Return the line of a key or of the table, counted from one, if it is of a file."""
-        return _line_of(self._lines, self.path if key is None else (*self.path, key))
+        """Return the line, counted from one, of a key or the table; of the table around it if it is not found."""
+        count: dict[str, int] = {}
+        here = ""
+        places: dict[str, int] = {}
+        for number, line in enumerate(self._lines, 1):
+            header, entry = _HEADER.match(line), _KEY.match(line)
+            if header is not None:
+                here = _plain(header[1])
+                if line.lstrip().startswith("[["):
+                    count[here] = count.get(here, 0) + 1
+                    here = f"{here}[{count[here]}]"
+                places.setdefault(here, number)
+            elif entry is not None:
+                places.setdefault(".".join(filter(None, (here, _plain(entry[1])))), number)
+        wanted = ".".join(self.path if key is None else (*self.path, key))
+        for known, number in places.items():
+            if (known + ".").startswith(wanted + "."):  # it, or what is in it
+                return number
+        around = [known for known in places if wanted.startswith(known + ".")]
+        return places[max(around, key=len)] if around else None
 
     def name_of(self, key: str) -> str:
         """Return what a key is called in messages, such as ``bets.river.bet``."""
@@ -144,29 +162,6 @@ def _float(text: str, lines: Sequence[str]) -> float:
     except (TooSmallError, TooLargeError) as error:
         line = next((number for number, line in enumerate(lines, 1) if text in line), None)
         raise GameFileError(f"{one_line(text, 40)} is {error}", line=line) from None
-
-
-def _line_of(lines: Sequence[str], path: Sequence[str]) -> int | None:
-    """Return the line, counted from one, of a key or a table; of the table that holds it where it is not found."""
-    count: dict[str, int] = {}
-    here = ""
-    places: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        header, key = _HEADER.match(line), _KEY.match(line)
-        if header is not None:
-            here = _plain(header[1])
-            if line.lstrip().startswith("[["):
-                count[here] = count.get(here, 0) + 1
-                here = f"{here}[{count[here]}]"
-            places.setdefault(here, number)
-        elif key is not None:
-            places.setdefault(".".join(filter(None, (here, _plain(key[1])))), number)
-    wanted = ".".join(path)
-    for known, number in places.items():
-        if (known + ".").startswith(wanted + "."):  # it, or what is in it
-            return number
-    around = [known for known in places if wanted.startswith(known + ".")]
-    return places[max(around, key=len)] if around else None
 
 
 def _plain(key: str) -> str:

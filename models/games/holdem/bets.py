@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from ....seqform.checks import check_number, check_whole
 from ....seqform.errors import InvalidGameError, nearest, one_of, shown
 from ....seqform.interchange.toml_table import Table
+from .cards import ITEMS
 
 S = TypeVar("S")
 STREETS = ("flop", "turn", "river")
@@ -41,13 +42,8 @@ class Size:
                 f"{what} is {shown(text, 60)}, expected a text, such as '{such_as.partition(',')[0]}, a'"
             )
         sizes = []
-        place = 0
-        for item in text.split(","):
-            written = item.strip()
-            where = f"{what} at character {place + len(item) - len(item.lstrip()) + 1}"
-            place += len(item) + 1
-            if not written:
-                continue
+        for item in ITEMS.finditer(text):
+            written, where = item[0], f"{what} at character {item.start() + 1}"
             folded = re.sub(r"\s+", "", written.lower())
             found = _SIZE.match({"allin": "a", "all-in": "a"}.get(folded, folded))
             if found is None or (found.group(2) == "x" and not raising):

@@ -4,7 +4,6 @@ import base64
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ....seqform.interchange.page import (
     footer,
     heading,
     prose,
+    shipped,
 )
 from ....seqform.rules import CHANCE, TERMINAL
 from ....seqform.sheet import plain
@@ -152,7 +152,7 @@ def _meanings(spot: HoldemSpot) -> Content:
 
 def framed(page: Page) -> Page:
     """Return a page with the script and the styles that :func:`browser_blocks` need."""
-    return replace(page, style=_own("browser.css"), script=_own("browser.js"))
+    return replace(page, style=shipped("browser.css", __package__), script=shipped("browser.js", __package__))
 
 
 def served_page(solved: SolvedSpot, file: str) -> Page:
@@ -169,11 +169,8 @@ def served_page(solved: SolvedSpot, file: str) -> Page:
         "cards and hands all four arrows move. Escape leaves a class of hands, then the line."
     )
     blocks = (prose(file, cls="kicker"), heading(title, 1), box, prose(keys, cls="dim"), _meanings(spot))
-    return Page(title, blocks, _own("browser.css"), _own("served.js") + _own("browser.js"), served=True)
-
-
-def _own(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    style, first, second = (shipped(name, __package__) for name in ("browser.css", "served.js", "browser.js"))
+    return Page(title, blocks, style, first + second, served=True)
 
 
 def _chosen(solved: SolvedSpot, wanted: Sequence[Sequence[int]], limit: int) -> tuple[set[int], str]:

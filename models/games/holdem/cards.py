@@ -15,6 +15,8 @@ from ....seqform.errors import InvalidGameError, shown
 from ....seqform.number_texts import read_float
 
 RANKS, SUITS = "23456789TJQKA", "cdhs"
+#: What stands between commas, without the blanks around it.
+ITEMS = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 #: The cards in the order of their numbers: rank by rank, suits c, d, h, s.
 CARDS = tuple(rank + suit for rank in RANKS for suit in SUITS)
 #: The cards of each deck; a short one has no ranks below six.
@@ -238,16 +240,11 @@ def range_items(text: str) -> Iterator[RangeItem]:
     >>> [(item.written, len(item.hands), item.weight) for item in range_items("[50]QQ+, AKs[/50], 98s-65s")]
     [('QQ+', 18, 0.5), ('AKs', 4, 0.5), ('98s-65s', 16, 1.0)]
     """
-    place = 0
     enclosing, opened = "", ""
     given: dict[int, float] | None = {}  # until a clash is noted
-    for piece in text.split(","):
-        written = piece.strip()
-        start = place + len(piece) - len(piece.lstrip()) + 1
-        place += len(piece) + 1
-        if not written:
-            continue
-        where = f"range at character {start}, {shown(written, 60)}"
+    for item in ITEMS.finditer(text):
+        written = item[0]
+        where = f"range at character {item.start() + 1}, {shown(written, 60)}"
         found = _ENCLOSED.fullmatch(written)
         if found is None:
             raise InvalidGameError(f"{where}: expected a weight around hands, such as [50]AA, KK[/50]")

@@ -3,17 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ....seqform.arrays import Floats
 from ....seqform.display import Drawn
 from ....seqform.errors import InvalidGameError, shown
-from ....seqform.interchange.pictures import COLOURS, blank_figure
+from ....seqform.interchange.pictures import COLOURS, Figure, blank_figure
 from .hand_tables import SpotTable, weighted_mean
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: What a chart may show: how often actions are taken, or what hands earn or win.
 SHOWN = ("action", "ev", "equity")
@@ -133,7 +129,7 @@ class ChartedNode(Drawn):
     def classes(self, seat: str = "") -> SpotTable:
         """Return what each of the 169 classes of a seat, by default the mover's, does and earns."""
 
-    def figure(self, seat: str = "", by: str = "action") -> "Figure":
+    def figure(self, seat: str = "", by: str = "action") -> Figure:
         """Draw the 13 × 13 chart of a seat's hands.
 
         Parameters
@@ -151,37 +147,33 @@ class ChartedNode(Drawn):
         MissingExtraError
             If matplotlib is not installed.
         """
-        return _draw_chart(self, seat, by)
+        if by not in SHOWN:
+            raise InvalidGameError(f"by is {shown(by)}, expected action, ev or equity")
+        table = self.classes(seat)
+        who = table.title.split()[0]
+        moves = by == "action" and who == self.mover
+        figure = blank_figure((7.2, 7.95))
+        axes = figure.add_axes((0.035, 0.08, 0.93, 0.93 * 7.2 / 7.95))
+        rows = list(table)
+        scale: Any = None
+        if by != "action":
+            from matplotlib.cm import ScalarMappable
+            from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-
-def _draw_chart(node: ChartedNode, seat: str, by: str) -> "Figure":
-    if by not in SHOWN:
-        raise InvalidGameError(f"by is {shown(by)}, expected action, ev or equity")
-    table = node.classes(seat)
-    who = table.title.split()[0]
-    moves = by == "action" and who == node.mover
-    figure = blank_figure((7.2, 7.95))
-    axes = figure.add_axes((0.035, 0.08, 0.93, 0.93 * 7.2 / 7.95))
-    rows = list(table)
-    scale: Any = None
-    if by != "action":
-        from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import LinearSegmentedColormap, Normalize
-
-        numbers = [row[by] for row in rows if row[by] is not None and row["weight"] > 0.0]
-        low, high = (0.0, 1.0) if by == "equity" else (min(numbers, default=0.0), max(numbers, default=1.0))
-        scale = ScalarMappable(
-            Normalize(low, high if high > low else low + 1.0), LinearSegmentedColormap.from_list(by, SHADES)
-        )
-    colours = action_colours(node.actions)
-    draw_cells(axes, rows, colours if moves else {}, by, scale)
-    _heading(figure, node, who)
-    _key(figure, node, colours if moves else {}, by, scale, who)
-    return figure
+            numbers = [row[by] for row in rows if row[by] is not None and row["weight"] > 0.0]
+            low, high = (0.0, 1.0) if by == "equity" else (min(numbers, default=0.0), max(numbers, default=1.0))
+            scale = ScalarMappable(
+                Normalize(low, high if high > low else low + 1.0), LinearSegmentedColormap.from_list(by, SHADES)
+            )
+        colours = action_colours(self.actions)
+        draw_cells(axes, rows, colours if moves else {}, by, scale)
+        _heading(figure, self, who)
+        _key(figure, self, colours if moves else {}, by, scale, who)
+        return figure
 
 
 def draw_cells(
-    axes: "Axes", rows: Iterable[Mapping[str, Any]], colours: Mapping[str, str], by: str = "action", scale: Any = None
+    axes: Any, rows: Iterable[Mapping[str, Any]], colours: Mapping[str, str], by: str = "action", scale: Any = None
 ) -> None:
     """Draw the 169 cells of a chart: rows as ``classes`` of a node has them, each action in its colour."""
     axes.set(xlim=(0, 13), ylim=(13, 0))
@@ -191,7 +183,7 @@ def draw_cells(
 
 
 def _cell(
-    axes: "Axes", left: int, top: int, row: Mapping[str, Any], colours: Mapping[str, str], by: str, scale: Any
+    axes: Any, left: int, top: int, row: Mapping[str, Any], colours: Mapping[str, str], by: str, scale: Any
 ) -> None:
     from matplotlib.patches import Rectangle
 
@@ -229,7 +221,7 @@ def _cell(
     axes.text(left + 0.08, top + 0.08, row["class"], fontsize=8.2, ha="left", va="top", color=faint)
 
 
-def _heading(figure: "Figure", node: ChartedNode, who: str) -> None:
+def _heading(figure: Figure, node: ChartedNode, who: str) -> None:
     """Draw the board as cards, and say whose hands these are and what led there."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -270,7 +262,7 @@ def _heading(figure: "Figure", node: ChartedNode, who: str) -> None:
     figure.text(left + 0.012, 0.951, "  ·  ".join(said), fontsize=9, va="center", color=COLOURS["slate"])
 
 
-def _key(figure: "Figure", node: ChartedNode, colours: Mapping[str, str], by: str, scale: Any, who: str) -> None:
+def _key(figure: Figure, node: ChartedNode, colours: Mapping[str, str], by: str, scale: Any, who: str) -> None:
     """Draw what the colours mean below the chart."""
     from matplotlib.patches import Patch
 

@@ -19,8 +19,7 @@ def _classes_of(hands: Indices) -> Indices:
     """Return the number of the class of each hand, given the hand's higher card and its lower one."""
     high, low = 12 - hands[:, 0] // 4, 12 - hands[:, 1] // 4
     suited = hands[:, 0] % 4 == hands[:, 1] % 4
-    numbers: Indices = np.where(suited, 13 * high + low, 13 * low + high)
-    return numbers
+    return np.where(suited, 13 * high + low, 13 * low + high)
 
 
 #: The class of each of the 1,326 hands, by number: ``CLASSES[CLASS_OF_HAND[hand]]`` is its name.

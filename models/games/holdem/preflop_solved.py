@@ -129,16 +129,14 @@ class PreflopNode(ChartedNode):
         return self.solved.profile.behaviour(self.node)
 
     @cached_property
-    def reaches(self) -> tuple[Floats, Floats]:
+    def reaches(self) -> tuple[Floats, ...]:
         """What part of each class comes there, for both seats, shape (169,) each."""
-        first, second = (self.solved.profile.reach(player, self.node) for player in (0, 1))
-        return first, second
+        return tuple(self.solved.profile.reach(player, self.node) for player in (0, 1))
 
     @property
-    def ranges(self) -> tuple[Range, Range]:
+    def ranges(self) -> tuple[Range, ...]:
         """The same as ranges over the 1,326 hands."""
-        first, second = (Range(np.clip(reach, 0.0, 1.0)[CLASS_OF_HAND]) for reach in self.reaches)
-        return first, second
+        return tuple(Range(np.clip(reach, 0.0, 1.0)[CLASS_OF_HAND]) for reach in self.reaches)
 
     @cached_property
     def likely(self) -> tuple[Floats, Floats]:
@@ -148,15 +146,14 @@ class PreflopNode(ChartedNode):
         return first * (dealt @ second), second * (first @ dealt)
 
     @cached_property
-    def evs(self) -> tuple[Floats, Floats]:
+    def evs(self) -> tuple[Floats, ...]:
         """What each class wins from there on, for both seats, in big blinds; NaN for classes that cannot be there.
 
         Net of what it puts in from there on: a fold is worth 0.
         """
-        first, second = (
+        return tuple(
             self.solved.profile.values(player, self.node) + float(self.state.paid[player]) for player in (0, 1)
         )
-        return first, second
 
     @cached_property
     def equities(self) -> tuple[Floats, Floats]:

@@ -135,10 +135,8 @@ def betting_tree(spot: Situation, most: int = 20_000) -> list[dict[str, Any]]:
         of position is one, ``line``, what has led there, where that matters, and ``actions``: by action what follows,
         down to ``fold``, ``showdown``, ``all-in`` or how the next street begins.
     """
-    starts: dict[Decision, None] = {}
     begun = first(spot.betting, len(spot.cards) - 3, spot.stack)
-    if isinstance(begun, Decision):
-        starts[begun] = None
+    queue = [begun] if isinstance(begun, Decision) else []
     listed, parts = 0, []
 
     def follow(state: Decision) -> dict[str, Any]:
@@ -160,15 +158,14 @@ def betting_tree(spot: Situation, most: int = 20_000) -> list[dict[str, Any]]:
             else:
                 then = following(after, spot.betting)
                 assert isinstance(then, Decision)
-                queue.setdefault(then, None)
+                if then not in queue:
+                    queue.append(then)
                 found[name] = _beginning(spot, then)
         return found
 
-    queue = starts
-    done: set[Decision] = set()
-    while len(done) < len(queue) and listed <= most:
-        state = next(one for one in queue if one not in done)
-        done.add(state)
+    for state in queue:  # which grows
+        if listed > most:
+            break
         pot, stack = spot.pot + 2 * state.before, spot.stack - state.before
         part = {"street": STREETS[state.street], "pot": pot, "stack": stack, "donk": state.aggressor == 1}
         part |= {"line": ", ".join(state.line)} if state.line else {}

@@ -310,16 +310,14 @@ class SpotNode(ChartedNode):
         return np.array([self._evs(self.place.player, child) for child in self.place.children])
 
     @cached_property
-    def reaches(self) -> tuple[Floats, Floats]:
+    def reaches(self) -> tuple[Floats, ...]:
         """How much of each hand is left, for both seats."""
-        first, second = (self._alive(seat, self._reach[seat]) for seat in (0, 1))
-        return first, second
+        return tuple(self._alive(seat, self._reach[seat]) for seat in (0, 1))
 
     @cached_property
-    def likely(self) -> tuple[Floats, Floats]:
+    def likely(self) -> tuple[Floats, ...]:
         """The probability of each hand to come there, for both seats."""
-        first, second = (self.reaches[seat] * self._arrival[seat] for seat in (0, 1))
-        return first, second
+        return tuple(self.reaches[seat] * self._arrival[seat] for seat in (0, 1))
 
     @property
     def probability(self) -> float:
@@ -327,10 +325,9 @@ class SpotNode(ChartedNode):
         return float(self.likely[0].sum())
 
     @cached_property
-    def evs(self) -> tuple[Floats, Floats]:
+    def evs(self) -> tuple[Floats, ...]:
         """The EV of each hand, for both seats; NaN for hands that cannot be there."""
-        first, second = (self._evs(seat, self.place) for seat in (0, 1))
-        return first, second
+        return tuple(self._evs(seat, self.place) for seat in (0, 1))
 
     @cached_property
     def equities(self) -> tuple[Floats, Floats]:
@@ -338,15 +335,13 @@ class SpotNode(ChartedNode):
         return self.solved.numbers.equities(self.place)
 
     @cached_property
-    def _reach(self) -> tuple[Floats, Floats]:
-        first, second = (self.solved.numbers.reach(seat, self.place) for seat in (0, 1))
-        return first, second
+    def _reach(self) -> tuple[Floats, ...]:
+        return tuple(self.solved.numbers.reach(seat, self.place) for seat in (0, 1))
 
     @cached_property
-    def _arrival(self) -> tuple[Floats, Floats]:
+    def _arrival(self) -> tuple[Floats, ...]:
         """How likely each hand comes there if its player goes there, for both seats."""
-        first, second = (self.solved.numbers.arrival(seat, self.place, self._reach[1 - seat]) for seat in (0, 1))
-        return first, second
+        return tuple(self.solved.numbers.arrival(seat, self.place, self._reach[1 - seat]) for seat in (0, 1))
 
     def _evs(self, seat: int, place: Place) -> Floats:
         """Return what each hand of a seat earns here, or after an action of its own."""

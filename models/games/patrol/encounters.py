@@ -142,8 +142,7 @@ class Encounters:
         """Return S of routes of attackers, rows of zeros and ones, and joint routes, shape (routes, joint routes)."""
         came = attackers @ self.attending
         logs, certain = (came @ (one @ joint.T) for one in (self.hazards, self.sure))
-        survival: Floats = np.where(certain.toarray() > 0.0, 0.0, np.exp(-logs.toarray()))
-        return survival
+        return np.where(certain.toarray() > 0.0, 0.0, np.exp(-logs.toarray()))
 
     def split(self, body: int, attackers: sp.csr_array) -> tuple[Floats, Floats]:
         """Return b and D of routes of a type, each of shape (routes,)."""

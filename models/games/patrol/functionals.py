@@ -44,7 +44,10 @@ class _Call:
             if argument in units or argument in attackers:
                 chosen.append(argument)
             elif window is not None and argument not in self.patrol.map:
-                self.window = self._read_window(argument, int(window[1]), int(window[2]))
+                self.window = int(window[1]), int(window[2])
+                if not self.window[0] <= self.window[1] <= patrol.steps:
+                    expected = f"expected times from 0 to {patrol.steps}, as in 0..3"
+                    raise InvalidGameError(f"the window is {argument}, {expected}")
             else:
                 places.append(argument)
         self.player = 0 if chosen and chosen[0] in attackers else 1
@@ -54,11 +57,6 @@ class _Call:
         self.bodies = chosen
         self.party = self.patrol.patrolling if self.player == 1 else self.patrol.attacking
         self.region = self._region(places) if places else None
-
-    def _read_window(self, text: str, first: int, last: int) -> tuple[int, int]:
-        if not first <= last <= self.patrol.steps:
-            raise InvalidGameError(f"the window is {text}, expected times from 0 to {self.patrol.steps}, as in 0..3")
-        return first, last
 
     def _region(self, places: Sequence[str]) -> _Region:
         patrol = self.patrol

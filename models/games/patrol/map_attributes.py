@@ -59,25 +59,18 @@ class Notes:
             yield one_line(f"{what}: {where}{others}" if where else what, 400)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What a reader tells :meth:`RoadMap.from_graph` besides the graph.
+class ReadGraph(nx.MultiDiGraph):  # type: ignore[type-arg]  # networkx's own class takes none at run time
+    """A graph that was read from a file, with what its reader tells :meth:`RoadMap.from_graph`; a copy tells nothing.
 
     Attributes
     ----------
     notes : tuple of str
-    names : tuple of str
+    names : tuple of str or None
         Of all attributes of edges in the file, directions among them, which the graph no longer has.
     """
 
     notes: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-
-class ReadGraph(nx.MultiDiGraph):  # type: ignore[type-arg]  # networkx's own class takes none at run time
-    """A graph that was read from a file, with what its reader tells; a copy of it tells nothing."""
-
-    reading: Reading | None = None
+    names: tuple[str, ...] | None = None
 
 
 @lru_cache(maxsize=4096)

@@ -155,13 +155,9 @@ def system_of(member: Any) -> System:
     if found is None:
         raise GameFileError(f"crs is {shown(member, 80)}, expected the name of a system, such as EPSG:4326")
     authority, code = found[1].upper(), found[2].upper()
-    if (authority, code) in _DEGREES:
-        return System(f"{authority}:{code}")
-    return _projected(authority, code)
-
-
-def _projected(authority: str, code: str) -> System:
     name = f"{authority}:{code}"
+    if (authority, code) in _DEGREES:
+        return System(name)
     with needing(f"crs is {name}, which needs pyproj (longitude and latitude, EPSG:4326, do not)", "maps"):
         import pyproj
     try:

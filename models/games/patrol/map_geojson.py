@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -99,7 +99,10 @@ class _Features:
         if feature["geometry"] is None:
             self._note("features without a geometry are left out", where)
             return
-        own = next((value for key, value in self._ids(feature, properties, where) if value is not None), None)
+        own = feature.get("id")
+        if own is None:
+            by_meaning = meant(properties, IDS, lambda message: GameFileError(f"{where}: {message}"))
+            own = next((by_meaning[key] for key in IDS if key in by_meaning), None)
         called = where if own is None else f"{where} ({str(own)[:40]})"
         todo, edge = [feature["geometry"]], None
         while todo:
@@ -130,12 +133,6 @@ class _Features:
             else:
                 edge = self._roads.attributes(properties, where) if edge is None else edge
                 self._add_parts(where, number, parts, edge)
-
-    @staticmethod
-    def _ids(feature: Mapping[str, Any], properties: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
-        yield "id", feature.get("id")
-        by_meaning = meant(properties, IDS, lambda message: GameFileError(f"{where}: {message}"))
-        yield from ((key, by_meaning.get(key)) for key in IDS)
 
     def _places(self, given: Any, where: str) -> list[Place]:
         if not isinstance(given, list):

@@ -78,35 +78,7 @@ def junctions(lines: Sequence[Sequence[Place]], places: Collection[Place], scale
         return Junctions([[list(line)] for line in lines], [], [], [])
     firsts = np.cumsum([0, *(len(line) - 1 for line in lines)])
     corners = np.array([pair for line in lines for pair in pairwise(line)], dtype=np.float64) * scales
-    more, near = _touches(lines, places, ends, owners, firsts, corners, scales)
-    touched = {place for found in more.values() for _, place in found}
-    crossings = _crossings(lines, touched, owners, corners)
-    longer = [_with(line, more.get(number, [])) for number, line in enumerate(lines)]
-    around: dict[Place, set[Place]] = defaultdict(set)
-    for line in longer:
-        for first, second in pairwise(line):
-            around[first].add(second)
-            around[second].add(first)
-    nodes |= {place for place, others in around.items() if len(others) > 2}
-    return Junctions(
-        [list(_cut(line, nodes)) for line in longer],
-        sorted(touched & nodes),
-        sorted((place, line) for place, line in near.items() if place not in touched),
-        sorted(crossings or ()),
-        crossings is None,
-    )
-
-
-def _touches(
-    lines: Sequence[Sequence[Place]],
-    places: Collection[Place],
-    ends: Collection[Place],
-    owners: Whole,
-    firsts: Whole,
-    corners: Floats,
-    scales: Floats,
-) -> tuple[dict[int, list[tuple[float, Place]]], dict[Place, int]]:
-    """Return which points lie on each line, and how far along it in segments; and which lines ends nearly touch."""
+    # Which points lie on each line, and how far along it in segments; and which lines ends nearly touch.
     lying: dict[Place, set[int]] = {place: set() for place in places}  # the lines that have each as a point
     for number, line in enumerate(lines):
         for place in line:
@@ -132,7 +104,22 @@ def _touches(
                     more[owner].append((segment - int(firsts[owner]) + part, place))
             elif not own and place in ends and len(lying[place]) == 1:
                 near.setdefault(place, owner)
-    return more, near
+    touched = {place for found in more.values() for _, place in found}
+    crossings = _crossings(lines, touched, owners, corners)
+    longer = [_with(line, more.get(number, [])) for number, line in enumerate(lines)]
+    around: dict[Place, set[Place]] = defaultdict(set)
+    for line in longer:
+        for first, second in pairwise(line):
+            around[first].add(second)
+            around[second].add(first)
+    nodes |= {place for place, others in around.items() if len(others) > 2}
+    return Junctions(
+        [list(_cut(line, nodes)) for line in longer],
+        sorted(touched & nodes),
+        sorted((place, line) for place, line in near.items() if place not in touched),
+        sorted(crossings or ()),
+        crossings is None,
+    )
 
 
 def _far_from_its_end(line: Sequence[Place], place: Place, segment: int) -> bool:
@@ -176,8 +163,7 @@ def _side(begin: Floats, end: Floats, point: Floats) -> Floats:
     """Return on which side of the line through two points others lie: a sign, 0 within :data:`ON`."""
     along, aside = end - begin, point - begin
     area = along[:, 0] * aside[:, 1] - along[:, 1] * aside[:, 0]
-    side: Floats = np.where(np.abs(area) <= ON * np.linalg.norm(along, axis=1), 0.0, np.sign(area))
-    return side
+    return np.where(np.abs(area) <= ON * np.linalg.norm(along, axis=1), 0.0, np.sign(area))
 
 
 def _boxes_that_meet(low: Floats, high: Floats, lows: Floats, highs: Floats) -> Iterator[tuple[Whole, Whole]]:

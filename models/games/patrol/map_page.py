@@ -3,13 +3,12 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import resources
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.interchange.page import Content, Page, element, folded, prose, table
+from ....seqform.interchange.page import Content, Page, element, folded, prose, shipped, table
 from .map_view import Layer, MapView
 
 #: Probabilities below this part are not on a page.
@@ -63,6 +62,10 @@ def map_blocks(view: MapView) -> Iterator[Content]:
             for layer in view.layers
         ],
     }
+    # The largest numbers, which the script fills.
+    rows = [(layer.name, "") for layer in view.layers]
+    numbers = table(("who", "where, most likely first"), rows, words=(0, 1), sortable=False, fold=None)
+    numbers.set("aria-live", "polite")
     yield element("noscript", prose("The slider of the map needs a script; the strategies below do not."))
     yield element(
         "section",
@@ -83,7 +86,7 @@ def map_blocks(view: MapView) -> Iterator[Content]:
             hidden=True,
         ),
         _svg(view, places),
-        _readings(view),
+        numbers,
         cls="slider patrol",
         data_patrol=json.dumps(data, separators=(",", ":"), ensure_ascii=False),
     )
@@ -102,8 +105,7 @@ def map_blocks(view: MapView) -> Iterator[Content]:
 
 def framed(page: Page) -> Page:
     """Return a page with the script and the styles that :func:`map_blocks` needs."""
-    files = resources.files(__package__)
-    style, script = (files.joinpath(f"map.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    style, script = (shipped(f"map.{end}", __package__) for end in ("css", "js"))
     return replace(page, style=page.style + style, script=page.script + script)
 
 
@@ -169,11 +171,3 @@ def _svg(view: MapView, places: Floats) -> Element:
             words.set("x", f"{x - 8:.1f}")
         drawing.append(words)
     return drawing
-
-
-def _readings(view: MapView) -> Element:
-    """Return the table of the largest numbers, which the script fills."""
-    rows = [(layer.name, "") for layer in view.layers]
-    whole = table(("who", "where, most likely first"), rows, words=(0, 1), sortable=False, fold=None)
-    whole.set("aria-live", "polite")
-    return whole

@@ -6,17 +6,7 @@ from typing import Any
 import networkx as nx
 
 from ....seqform.errors import GameFileError, InvalidGameError, shown
-from .map_attributes import (
-    OF_EDGES,
-    OF_NODES,
-    WITH,
-    Notes,
-    ReadGraph,
-    Reading,
-    meant,
-    unknown_name,
-    way_of_street,
-)
+from .map_attributes import OF_EDGES, OF_NODES, WITH, Notes, ReadGraph, meant, unknown_name, way_of_street
 
 
 class Roads:
@@ -111,7 +101,7 @@ class Roads:
 
     def read(self) -> "nx.MultiDiGraph[str]":
         """Return the graph, with what is known of how it was read."""
-        self.graph.reading = Reading(tuple(self.notes), tuple(self._names))
+        self.graph.notes, self.graph.names = tuple(self.notes), tuple(self._names)
         graph: nx.MultiDiGraph[str] = self.graph
         return graph
 

@@ -104,8 +104,7 @@ class Keys:
 
     def number(self, times: Whole, first: Whole, second: Whole, pace: int = 0) -> Whole:
         """Return a number for each time and pair of nodes: one node twice, or the ends of a move."""
-        numbers: Whole = ((times * self.num_nodes + first) * self.num_nodes + second) * len(self.paces) + pace
-        return numbers
+        return ((times * self.num_nodes + first) * self.num_nodes + second) * len(self.paces) + pace
 
     def read(self, keys: Whole) -> Spots:
         """Return what numbers stand for; a time at a node is that before the step."""

@@ -143,26 +143,22 @@ class Patrol:
                     raise InvalidGameError(f"areas.{name} is an area, but a node of the map is called so too")
                 self.map.node_mask(texts(nodes, f"areas.{name}"), f"areas.{name}")
 
-    # The moves of all bodies: those of the map, and waiting at each node first.
-
     @cached_property
-    def _order(self) -> Whole:
-        nodes = np.arange(self.map.num_nodes)
-        sources = np.concatenate([nodes, self.map.sources])
-        return np.argsort(sources, kind="stable")
+    def _moves(self) -> list[Whole]:
+        """The moves of all bodies, those of the map and waiting at each node first: the map's number, and both ends."""
+        nodes, numbers = np.arange(self.map.num_nodes), np.arange(len(self.map.sources))
+        pairs = ((np.full(len(nodes), -1), numbers), (nodes, self.map.sources), (nodes, self.map.targets))
+        columns = [np.concatenate(pair) for pair in pairs]
+        return [each[np.argsort(columns[1], kind="stable")] for each in columns]
 
-    @cached_property
+    @property
     def moves(self) -> Whole:
         """The map's move that each move of a body is, −1 for waiting, shape (num_nodes + m,)."""
-        numbers = np.append(np.full(self.map.num_nodes, -1), np.arange(len(self.map.sources)))
-        moves: Whole = numbers[self._order]
-        return moves
+        return self._moves[0]
 
-    @cached_property
-    def _ends_of_moves(self) -> tuple[Whole, Whole]:
-        nodes = np.arange(self.map.num_nodes)
-        ends = [np.concatenate([nodes, each])[self._order] for each in (self.map.sources, self.map.targets)]
-        return ends[0], ends[1]
+    @property
+    def _ends_of_moves(self) -> list[Whole]:
+        return self._moves[1:]
 
     def of_moves(self, values: Any, waiting: Any) -> Any:
         """Return values of the map's moves as values of bodies' moves."""
@@ -239,23 +235,18 @@ class Patrol:
             if shift[0] == shift[1]:
                 raise PatrolError(f"{key}.shift is {shown(unit.shift, 60)}, expected at least one step", f"{key}.shift")
             start = self.unit_start(number - 1)
-            durations = self._durations(unit.speed, key)
             with about(f"{key}.ends"):
                 ends = unit.ends
                 mask = None if ends is None else self.map.node_mask(texts(ends, f"{key}.ends"), f"{key}.ends")
-            body = Body(
-                *self._ends_of_moves,
-                durations=durations,
-                num_nodes=self.map.num_nodes,
+            body = self._body(
+                "units",
+                key,
+                unit,
                 entry_times=np.array([shift[0]]),
                 entry_nodes=np.array([start]),
                 last=shift[1],
-                failure=float(self.failure),
                 ends=mask,
-                opened=self._opened_to("units", durations, self._no_go(unit.no_go, key)),
                 label=f"u{number}.t{{time}}.{{node}}",
-                nodes=self.map.nodes,
-                actions=self._actions,
             )
             if not body.entered.all():
                 raise PatrolError(
@@ -303,6 +294,22 @@ class Patrol:
     def _actions(self) -> list[str]:
         return [self.map.nodes[target] for target in self._ends_of_moves[1].tolist()]
 
+    def _body(self, side: str, key: str, one: Unit | Attacker, **own: Any) -> Body:
+        """Return what a unit or a type of attacker may do."""
+        durations = self._durations(one.speed, key)
+        sources, targets = self._ends_of_moves
+        return Body(
+            sources,
+            targets,
+            durations=durations,
+            num_nodes=self.map.num_nodes,
+            failure=float(self.failure),
+            opened=self._opened_to(side, durations, self._no_go(one.no_go, key)),
+            nodes=self.map.nodes,
+            actions=self._actions,
+            **own,
+        )
+
     @cached_property
     def attacker_bodies(self) -> tuple[Body, ...]:
         """What each type of attacker may do."""
@@ -335,28 +342,23 @@ class Patrol:
                     f"{key}.entries has {self.map.nodes[node]}, expected no node that is one of its goals",
                     f"{key}.entries",
                 )
-        durations = self._durations(one.speed, key)
         meeting, step = self.worth(number - 1)
         # Whoever does not come to a goal gains nothing, and could as well stay away.
         idle = one.may_stay_away and self.failure == 0 and meeting <= 0 and step <= 0
         times, nodes = (np.array(each) for each in zip(*entries, strict=True))
-        body = Body(
-            *self._ends_of_moves,
-            durations=durations,
-            num_nodes=self.map.num_nodes,
+        body = self._body(
+            "attackers",
+            key,
+            one,
             entry_times=times,
             entry_nodes=nodes,
             last=self.steps,
             chooses=True,
             may_stay_away=one.may_stay_away,
-            failure=float(self.failure),
             gone=gone,
             ends=np.zeros(self.map.num_nodes, dtype=bool) if idle else None,
-            opened=self._opened_to("attackers", durations, self._no_go(one.no_go, key)),
             label=f"a{number}.t{{time}}.{{node}}",
             start_label=f"a{number}.start",
-            nodes=self.map.nodes,
-            actions=self._actions,
             entries=[f"t{time}.{self.map.nodes[node]}" for time, node in entries],
         )
         if not (body.reachable & gone).any():

@@ -22,7 +22,7 @@ from .map_attributes import (
     OF_NODES,
     WITH,
     Notes,
-    Reading,
+    ReadGraph,
     lookalikes,
     meaning,
     meant,
@@ -151,11 +151,11 @@ class RoadMap(ReadOnly):
             raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a graph of networkx or a file")
         if not len(graph):
             raise InvalidGameError("the map has no nodes, expected at least one")
-        read: Reading | None = getattr(graph, "reading", None)
+        read = graph if isinstance(graph, ReadGraph) else ReadGraph()
         done = Notes()
         graph, names, length = _meant(graph, done), meaning(names, OF_NODES), meaning(length, OF_EDGES)
-        _note_lookalikes(graph, read, length, done)
-        notes = [*(read.notes if read else ()), *done]
+        _note_lookalikes(graph, read.names, length, done)
+        notes = [*read.notes, *done]
         called = _names(graph, names)
         number = {node: place for place, node in enumerate(graph)}
         times: dict[tuple[int, int], float] = {}
@@ -342,10 +342,10 @@ def _refusal(where: str) -> Any:
     return lambda message: InvalidGameError(f"{where}: {message}")
 
 
-def _note_lookalikes(graph: "nx.Graph[Any]", read: Reading | None, length: str, notes: Notes) -> None:
+def _note_lookalikes(graph: "nx.Graph[Any]", read: Sequence[str] | None, length: str, notes: Notes) -> None:
     """Note attributes of edges that are called nearly as one that no edge has."""
     own = dict.fromkeys(key for *_, data in graph.edges(data=True) for key in data)
-    names = own if read is None else dict.fromkeys(read.names)
+    names = own if read is None else dict.fromkeys(read)
     of_edges = OF_EDGES[:2] if read is None and graph.is_directed() else OF_EDGES  # edges say themselves how they lead
     for name, known in lookalikes(names, of_edges):
         if known not in names and name != length:

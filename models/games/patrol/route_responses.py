@@ -171,8 +171,7 @@ def better_route(meetings: Encounters, body: int, units: Mixture, emphasis: Floa
 def _detecting(meetings: Encounters, units: Mixture) -> Floats:
     """Return how likely each joint route detects whoever is at a contact, shape (contacts, joint routes)."""
     logs, certain = ((one @ units.matrix.T).toarray() for one in (meetings.hazards, meetings.sure))
-    chances: Floats = np.where(certain > 0.0, 1.0, -np.expm1(-logs))
-    return chances
+    return np.where(certain > 0.0, 1.0, -np.expm1(-logs))
 
 
 def _against(meetings: Encounters, body: int, route: Whole, units: Mixture) -> float:
@@ -216,8 +215,7 @@ class _Coverage:
 
     def escaping(self, made: Floats) -> Floats:
         """Return S of each route against the sequences that units make, zeros and ones."""
-        escaping: Floats = np.where(self.sure @ made > 0.0, 0.0, np.exp(-(self.hazards @ made)))
-        return escaping
+        return np.where(self.sure @ made > 0.0, 0.0, np.exp(-(self.hazards @ made)))
 
     def value(self, made: Floats) -> float:
         """Return what the mixture is paid."""

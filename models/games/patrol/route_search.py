@@ -98,8 +98,7 @@ class Search:
         return np.array(route[::-1]), found[1]
 
     def _values(self, rewards: Floats, chances: Floats) -> Floats:
-        values: Floats = self.base * rewards + (self.stake * rewards + self.free) * (chances @ self.weights)
-        return values
+        return self.base * rewards + (self.stake * rewards + self.free) * (chances @ self.weights)
 
     def _to_go(self, infosets: Whole, below: Whole) -> tuple[Floats, Floats]:
         """Return the most that can be earned, and escaped of each joint route, from each infoset on."""

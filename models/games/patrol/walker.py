@@ -18,8 +18,7 @@ Mask = npt.NDArray[np.bool_]
 
 def sums(places: Whole, weights: Floats, size: int) -> Floats:
     """Return the sum of the weights at each of so many places, shape (size,)."""
-    total: Floats = np.bincount(places, weights, size).astype(np.float64, copy=False)
-    return total
+    return np.bincount(places, weights, size).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
