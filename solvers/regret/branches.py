@@ -66,8 +66,8 @@ class Branches:
         There are none if it is small, if it does not fall apart, or if polytopes are flows.
         """
         whole, sizes = cls.none(treeplexes.counts), [len(count) for count in treeplexes.counts]
-        ends = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
-        owners = ends[0], np.where(ends[1] >= 0, ends[1] + sizes[0], -1)
+        other = np.append(-1, sizes[0] + np.arange(sizes[1]))[1 + treeplexes.owners[1]]
+        owners = treeplexes.owners[0].astype(np.int32)[rows], other.astype(np.int32)[columns]
         work = SEQUENCE * np.concatenate(treeplexes.counts)
         for owner in owners:
             work = work + 0.5 * CELL * np.bincount(owner[owner >= 0], minlength=sum(sizes))
@@ -76,7 +76,7 @@ class Branches:
         above = [owner[parent] for owner, parent in zip(treeplexes.owners, treeplexes.parents, strict=True)]
         parents = np.concatenate([above[0], np.where(above[1] >= 0, above[1] + sizes[0], -1)])
         inner = (owners[0] >= 0) & (owners[1] >= 0)
-        pairs = np.unique(owners[0][inner] * sum(sizes) + owners[1][inner])
+        pairs = np.unique(owners[0][inner].astype(np.int64) * sum(sizes) + owners[1][inner])
         children = np.flatnonzero(parents >= 0)
         graph = _Graph(
             np.concatenate([pairs // sum(sizes), children]),

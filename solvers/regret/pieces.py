@@ -129,16 +129,15 @@ class Cells(NamedTuple):
 
 def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
     """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
-    keys = np.stack([*columns, rows])
-    order = np.lexsort(keys[::-1])
-    keys = keys[:, order]
+    order = np.lexsort([rows, *columns[::-1]])
+    keys = [key[order] for key in (*columns, rows)]
     begins = begins_of(*keys)
-    table = np.zeros((int(begins.sum()), width))
+    keys = [key[begins] for key in keys]
+    table = np.zeros((len(keys[-1]), width))
     table[np.cumsum(begins) - 1, within[order]] = values[order]
-    keys = keys[:, begins]
     column_begins = begins_of(*keys[:-1])
-    counts = np.diff(np.append(np.flatnonzero(column_begins), keys.shape[1]))
-    return Pieces(keys[:-1, column_begins], counts, keys[-1], table)
+    counts = np.diff(np.append(np.flatnonzero(column_begins), len(keys[-1])))
+    return Pieces(np.stack([key[column_begins] for key in keys[:-1]]), counts, keys[-1], table)
 
 
 def joined(shares: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Integers]:

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Unsigned = NDArray[np.uint32]
 
+# Cells that are hashed at once: some hundred bytes each.
+_AT_ONCE = 2**18
 # Bytes of a vector register; how many numbers it holds is how many cells a run of the payoff has.
 REGISTER = 32
 
@@ -200,10 +202,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
     values, and infosets correspond in the user's order: a wrong or missed match costs speed, nothing else.
     """
     sizes, width = [len(count) for count in treeplexes.counts], treeplexes.width
-    owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
-    inner = (owners[0] >= 0) & (owners[1] >= 0)
-    ends = owners[0][inner], owners[1][inner] + sizes[0]
-    graph = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(sum(sizes),) * 2)
+    owners = narrow(treeplexes.owners[0])[rows], narrow(treeplexes.owners[1])[columns]
+    inner = np.flatnonzero((owners[0] >= 0) & (owners[1] >= 0))
+    ends = owners[0][inner], owners[1][inner] + np.int32(sizes[0])
+    del owners
+    graph = sparse.csr_array((np.ones(len(inner), dtype=np.bool_), ends), shape=(sum(sizes),) * 2)
     num_parts, part = connected_components(graph, directed=False)
     player = np.repeat([0, 1], sizes)
     kinds = np.concatenate(treeplexes.kinds, axis=1)
@@ -213,8 +216,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
     slot[order] = np.arange(len(part)) - np.repeat(starts_of(part_sizes)[:-1], part_sizes)
     shape = np.zeros(num_parts, dtype=np.uint64)
     np.add.at(shape, part, hashed(slot, player, kinds[0], kinds[1]))
-    cell_actions = treeplexes.actions[0][rows[inner]], treeplexes.actions[1][columns[inner]]
-    np.add.at(shape, part[ends[0]], hashed(slot[ends[0]], cell_actions[0], slot[ends[1]], cell_actions[1]))
+    for start in range(0, len(inner), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        mine, theirs, cells = ends[0][some], ends[1][some], inner[some]
+        acted = treeplexes.actions[0][rows[cells]], treeplexes.actions[1][columns[cells]]
+        np.add.at(shape, part[mine], hashed(slot[mine], acted[0], slot[theirs], acted[1]))
     np.add.at(shape, part, hashed(slot, np.concatenate(branches.shares), np.concatenate(branches.roots)))
     shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoffs of their own
     by_shape = np.argsort(shape, kind="stable")
@@ -243,8 +249,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
 
 def begins_of(*keys: Integers) -> NDArray[np.bool_]:
     """Mark where a run of equal keys begins."""
-    different = np.any(np.diff(np.stack(keys), axis=1) != 0, axis=0)
-    return np.concatenate([[True], different])[: len(keys[0])]
+    begins = np.zeros(len(keys[0]), dtype=np.bool_)
+    begins[:1] = True
+    for key in keys:
+        begins[1:] |= key[1:] != key[:-1]
+    return begins
 
 
 def _rounded_up(counts: Integers, width: int) -> Integers:
@@ -254,6 +263,11 @@ def _rounded_up(counts: Integers, width: int) -> Integers:
 def starts_of(counts: Integers) -> Integers:
     """Return the running sum of counts with a zero in front."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def narrow(values: Any) -> Any:
+    """Return integers in 32 bits, which number what a game may have at most."""
+    return values.astype(np.int32)
 
 
 def unsigned(values: ArrayLike) -> Unsigned:
