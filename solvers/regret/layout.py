@@ -475,7 +475,7 @@ def _in_pieces(
     are narrow: there may be tens of millions of cells.
     """
     shares = [
-        narrow(np.append(share, 0)[owner])[of_player]
+        np.append(share, 0)[owner].astype(np.int8)[of_player]
         for share, owner, of_player in zip(branches.shares, treeplexes.owners, sequences, strict=True)
     ]
     positions, owners = (
@@ -485,7 +485,7 @@ def _in_pieces(
     inner = (owners[0] >= 0) & (owners[1] >= 0)
     in_run = inner.copy()
     in_run[inner] = lanes.group[owners[0][inner]] >= 0  # a payoff's two infosets are of one part
-    lane = np.where(in_run, narrow(np.append(lanes.lane, 0))[owners[0]], np.int32(0))
+    lane = np.where(in_run, np.append(lanes.lane, 0).astype(np.int8)[owners[0]], np.int8(0))
     in_block = inner & ~in_run
     for player in (0, 1):
         in_block[in_block] = treeplexes.counts[player][owners[player][in_block]] == 2
