@@ -1,6 +1,7 @@
 """Puts the commands together with typer, and reports usage errors in one line."""
 
 import functools
+import importlib
 import os
 import shutil
 from collections.abc import Mapping
@@ -14,27 +15,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..seqform.errors import nearest, one_line, shown
 from ..seqform.limits import stopwatch, timed
-from .browse import browse
-from .doctor import doctor
 from .errors import CommandLineError, ExitStatus
-from .export import export
 from .files import STANDARD_OUTPUT, recording, running
-from .fit import fit
-from .games import games, methods, problems
-from .info import info
 from .limits import unkept
-from .match import match
 from .options import methods_with, with_declared_options, with_groups, with_memory_option
-from .patrol import patrol, patrol_schedule
-from .play import play
-from .reproduce import reproduce
-from .sample import sample
-from .solve import solve
-from .strategies import compare, evaluate, show
-from .style import style
-from .sweep import sweep
-from .validate import validate
-from .warmup import warmup
 
 if TYPE_CHECKING:
     from ..validation.sweeps import Found
@@ -61,7 +45,11 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, of which help shows no types but the placeholders that are given."""
-        return _without_types(super().get_params(ctx))
+        return _plain(super().get_params(ctx))
+
+
+class Listed(Command):
+    """A command of which only the name and the first sentence are known."""
 
 
 class Commands(TyperGroup):
@@ -69,7 +57,7 @@ class Commands(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, as those of :class:`Command`."""
-        return _without_types(super().get_params(ctx))
+        return _plain(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first argument names."""
@@ -77,6 +65,8 @@ class Commands(TyperGroup):
         if name not in self.commands and not name.startswith("-"):
             listed = ", ".join(self.commands)
             raise UsageError(f"unknown command {shown(name, 60)}{_meant(name, listed)}; expected one of {listed}", ctx)
+        if isinstance(self.commands.get(name), Listed):
+            self.commands[name] = application(name).commands[name]
         return super().resolve_command(ctx, args)
 
 
@@ -122,13 +112,18 @@ def _meant(name: str, commands: str) -> str:
     return nearest(name, [*commands.split(", "), "--help", "--version"])
 
 
-def _without_types(parameters: list[Any]) -> list[Any]:
-    """Keep help from showing ``<bool>`` beside a flag and ``<str>`` beside an argument, as new releases of typer do."""
+def _plain(parameters: list[Any]) -> list[Any]:
+    """Keep help from showing ``<bool>`` beside a flag and ``<str>`` beside an argument, as new releases of typer do.
+
+    And where ``--help`` is not given it is false: typer would load pydantic to make that of nothing.
+    """
     for parameter in parameters:
         if parameter.metavar is None:
             parameter.metavar = ""
         if parameter.param_type_name == "argument":
             parameter.display_type_rich = lambda ctx: None
+        if parameter.name == "help" and parameter.default is None:
+            parameter.default = False
     return parameters
 
 
@@ -148,47 +143,81 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, and prove how good the answer is."""
 
 
-COMMANDS = (
-    games,
-    problems,
-    methods,
-    info,
-    solve,
-    style,
-    sample,
-    play,
-    match,
-    patrol,
-    patrol_schedule,
-    fit,
-    show,
-    browse,
-    evaluate,
-    compare,
-    sweep,
-    validate,
-    reproduce,
-    export,
-    doctor,
-    warmup,
-)
-#: Those that take no game.
-_WITHOUT_GAME = (games, problems, methods, match, sweep, validate, reproduce, doctor, warmup)
-
-
-#: What the names of commands in two words are after the first.
-_SECOND = {
-    each.__name__.partition("_")[2]: each.__name__.partition("_")[0] for each in COMMANDS if "_" in each.__name__
+#: The commands in the order in which help lists them: the module of each, and the first sentence of its own help.
+COMMANDS = {
+    "games": ("games", "List the games and their parameters."),
+    "problems": ("games", "List the problems and what they take beside the game."),
+    "methods": ("games", "List the methods, the features of problems that they have, and their hyper-parameters."),
+    "info": ("info", "Show a game's sizes, its value if known, and its infosets."),
+    "solve": ("solve", "Solve a game, and prove how good the answer is."),
+    "style": (
+        "style",
+        "Find a strategy in a given style that loses little to any opponent, or prove that there is none.",
+    ),
+    "sample": ("sample", "Run a sampling method on a game too large to enumerate."),
+    "play": ("play", "Play games between two strategies, and write a log of them."),
+    "match": ("match", "Play no-limit hold'em between bots."),
+    "patrol": (
+        "patrol",
+        "Plan patrols on a map: where units should be when, so that attackers gain least, whatever they do.",
+    ),
+    "patrol schedule": ("patrol", "Draw routes for units from a plan, day by day, so that nobody can foresee them."),
+    "fit": ("fit", "Find the best strategy against the worst opponent that fits a log of games."),
+    "show": (
+        "strategies",
+        "Print strategies: how often each action is taken at each infoset; of a solved spot what hands do and earn.",
+    ),
+    "browse": (
+        "browse",
+        "Browse a solved spot on a page: charts of hands, EV and equity, through actions and cards; Ctrl-C ends it.",
+    ),
+    "evaluate": (
+        "strategies",
+        "Judge strategies of any origin: what they earn, how exploitable they are, and which constraints they break.",
+    ),
+    "compare": (
+        "strategies",
+        "Compare two strategies or profiles: where they differ most, and what they earn against each other.",
+    ),
+    "sweep": ("sweep", "Run a command for a grid or a list of settings, and keep every result as it comes."),
+    "validate": ("validate", "Solve a suite of problems exactly and iteratively, and compare the answers."),
+    "reproduce": ("reproduce", "Compute a figure or table of a paper, check it, and draw it."),
+    "export": (
+        "export",
+        "Write a game, its matrices, its linear program, or a picture of it or of strategies to a file.",
+    ),
+    "doctor": ("doctor", "Say what is installed and whether it works: what a report of a bug should begin with."),
+    "warmup": ("warmup", "Compile the loops of iterative methods, so that no solve waits for it."),
 }
+#: Those that take no game.
+_WITHOUT_GAME = ("games", "problems", "methods", "match", "sweep", "validate", "reproduce", "doctor", "warmup")
+#: What the names of commands in two words are after the first.
+_SECOND = {name.partition(" ")[2]: name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 
-def _name_of(command: Any) -> str:
-    """Return what a command is called: in two words where its function's name has two."""
-    return str(command.__name__.replace("_", " "))
+def function_of(name: str) -> Any:
+    """Return the function of a command; its module is imported when it is first asked for."""
+    module = importlib.import_module(f".{COMMANDS[name][0]}", __package__)
+    return getattr(module, name.replace(" ", "_"))
 
 
-def application(chosen: str) -> Any:
-    """Return the application; only the command that is chosen has all of its options."""
+def _whole(name: str, declared: bool) -> Any:
+    """Return the function of a command with its options one by one, those that dataclasses declare if asked for."""
+    whole = with_groups(function_of(name))
+    whole = with_declared_options(whole) if declared else whole
+    return whole if name in _WITHOUT_GAME else with_memory_option(whole)
+
+
+def application(chosen: str, every: bool = False) -> Any:
+    """Return the application.
+
+    Parameters
+    ----------
+    chosen : str
+        The command that has all of its options. Others are only listed, without being imported.
+    every : bool
+        Give the others their options too, but for those that dataclasses declare.
+    """
     app = typer.Typer(
         name="treeplex",
         cls=Commands,
@@ -199,12 +228,11 @@ def application(chosen: str) -> Any:
         epilog="Exit status: 0; 1 if a check failed or a model is infeasible; 2 for bad input; 130 after Ctrl-C.",
     )
     app.callback()(treeplex)
-    for command in COMMANDS:
-        whole = with_groups(command)
-        whole = with_declared_options(whole) if command.__name__ == chosen else whole
-        app.command(_name_of(command), cls=Command)(
-            with_memory_option(whole) if command not in _WITHOUT_GAME else whole
-        )
+    for name, (_, summary) in COMMANDS.items():
+        if every or name == chosen:
+            app.command(name, cls=Command)(_whole(name, name == chosen))
+        else:
+            app.command(name, cls=Listed, help=summary)(lambda: None)
     return typer.main.get_command(app)
 
 
@@ -301,7 +329,8 @@ def _nearest_option(option: str, context: Any) -> str:
     methods = methods_with(option)
     if methods:
         return f" (a parameter of {', '.join(methods)}: write --method {methods[0]}:{option.lstrip('-')}=…)"
-    others = getattr(context.find_root().command, "commands", {}) if context is not None else {}
+    within = context is not None and hasattr(context.find_root().command, "commands")
+    others = application("", every=True).commands if within else {}
     takers = [name for name, command in others.items() if option in _options(command)]
     if takers:
         return f" (an option of {', '.join(takers)})"
@@ -338,7 +367,7 @@ def _command(name: str) -> Any:
     CommandLineError
         If there is none.
     """
-    known = [_name_of(each) for each in COMMANDS if each not in (sweep, doctor, warmup, export, browse)]
+    known = [each for each in COMMANDS if each not in ("sweep", "doctor", "warmup", "export", "browse")]
     if name not in known:
         raise CommandLineError(
             f"unknown command {shown(name, 60)}{nearest(str(name), known)}; expected one of {', '.join(known)}"

@@ -82,16 +82,17 @@ def resident_memory() -> Callable[[], int]:
     return lambda: int(process.memory_info().rss)
 
 
-# Bytes at the peak of building, by the allocations that tracemalloc counts (CPython 3.11, numpy 2.4, scipy 1.17), on
-# Kuhn poker of 200 cards and of 5 players, Leduc poker of 3 and 10 ranks and of 3 players, liar's dice of 6 sides,
-# goofspiel of 4 (random), 5 and 6 cards and repeated rock-paper-scissors of 5 rounds. Formulas are within 15 % there.
+# Bytes at the peak of building, by which a process grows (CPython 3.11, numpy 2.4, scipy 1.17, Linux), on Kuhn poker of
+# 400 cards and of 3 to 6 players, Leduc poker of 13 ranks, of 4 suits, of 10 raises and of 3 and 4 players, liar's dice
+# of 6 sides and of 3 and 4 players, goofspiel of 6 cards, repeated rock-paper-scissors of 6 rounds and the histories of
+# transit. Formulas are within 20 % there, from some 5 MB on: below, pages of the allocator count as much.
 
 #: A leaf of two players: 34 in the leaf table, and 29 more while the payoff matrix is made of it.
 _MATRIX_LEAF = 64
 #: A leaf of other games: chance, a sequence and a payoff a player, 1/16 for arrays that grow, and checks.
 _LEAF, _LEAF_PLAYER = 11, 13
 #: An infoset: its label, its entry in a dictionary and then in a treeplex.
-_INFOSET = 200
+_INFOSET = 280
 #: A sequence: labels of actions, a row of the constraint matrix.
 _SEQUENCE = 25
 #: More of a leaf that keeps fractions.
@@ -139,7 +140,7 @@ def sequence_form_bytes(size: GameSize, exact: bool = False) -> int:
     --------
     >>> from treeplex import load_game
     >>> sequence_form_bytes(load_game("goofspiel:cards=6").rules.size())
-    41925950
+    44684510
     """
     players = len(size.sequences)
     leaf = _MATRIX_LEAF if players == 2 else _LEAF + _LEAF_PLAYER * players

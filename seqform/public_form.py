@@ -121,8 +121,8 @@ def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: boo
     return folded[wanted]
 
 
-#: What an infoset takes in the sequence form, with its label, and what a sequence takes.
-_INFOSET_BYTES, _SEQUENCE_BYTES = 250, 60
+#: What an infoset takes in the sequence form, with its label, and what a sequence takes, with its row of E.
+_INFOSET_BYTES, _SEQUENCE_BYTES = 130, 60
 
 
 class PublicForm(ReadOnly):

@@ -13,8 +13,9 @@ from .patrol.meetings import Entries, Keys, assembled
 from .patrol.walker import Body, Mask, Party, Walker, Whole, party
 from .transit import Grid, Transit
 
-# Bytes at the peak of building, a sequence of either player: arrays of its moves, and text for its labels.
-_SEQUENCE = 430
+# Bytes at the peak of building, a sequence of either player, by model: arrays of its moves, text for its labels, and
+# the factors in which it meets others, of which model A has more.
+_SEQUENCE = {"A": 685, "B": 530}
 
 
 def transit_sequence_form(rules: Transit) -> SequenceForm:
@@ -26,7 +27,7 @@ def transit_sequence_form(rules: Transit) -> SequenceForm:
         If it would take more than the budget of :mod:`treeplex.seqform.budget`.
     """
     sequences = sum(flow_size(rules).sequences)
-    Budget().require(_SEQUENCE * sequences, f"the game has {sequences:,} sequences: its sequence form")
+    Budget().require(_SEQUENCE[rules.model] * sequences, f"the game has {sequences:,} sequences: its sequence form")
     evader, patroller = (party([body]) for body in bodies(rules))
     factors = _factors_of_words if rules.model == "B" else _factors_of_code
     return SequenceForm((evader.treeplex, patroller.treeplex), factored=factors(rules, evader, patroller))

@@ -44,7 +44,7 @@ def find_branches(treeplexes: Treeplexes, rows: Integers, columns: Integers, wor
     above = [owner[parent] for owner, parent in zip(treeplexes.owners, treeplexes.parents, strict=True)]
     parents = np.concatenate([above[0], np.where(above[1] >= 0, above[1] + sizes[0], -1)])
     inner = (owners[0] >= 0) & (owners[1] >= 0)
-    pairs = np.unique(owners[0][inner] * sum(sizes) + owners[1][inner])
+    pairs = np.unique(owners[0][inner].astype(np.int64) * sum(sizes) + owners[1][inner])
     children = np.flatnonzero(parents >= 0)
     graph = _Graph(
         np.concatenate([pairs // sum(sizes), children]),

@@ -36,14 +36,17 @@ from .placement import (
     Cells,
     Floats,
     Integers,
+    Lanes,
     Pieces,
     Places,
     Runs,
     Treeplexes,
     Unsigned,
+    begins_of,
     distinct,
     isomorphic_lanes,
     joined,
+    narrow,
     no_lanes,
     pieces_of,
     unsigned,
@@ -242,7 +245,7 @@ def layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any = None) -> Kerne
     payoffs = np.zeros((2, len(rows)))
     payoffs[0, : A.nnz], payoffs[1, A.nnz :] = A.data, B.data
     unit = _largest(payoffs)
-    return _two_player_layout(treeplexes, rows, columns, payoffs / unit, unit)
+    return _two_player_layout(treeplexes, *_cells_of(treeplexes, rows, columns, payoffs / unit), unit)
 
 
 def layout_from_leaves(
@@ -259,13 +262,16 @@ def layout_from_leaves(
     payoffs : array_like of float, shape (num_leaves, num_players)
         Chance not multiplied in.
     """
-    leaves = np.asarray(sequences, dtype=np.int64)
+    leaves = np.asarray(sequences)
     amounts = np.asarray(payoffs, dtype=np.float64)
     unit = _largest(amounts)
-    weighted = np.asarray(chance, dtype=np.float64)[:, None] * (amounts / unit)
+    weighted = amounts / unit
+    weighted *= np.asarray(chance, dtype=np.float64)[:, None]
     num_players = weighted.shape[1]
     if num_players == 2:
-        return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T, unit)
+        cells = _cells_of(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T)
+        del weighted
+        return _two_player_layout(treeplexes, *cells, unit)
     places = _unplaced(treeplexes)
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
@@ -337,41 +343,89 @@ def _unplaced(treeplexes: Treeplexes) -> Places:
     return treeplexes.place([no_lanes(len(count)) for count in treeplexes.counts])
 
 
-def _two_player_layout(
-    treeplexes: Treeplexes, rows: Integers, columns: Integers, payoffs: Floats, unit: float
-) -> KernelLayout:
-    """Lay out a two-player game given by cells: the players' sequences and payoffs (2, num_cells), repeats allowed."""
+def _cells_of(
+    treeplexes: Treeplexes, rows: Integers, columns: Integers, payoffs: Floats
+) -> tuple[tuple[Integers, Integers], Floats]:
+    """Return the distinct cells of a two-player game: the players' sequences and payoffs (2, num_cells)."""
     num_columns = int(treeplexes.offsets[1][-1])
-    cell, inverse = np.unique(rows * num_columns + columns, return_inverse=True)
-    payoffs = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(cell)) for u in payoffs])
-    sequences = cell // num_columns, cell % num_columns
+    cell = rows.astype(np.int64)
+    cell *= num_columns
+    cell += columns
+    order = np.argsort(cell, kind="stable")
+    cell = cell[order]
+    begins = begins_of(cell)
+    if begins.all():
+        payoffs = payoffs[:, order]
+        payoffs += 0.0  # as sums do: there is no zero but the positive one
+    else:
+        owner = np.empty(len(cell), dtype=np.int64)
+        owner[order] = np.cumsum(begins) - 1
+        payoffs = np.stack([np.bincount(owner, weights=u) for u in payoffs])
+        cell = cell[begins]
+    del order
+    return (narrow(cell // num_columns), narrow(cell % num_columns)), payoffs
+
+
+def _two_player_layout(
+    treeplexes: Treeplexes, sequences: tuple[Integers, Integers], payoffs: Floats, unit: float
+) -> KernelLayout:
+    """Lay out a two-player game given by distinct cells, in their order."""
     work = treeplexes.work(*sequences)
     branches = Branches.none(treeplexes.counts)
     if work.sum() >= SMALL and not treeplexes.inflows:
         branches = find_branches(treeplexes, *sequences, work)
     lanes = isomorphic_lanes(treeplexes, *sequences, branches)
     places = treeplexes.place(lanes, branches)
+    runs, blocks, tiles, cells = _in_pieces(treeplexes, sequences, payoffs, branches, lanes[0], places)
+    patterns, pattern = distinct(np.concatenate([pieces.values for pieces in blocks]))
+    block_columns, block_ranges, block_starts, block_rows = joined(blocks)
+    payoff_arrays = _no_payoffs()._replace(
+        patterns=patterns.ravel(),
+        block_columns=unsigned(block_columns.T),
+        block_ranges=unsigned(block_ranges),
+        block_starts=unsigned(2 * block_starts),
+        blocks=unsigned(np.stack([block_rows, treeplexes.width * pattern], axis=1).ravel()),
+    )
+    runs_of, tiles_of = (Runs.of(one, treeplexes.number) for one in (runs, tiles))
+    cells_of = Cells.of(cells, treeplexes.number)
+    return _laid_out(treeplexes, places, unit, payoff_arrays, runs=runs_of, tiles=tiles_of, cells=cells_of)
+
+
+def _in_pieces(
+    treeplexes: Treeplexes,
+    sequences: tuple[Integers, Integers],
+    payoffs: Floats,
+    branches: Branches,
+    lanes: Lanes,
+    places: Places,
+) -> tuple[list[Pieces], list[Pieces], list[Pieces], list[Pieces]]:
+    """Return the cells in diagonal runs, in blocks of two actions against two, in tiles and alone, by share.
+
+    Those of player 0's payoff come first, then those of player 1's; `lanes` are player 0's. Numbers that every cell has
+    are narrow: there may be tens of millions of cells.
+    """
     shares = [
-        np.append(share, 0)[owner][of_player]
+        narrow(np.append(share, 0)[owner])[of_player]
         for share, owner, of_player in zip(branches.shares, treeplexes.owners, sequences, strict=True)
     ]
-    positions, strides, actions, owners = (
-        [of_player[player][sequences[player]] for player in (0, 1)]
-        for of_player in (places.positions, places.strides, treeplexes.actions, treeplexes.owners)
+    positions, owners = (
+        [narrow(of_player[player])[sequences[player]] for player in (0, 1)]
+        for of_player in (places.positions, treeplexes.owners)
     )
     inner = (owners[0] >= 0) & (owners[1] >= 0)
     in_run = inner.copy()
-    in_run[inner] = lanes[0].group[owners[0][inner]] >= 0  # a payoff's two infosets are of one part
-    lane = np.where(in_run, np.append(lanes[0].lane, 0)[owners[0]], 0)
+    in_run[inner] = lanes.group[owners[0][inner]] >= 0  # a payoff's two infosets are of one part
+    lane = np.where(in_run, np.append(lanes.lane, 0).astype(np.int8)[owners[0]], np.int8(0))
     in_block = inner & ~in_run
     for player in (0, 1):
         in_block[in_block] = treeplexes.counts[player][owners[player][in_block]] == 2
     _, inverse, count = np.unique(
-        owners[0][in_block] * num_columns + owners[1][in_block], return_inverse=True, return_counts=True
+        owners[0][in_block].astype(np.int64) * len(treeplexes.owners[1]) + owners[1][in_block],
+        return_inverse=True,
+        return_counts=True,
     )
     in_block[in_block] = count[inverse.ravel()] > 2  # of four cells
-    firsts = [positions[player] - actions[player] * strides[player] for player in (0, 1)]
-    seconds = [firsts[player] + strides[player] for player in (0, 1)]
+    del inner, owners, inverse, count
     runs: list[Pieces] = []
     blocks: list[Pieces] = []
     tiles: list[Pieces] = []
@@ -381,34 +435,35 @@ def _two_player_layout(
     def pieces(
         own: int, chosen: Any, keys: Sequence[Integers], rows: Integers, within: Integers, size: int = width
     ) -> list[Pieces]:
-        keys = [key[chosen] for key in (shares[own], *keys)]
-        found = pieces_of(keys, rows[chosen], within[chosen], payoffs[own][chosen], size)
+        found = pieces_of([shares[own][chosen], *keys], rows, within, payoffs[own][chosen], size)
         return found.by_share(branches.num_shares)
 
+    def infosets(player: int) -> tuple[Integers, Integers, Integers]:
+        """Return actions, strides and positions of first actions, of the cells in blocks."""
+        action, stride = narrow(treeplexes.actions[player]), narrow(places.strides[player])
+        first = narrow(places.positions[player]) - action * stride
+        sequence = sequences[player][in_block]
+        return action[sequence], stride[sequence], first[sequence]
+
     for own, other in ((0, 1), (1, 0)):
-        runs += pieces(own, in_run, [positions[other] - lane], positions[own] - lane, lane)
-        corner = 2 * actions[own] + actions[other]
-        blocks += pieces(own, in_block, [firsts[other], seconds[other], strides[own]], firsts[own], corner)
-        left = ~(in_run | in_block) & (payoffs[own] != 0.0)
-        row, column = positions[own] % width, positions[other] % width
-        corners = positions[own] - row, positions[other] - column
+        at = lane[in_run]
+        runs += pieces(own, in_run, [positions[other][in_run] - at], positions[own][in_run] - at, at)
+        (action, stride, first), (reply, apart, replies) = infosets(own), infosets(other)
+        apart += replies
+        blocks += pieces(own, in_block, [replies, apart, stride], first, 2 * action + reply)
+        del at, action, stride, first, reply, apart, replies
+        left = np.flatnonzero(~(in_run | in_block) & (payoffs[own] != 0.0))
+        mine, theirs = positions[own][left], positions[other][left]
+        row, column = mine % width, theirs % width
         # A square of few cells is not worth its room.
-        _, tile = np.unique(corners[0] * int(places.bases[-1]) + corners[1], return_inverse=True)
-        in_tile = left & (np.bincount(tile.ravel(), weights=left) >= width)[tile.ravel()]
-        tiles += pieces(own, in_tile, [corners[1]], corners[0], width * column + row, width**2)
-        cells += pieces(own, left & ~in_tile, [positions[other]], positions[own], np.zeros_like(row))
-    patterns, pattern = distinct(np.concatenate([pieces.values for pieces in blocks]))
-    block_columns, block_ranges, block_starts, block_rows = joined(blocks)
-    payoff_arrays = _no_payoffs()._replace(
-        patterns=patterns.ravel(),
-        block_columns=unsigned(block_columns.T),
-        block_ranges=unsigned(block_ranges),
-        block_starts=unsigned(2 * block_starts),
-        blocks=unsigned(np.stack([block_rows, width * pattern], axis=1).ravel()),
-    )
-    runs_of, tiles_of = (Runs.of(one, treeplexes.number) for one in (runs, tiles))
-    cells_of = Cells.of(cells, treeplexes.number)
-    return _laid_out(treeplexes, places, unit, payoff_arrays, runs=runs_of, tiles=tiles_of, cells=cells_of)
+        corner = (mine - row).astype(np.int64) * int(places.bases[-1]) + (theirs - column)
+        _, tile, count = np.unique(corner, return_inverse=True, return_counts=True)
+        full = (count >= width)[tile.ravel()]
+        row, column, mine, theirs = row[full], column[full], mine[full], theirs[full]
+        tiles += pieces(own, left[full], [theirs - column], mine - row, width * column + row, width**2)
+        alone = left[~full]
+        cells += pieces(own, alone, [positions[other][alone]], positions[own][alone], np.zeros_like(alone))
+    return runs, blocks, tiles, cells
 
 
 def _largest(payoffs: Floats) -> float:

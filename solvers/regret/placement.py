@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Unsigned = NDArray[np.uint32]
 
+# Cells that are hashed at once: some hundred bytes each.
+_AT_ONCE = 2**18
 # Bytes of a vector register; how many numbers it holds is how many cells a run of the payoff has.
 REGISTER = 32
 
@@ -106,8 +108,8 @@ class Treeplexes:
 
     def cell_owners(self, rows: Integers, columns: Integers) -> tuple[Integers, Integers]:
         """Return the infosets of two players' payoff cells, player 1's numbered after player 0's; −1 for none."""
-        first, second = self.owners[0][rows], self.owners[1][columns]
-        return first, np.where(second >= 0, second + len(self.counts[0]), -1)
+        others = np.append(-1, len(self.counts[0]) + np.arange(len(self.counts[1])))[1 + self.owners[1]]
+        return narrow(self.owners[0])[rows], narrow(others)[columns]
 
     def work(self, rows: Integers, columns: Integers) -> Floats:
         """Return what an iteration takes at each infoset of two players with such payoff cells, in nanoseconds."""
@@ -251,10 +253,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
     values, and infosets correspond in the user's order: a wrong or missed match costs speed, nothing else.
     """
     sizes, width = [len(count) for count in treeplexes.counts], treeplexes.width
-    owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
-    inner = (owners[0] >= 0) & (owners[1] >= 0)
-    ends = owners[0][inner], owners[1][inner] + sizes[0]
-    graph = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(sum(sizes),) * 2)
+    owners = narrow(treeplexes.owners[0])[rows], narrow(treeplexes.owners[1])[columns]
+    inner = np.flatnonzero((owners[0] >= 0) & (owners[1] >= 0))
+    ends = owners[0][inner], owners[1][inner] + np.int32(sizes[0])
+    del owners
+    graph = sparse.csr_array((np.ones(len(inner), dtype=np.bool_), ends), shape=(sum(sizes),) * 2)
     num_parts, part = connected_components(graph, directed=False)
     player = np.repeat([0, 1], sizes)
     kinds = np.concatenate(treeplexes.kinds, axis=1)
@@ -264,8 +267,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
     slot[order] = np.arange(len(part)) - np.repeat(starts_of(part_sizes)[:-1], part_sizes)
     shape = np.zeros(num_parts, dtype=np.uint64)
     np.add.at(shape, part, hashed(slot, player, kinds[0], kinds[1]))
-    cell_actions = treeplexes.actions[0][rows[inner]], treeplexes.actions[1][columns[inner]]
-    np.add.at(shape, part[ends[0]], hashed(slot[ends[0]], cell_actions[0], slot[ends[1]], cell_actions[1]))
+    for start in range(0, len(inner), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        mine, theirs, cells = ends[0][some], ends[1][some], inner[some]
+        acted = treeplexes.actions[0][rows[cells]], treeplexes.actions[1][columns[cells]]
+        np.add.at(shape, part[mine], hashed(slot[mine], acted[0], slot[theirs], acted[1]))
     np.add.at(shape, part, hashed(slot, np.concatenate(branches.shares), np.concatenate(branches.roots)))
     shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoffs of their own
     by_shape = np.argsort(shape, kind="stable")
@@ -294,8 +300,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
 
 def begins_of(*keys: Integers) -> NDArray[np.bool_]:
     """Mark where a run of equal keys begins."""
-    different = np.any(np.diff(np.stack(keys), axis=1) != 0, axis=0)
-    return np.concatenate([[True], different])[: len(keys[0])]
+    begins = np.zeros(len(keys[0]), dtype=np.bool_)
+    begins[:1] = True
+    for key in keys:
+        begins[1:] |= key[1:] != key[:-1]
+    return begins
 
 
 def _rounded_up(counts: Integers, width: int) -> Integers:
@@ -305,6 +314,11 @@ def _rounded_up(counts: Integers, width: int) -> Integers:
 def starts_of(counts: Integers) -> Integers:
     """Return the running sum of counts with a zero in front."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def narrow(values: Any) -> Any:
+    """Return integers in 32 bits, which number what a game may have at most."""
+    return values.astype(np.int32)
 
 
 def unsigned(values: ArrayLike) -> Unsigned:
@@ -422,16 +436,15 @@ class Cells(NamedTuple):
 
 def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
     """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
-    keys = np.stack([*columns, rows])
-    order = np.lexsort(keys[::-1])
-    keys = keys[:, order]
+    order = np.lexsort([rows, *columns[::-1]])
+    keys = [key[order] for key in (*columns, rows)]
     begins = begins_of(*keys)
-    table = np.zeros((int(begins.sum()), width))
+    keys = [key[begins] for key in keys]
+    table = np.zeros((len(keys[-1]), width))
     table[np.cumsum(begins) - 1, within[order]] = values[order]
-    keys = keys[:, begins]
     column_begins = begins_of(*keys[:-1])
-    counts = np.diff(np.append(np.flatnonzero(column_begins), keys.shape[1]))
-    return Pieces(keys[:-1, column_begins], counts, keys[-1], table)
+    counts = np.diff(np.append(np.flatnonzero(column_begins), len(keys[-1])))
+    return Pieces(np.stack([key[column_begins] for key in keys[:-1]]), counts, keys[-1], table)
 
 
 def joined(shares: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Integers]:

@@ -13,7 +13,7 @@ import pytest
 from effort import PATIENCE, thorough
 
 from treeplex.cli import main
-from treeplex.cli.application import COMMANDS
+from treeplex.cli.application import COMMANDS, function_of
 from treeplex.cli.options import Checkpointing, with_groups
 
 SOLVE = ("solve", "kuhn", "--method", "cfr", "--tol", "0")
@@ -113,7 +113,7 @@ def test_the_file_and_the_seconds_are_told_apart() -> None:
 
 
 def test_options_are_the_same_everywhere() -> None:
-    found = {one.__name__: inspect.signature(with_groups(one)).parameters for one in COMMANDS}
+    found = {name: inspect.signature(with_groups(function_of(name))).parameters for name in COMMANDS}
     takers = {name: options for name, options in found.items() if "checkpoint" in options}
     assert list(takers) == ["solve", "style", "sample", "fit", "validate", "reproduce"]
     for name in ("checkpoint", "resume"):

@@ -23,7 +23,7 @@ from effort import PATIENCE, either, thorough
 import treeplex
 from treeplex import Profile, exploitability, load_game
 from treeplex.cli import main
-from treeplex.cli.application import UsageError
+from treeplex.cli.application import COMMANDS, UsageError, function_of
 from treeplex.cli.errors import exit_status
 from treeplex.cli.options import with_groups
 from treeplex.models.problems import PROBLEMS
@@ -98,6 +98,18 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.err == ""
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"treeplex {treeplex.__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_lists_a_command_by_the_first_sentence_of_its_own(command: str) -> None:
+    own = str(function_of(command).__doc__).partition("\n")[0]
+    assert COMMANDS[command][1] == own
+
+
+def test_a_command_after_two_dashes_is_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not what the first argument names, and so only listed until it is found to be what runs."""
+    assert main(["--", "info", "kuhn", "--public"]) == 0
+    assert "4 public states" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["games", "info", "solve", "validate", "reproduce"])

@@ -106,7 +106,7 @@ def test_the_refusal_names_histories_estimate_budget_and_a_way_out(monkeypatch: 
     with pytest.raises(GameTooLargeError) as error:
         _ = load_game("goofspiel:cards=8").sequence_form
     assert str(error.value) == (
-        "goofspiel:cards=8: the game has 3,040,424,649 histories: its sequence form would take about 108 GB, but the "
+        "goofspiel:cards=8: the game has 3,040,424,649 histories: its sequence form would take about 109 GB, but the "
         "budget is 2 GB; choose smaller parameters, or allow more memory by TREEPLEX_MEMORY or --memory"
     )
     assert isinstance(error.value, MemoryError)
@@ -122,7 +122,7 @@ def test_fractions_and_trees_take_more_than_floats() -> None:
     assert sequence_form_bytes(size) < sequence_form_bytes(size, exact=True) < tree_bytes(size)
     rules: Any = load_game("leduc").rules
     SequenceForm.from_rules(rules, memory="1MB")
-    with pytest.raises(GameTooLargeError, match=r"sequence form would take about 1\.64 MB"):
+    with pytest.raises(GameTooLargeError, match=r"sequence form would take about 1\.72 MB"):
         SequenceForm.from_rules(rules, exact=True, memory="1MB")
     with pytest.raises(GameTooLargeError, match=r"networkx tree would take about 10\.9 MB"):
         GameTree.from_rules(rules, memory="10MB")
@@ -152,6 +152,74 @@ def test_the_estimate_is_near_what_building_allocates(spec: str, exact: bool) ->
     finally:
         tracemalloc.stop()
     assert 0.7 < sequence_form_bytes(rules.size(), exact) / peak < 1.5
+
+
+#: Builds a game in a process of its own, and prints the estimates, the largest counts, and by how much it has grown.
+_GROWTH = """
+import re
+import sys
+from pathlib import Path
+import psutil
+from treeplex import load_game
+from treeplex.seqform.budget import Budget, sequence_form_bytes
+
+def most():
+    if sys.platform == "linux":  # what getrusage says here counts the process that this one was forked from
+        return 1024 * int(re.search("VmHWM:\\s*([0-9]+)", Path("/proc/self/status").read_text())[1])
+    if sys.platform == "win32":
+        return psutil.Process().memory_info().peak_wset
+    import resource
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+needs = [0]
+require = Budget.require
+Budget.require = lambda self, needed, *words: (needs.append(needed), require(self, needed, *words))[1]
+for spec in ("matching_pennies", "transit:width=2"):  # what these import is not part of the measurement
+    _ = [treeplex.E for treeplex in load_game(spec).sequence_form.treeplexes]
+load_game("matching_pennies").sequence_form.A
+game = load_game(sys.argv[1])
+before = psutil.Process().memory_info().rss
+needs.clear()
+form = game.sequence_form
+_ = [treeplex.E for treeplex in form.treeplexes]
+if form.num_players == 2 and not form.payoffs.is_operator:
+    form.A
+size = getattr(game.rules, "size", None)
+print(sum(needs) + (sequence_form_bytes(size()) if size else 0), most() - before)
+"""
+#: A game or two of each family, of ten megabytes and more.
+_LARGE = [
+    "repeated_rps:rounds=5",
+    *(
+        pytest.param(spec, marks=thorough)
+        for spec in (
+            "kuhn:cards=250",
+            "kuhn:players=5,cards=7",
+            "leduc:ranks=9",
+            "leduc:raises=10,ranks=3",
+            "leduc:players=3,ranks=3",
+            "liars_dice:sides=6",
+            "liars_dice:players=3,sides=4",
+            "goofspiel:cards=6",
+            "repeated_rps:rounds=6",
+            "transit:width=2,horizon=3,form=histories",
+            "transit:width=20,model=A",
+            "transit:width=20,failure=0",
+            "preflop:raises=10,streets=3,continuations=0,stack=1000",
+            "three_handed",
+        )
+    ),
+    "transit:width=12",
+]
+
+
+@pytest.mark.parametrize("spec", _LARGE)
+def test_the_estimate_is_near_what_a_process_grows_by(spec: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", _GROWTH, spec], capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    estimate, grown = map(int, ran.stdout.split())
+    assert 0.75 < estimate / grown < 1.25
 
 
 def test_the_estimate_of_a_tree_is_near_what_building_allocates() -> None:

@@ -17,8 +17,8 @@ from .cards import HANDS
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
 from .equities import equities
 
-#: What the tensors of payoffs take at most.
-_BYTES = 8 * 4 * 169**3
+#: What the tensors of payoffs take at the peak: as many numbers in double precision, half of which is kept.
+_BYTES = 8 * 8 * 169**3
 
 
 @cache
@@ -40,9 +40,9 @@ def shares() -> npt.NDArray[Any]:
     with np.load(io.BytesIO(stored)) as kept:
         first, second = (kept[name].astype(np.float32) / 255 for name in ("first", "second"))
     count = len(CLASSES)
-    one, two, three = np.array(
-        [(i, j, k) for i in range(count) for j in range(i, count) for k in range(j, count)], dtype=np.int16
-    ).T
+    classes = np.arange(count)
+    in_order = (classes[:, None, None] <= classes[:, None]) & (classes[:, None] <= classes)
+    one, two, three = (each.astype(np.int16) for each in np.nonzero(in_order))
     second = np.where(two == three, (1 - first) / 2, second)  # equal classes win as much, whatever was rounded
     found = np.empty((count,) * 3, dtype=np.float32)
     for mine, a, b, c in ((first, one, two, three), (second, two, one, three), (1 - first - second, three, one, two)):

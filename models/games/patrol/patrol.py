@@ -20,8 +20,9 @@ from .walker import Body, Mask, Party, Walker, Whole, party, sums
 
 #: Steps of a game are at most this many.
 _MOST_STEPS = 10_000
-#: Bytes at the peak of building, a sequence of either player: arrays of its moves and meetings, and text for labels.
-_SEQUENCE = 600
+#: Bytes at the peak of building, a sequence of either player: arrays of its moves and meetings, and text for labels;
+#: and how many more where moves may fail.
+_SEQUENCE, _FAILING = 370, 180
 
 
 @dataclass(frozen=True, eq=False)
@@ -504,7 +505,8 @@ class Patrol:
             If it would take more than the budget of :mod:`treeplex.seqform.budget`.
         """
         sequences = 2 + sum(body.size[1] for body in (*self.attacker_bodies, *self.unit_bodies))
-        Budget().require(_SEQUENCE * sequences, f"the game has {sequences:,} sequences: its sequence form")
+        needed = (_SEQUENCE + _FAILING * (self.failure > 0.0)) * sequences
+        Budget().require(needed, f"the game has {sequences:,} sequences: its sequence form")
         shares = self.probabilities
         left = self.coming([share * self.worth(number)[0] for number, share in enumerate(shares)])
         rewards = [share * self.rewards(number) for number, share in enumerate(shares)]
