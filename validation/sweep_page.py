@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..models.problems import PROBLEMS
 from ..seqform.checks import is_number
@@ -12,9 +12,6 @@ from ..seqform.interchange.pictures import COLOURS, Figure, dot_size, legend_bel
 from ..seqform.sheet import plain
 from .questions import question_parameters
 from .sweep_settings import as_text, label_of
-
-if TYPE_CHECKING:
-    from .sweeps import Sweep
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -145,7 +142,17 @@ def _scale(set_scale: Any, numbers: Sequence[float]) -> None:
         set_scale("log")
 
 
-def report(sweep: "Sweep", x: str | None, y: str | None, command: str) -> page.Page:
+def report(
+    records: Records,
+    varied: Sequence[str],
+    fixed: Mapping[str, Any],
+    *,
+    title: str,
+    summary: str,
+    failures: Sequence[tuple[str, str]],
+    command: str,
+    axes: tuple[str | None, str | None],
+) -> page.Page:
     """Return a report: what was run, the picture, every result, what failed, and the command that makes it again.
 
     Raises
@@ -153,22 +160,20 @@ def report(sweep: "Sweep", x: str | None, y: str | None, command: str) -> page.P
     UnsupportedProblemError
         If the picture that is asked for cannot be drawn.
     """
-    records, varied, title = sweep.records(), sweep.varied, sweep.title
-    failures = [(row.label, row.failure) for row in sweep.rows if row.failure]
     blocks: list[page.Content] = [
         page.heading(
             f"How does the result of {title} depend on {_listed(varied)}?" if varied else f"What does {title} find?", 1
         ),
-        page.callout(f"{sweep.summary}.", cls="bad" if failures else "good"),
-        page.prose(*_question(records, varied, sweep.fixed)),
-        page.facts({name: as_text(value) for name, value in sweep.fixed.items()}),
+        page.callout(f"{summary}.", cls="bad" if failures else "good"),
+        page.prose(*_question(records, varied, fixed)),
+        page.facts({name: as_text(value) for name, value in fixed.items()}),
     ]
     try:
-        _, drawn = axes_of(records, varied, x, y)
-        draws: Any = lambda: draw(records, varied, title, x, y)  # noqa: E731
+        _, drawn = axes_of(records, varied, *axes)
+        draws: Any = lambda: draw(records, varied, title, *axes)  # noqa: E731
         blocks += [page.heading("Picture"), page.figure(draws, f"{unit_of(drawn)}, for each setting.")]
     except UnsupportedProblemError as error:
-        if x is not None or y is not None:
+        if axes != (None, None):
             raise
         blocks.append(page.prose(f"Not drawn: {error}.", cls="dim"))
     blocks += [page.heading("Results"), *_table(records, varied)]

@@ -337,7 +337,9 @@ class Sweep(Drawn, Findings):
         command : str
             The command that makes it again.
         """
-        return report(self, x, y, command)
+        failures = [(row.label, row.failure) for row in self.rows if row.failure]
+        about: Any = {"title": self.title, "summary": self.summary, "failures": failures, "command": command}
+        return report(self.records(), self.varied, self.fixed, axes=(x, y), **about)
 
 
 # The folder

@@ -112,6 +112,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_co
 VERSION = 1
 #: What a line is if no game ended in it.
 HEADER, BLANK = -1, -2
+_NOTHING: dict[str, Any] = {}
 _KEYS = ("seat", "private", "public", "result")
 #: How far a result may be from the payoff, in units of the largest one: results may have been rounded.
 _TOLERANCE = 1e-6
@@ -154,6 +155,13 @@ class LogLines:
             ending = self._endings.setdefault((view.private[number], view.public[number]), {})
             ending.setdefault(view.shown[number], []).append((result, number))
         self._tolerance = _TOLERANCE * scale
+        # The same by the plain contents of a line, for those that are as this class writes them.
+        self._quick: dict[tuple[Any, ...], tuple[float, int]] = {
+            (private, public, *((str(seat), label) for seat, label in others)): found[0]
+            for (private, public), ending in self._endings.items()
+            for others, found in ending.items()
+            if len(found) == 1
+        }
         self._seats = {str(seat): seat for seat in range(view.num_players)}
 
     @cached_property
@@ -213,6 +221,18 @@ class LogLines:
         raise BadLineError(kind, f"the header {wrong}", skippable=False)
 
     def _class_of(self, record: dict[str, Any]) -> int:
+        try:
+            public, seat, result = record["public"], record["seat"], record["result"]
+            if public.__class__ is list and seat.__class__ is int and result.__class__ is float:
+                others = record.get("shown", _NOTHING)
+                payoff, number = self._quick[record["private"], tuple(public), *others.items()]
+                if seat == self.view.player and abs(payoff - result) <= self._tolerance:
+                    return number
+        except (AttributeError, KeyError, TypeError):  # found out in what follows
+            pass
+        return self._checked_class(record)
+
+    def _checked_class(self, record: dict[str, Any]) -> int:
         """Return the class in which a game ended, or say what is wrong."""
         for key in _KEYS:
             if key not in record:

@@ -208,5 +208,5 @@ class _Ellipsoid:
         self._turned = Transformer.from_crs(system.crs, "EPSG:4326", always_xy=True)
 
     def metres(self, points: Sequence[Place]) -> float:
-        east, north = self._turned.transform(*zip(*points, strict=True))
+        east, north = self._turned.transform([point[0] for point in points], [point[1] for point in points])
         return float(self._geodesics.line_length(east, north))
