@@ -3,6 +3,8 @@
     python benchmarks/first_minute.py                         a table: with an empty cache, and with a full one
     python benchmarks/first_minute.py --against CHECKOUT      the same of another checkout, in turn, and the ratios
     python benchmarks/first_minute.py --only river --only lock --runs 3
+    python benchmarks/first_minute.py --json FILE             write the numbers too
+    python benchmarks/first_minute.py --plot PICTURE FILE     draw the numbers that a run with --against has written
     python benchmarks/first_minute.py --imports               the ten modules whose import takes longest
 
 Each command runs in a process of its own, several times with a cache that is empty, and as often with the one that the
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -45,6 +48,20 @@ PLAN = [
     *["--steps", "30", "--unit", "base=n0", "--unit", "base=n41", "--entry", "n6", "--entry", "n35", "--goal", "n20=2"],
     *["--goal", "n24", "--limit", "risk(unit 1) <= 0.1"],
 ]
+NAMES = {
+    "import": "import treeplex",
+    "help": "--help",
+    "kuhn": "solve kuhn",
+    "leduc": "solve leduc",
+    "cfr+": "solve kuhn by cfr+",
+    "dcfr": "solve leduc by dcfr",
+    "ccfr": "solve transit by ccfr",
+    "river": "solve a river",
+    "lock": "solve a river with a lock",
+    "patrol": "patrol of a town",
+    "fit": "fit to 100 games",
+    "warmup": "warmup",
+}
 CODE, COMMAND = ["-c"], ["-m", "treeplex"]
 #: The arguments of Python, by what is measured. Only the first word of a name tells it apart on the command line.
 COMMANDS = {
@@ -113,6 +130,28 @@ class Checkout:
             return self._run(COMMANDS[name], cache), self._run(COMMANDS[name], cache)
 
 
+def draw(found: dict[str, list[list[float]]], path: Path) -> None:
+    """Draw what commands took with an empty cache, and what of it they take with a full one, before and now."""
+    from treeplex.seqform.interchange.pictures import COLOURS, legend_below, panels, write_picture
+
+    def figure() -> Any:
+        drawn, axes = panels(1, 1, (7.0, 0.4 * len(found) + 1.2))
+        places = range(len(found))
+        for shift, who, named in ((-0.2, 1, "before"), (0.2, 0, "now")):
+            empty, full = ([found[name][who][cache] for name in found] for cache in (0, 1))
+            colour = COLOURS["grey" if who else "blue"]
+            heights = [place + shift for place in places]
+            axes.barh(heights, empty, 0.36, color=colour, alpha=0.45, label=f"{named}, first time")
+            axes.barh(heights, full, 0.36, color=colour, label=f"{named}, afterwards")
+        axes.set_yticks(list(places), [NAMES[name] for name in found])
+        axes.invert_yaxis()
+        axes.set_xlabel("CPU seconds")
+        legend_below(drawn, 2)
+        return drawn
+
+    write_picture(figure, path)
+
+
 def slowest_imports(count: int = 10) -> list[tuple[float, str]]:
     """Return the modules whose own import takes longest, in milliseconds of the clock."""
     ran = subprocess.run(
@@ -129,11 +168,15 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=COMMANDS, help="measure this command; may be repeated")
     parser.add_argument("--runs", type=int, default=3, help="how often each runs; the least counts (default: 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE")
+    parser.add_argument("--plot", type=Path, nargs=2, metavar=("PICTURE", "FILE"), help="draw what FILE has, and stop")
     parser.add_argument("--imports", action="store_true", help="print the ten slowest imports, and stop")
     options = parser.parse_args()
     if options.imports:
         for milliseconds, module in slowest_imports():
             print(f"{milliseconds:8.1f} ms  {module}")
+        return
+    if options.plot:
+        draw(json.loads(options.plot[1].read_text(encoding="utf-8")), options.plot[0])
         return
     roots = [HERE, *([options.against] if options.against else [])]
     table = Table(
