@@ -274,12 +274,18 @@ def _imported(module: str) -> ModuleType:
 
 
 #: The library's own bots, in the order in which they are listed.
-_OWN = (_Call, _Fold, _Random, _Raise, _Threshold, _Python, _Json, _Acpc, _Resolving)
+_OWN = {
+    "call": "bots:_Call",
+    "fold": "bots:_Fold",
+    "random": "bots:_Random",
+    "raise": "bots:_Raise",
+    "threshold": "bots:_Threshold",
+    "python": "bots:_Python",
+    "json": "bots:_Json",
+    "acpc": "bots:_Acpc",
+    "resolving": "bots:_Resolving",
+}
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
 BOTS: Registry[type[Any]] = Registry(
-    _GRAMMAR,
-    "treeplex.bots",
-    accepting(MatchBot, InvalidStrategyError, "careful"),
-    {kind.name: f"bots:{kind.__name__}" for kind in _OWN},
-    __package__,
+    _GRAMMAR, "treeplex.bots", accepting(MatchBot, InvalidStrategyError, "careful"), _OWN, __package__
 )

@@ -321,14 +321,19 @@ class _AgentLimits:
 
 
 #: The library's own opponents, in the order in which they are listed.
-_OWN = (_Uniform, _Random, _Equilibrium, _Iterated, _Abstract, _Mixture, _Perturbed, _Threshold)
+_OWN = {
+    "uniform": "strategies:_Uniform",
+    "random": "strategies:_Random",
+    "nash": "strategies:_Equilibrium",
+    "cfr": "strategies:_Iterated",
+    "abstraction": "strategies:_Abstract",
+    "mixture": "strategies:_Mixture",
+    "perturbed": "strategies:_Perturbed",
+    "threshold": "strategies:_Threshold",
+}
 #: Every opponent under its name; other packages add some by :meth:`Registry.register` or by entry points.
 OPPONENTS: Registry[type[Any]] = Registry(
-    _GRAMMAR,
-    "treeplex.opponents",
-    accepting(Opponent, InvalidStrategyError, "careful"),
-    {kind.name: f"strategies:{kind.__name__}" for kind in _OWN},
-    __package__,
+    _GRAMMAR, "treeplex.opponents", accepting(Opponent, InvalidStrategyError, "careful"), _OWN, __package__
 )
 #: Problems that an agent solves decision by decision, as it plays.
 _AGENTS: dict[str, Any] = {problem.name: problem for problem in (CDBR, CDRNR, CDBRNE, SES)}
