@@ -24,6 +24,7 @@ from treeplex import (
 from treeplex.models.games.kuhn import Kuhn
 from treeplex.seqform import limits
 from treeplex.seqform.limits import finishing, time_limited, uncounted
+from treeplex.seqform.number_texts import seconds_in_words
 from treeplex.seqform.standard_error import warn
 from treeplex.solvers.infeasibility import find_infeasibility
 from treeplex.solvers.opponents.strategies import opponent_strategy
@@ -160,7 +161,7 @@ def test_each_second_counts_to_one_part(monkeypatch):
     expected = {"loading": 0.0, "compiling": 4.0, "building": 42.0, "solving": 1.0, "certifying": 0.0, "writing": 0.0}
     assert whole.seconds == expected | {"game_value": 16.0}
     assert sum(inner.seconds.values()) == 8.0
-    assert limits.seconds_in_words(whole.seconds) == "4 compiling, 42 building, 1 solving, 16 game value"
+    assert seconds_in_words(whole.seconds) == "4 compiling, 42 building, 1 solving, 16 game value"
 
 
 def test_the_time_of_a_solve_is_all_that_the_clock_saw(monkeypatch):
