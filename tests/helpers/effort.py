@@ -44,21 +44,25 @@ def either(quick: Case, thorough: Case) -> Case:
     return quick if SHARE < 1 else thorough
 
 
-#: Marks a test of many cases of which three, the first, one in the middle and the last, stand for all by default.
+#: Marks a test of whose cases three stand for all by default: the first, the last and one in the middle.
 few = pytest.mark.few
+#: How many cases of any other test stand for all by default.
+CASES = 6
 
 
 def run_few(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out those cases of tests marked ``few`` that others stand for, unless all cases are tried."""
+    """Leave out cases of tests that others stand for, evenly, unless all cases are tried."""
     if SHARE >= 1:
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("few") is not None:
+        if thorough.mark not in item.iter_markers():
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left_out = {
-        item for each in cases.values() for item in each if item not in (each[0], each[len(each) // 2], each[-1])
-    }
+    left_out: set[pytest.Item] = set()
+    for each in cases.values():
+        most = 3 if each[0].get_closest_marker("few") else CASES
+        if len(each) > most:
+            left_out |= set(each) - {each[place * (len(each) - 1) // (most - 1)] for place in range(most)}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]

@@ -75,7 +75,7 @@ def test_whatever_comes_at_any_line_closes_the_file(tmp_path: Path) -> None:
             write_bytes(path, after)
         came += moment.lines > line
         assert path.read_bytes() in (before, after)
-        gc.collect()  # which warns of files that nobody has closed
+    gc.collect()  # which warns of files that nobody has closed
     assert came > 20
     write_bytes(path, b"whole")
     assert names(tmp_path) == [path.name]
