@@ -68,7 +68,8 @@ def solve(
     max_iterations : int, optional
         One iteration updates every player once.
     time_limit : float, optional
-        Seconds for the whole call, including building the game if necessary. Loading modules and compiling do not count.
+        Seconds for the whole call, including building the game if necessary; loading modules and compiling do not
+        count.
     start : Solution or Profile, optional
         Strategies to start from. A solution of the same problem by the same iterative method is resumed exactly where
         it stopped, and its iterations count. Any other profile becomes the first iterate, with regrets biased towards
