@@ -112,9 +112,9 @@ _LARGEST = 2**31 - 1
 _NEGLIGIBLE = 4_000_000
 #: Histories before the first measurement, after it, and at most between later ones; one measurement takes 20 to 80 µs.
 _FIRST, _SECOND, _INTERVAL = 2**13, 2**8, 2**16
-#: Slow walks are measured this often, in seconds; the clock is read at least once in so many histories.
+#: Seconds between measurements of slow walks, and the largest number of histories between readings of the clock.
 _SECONDS, _LARGEST_STRIDE = 0.05, 2**9
-#: Up to so many actions at one history are not checked against the budget.
+#: The largest number of actions at one history that is not checked against the budget.
 _MANY = 10_000
 #: The longest history without a leaf before it. Infinite histories need not use much memory.
 _LONGEST = 1_000_000

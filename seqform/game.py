@@ -314,7 +314,7 @@ class Game(HasSequenceForm, Displayed):
         return exact_constant(self.constant, leaves)
 
     def as_paid(self, payoff: Any, player: int) -> Any:
-        """Convert a payoff of this game to the game whose :attr:`zero_sum` it is.
+        """Convert a payoff of this game to a payoff of the game whose :attr:`zero_sum` this is.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class Game(HasSequenceForm, Displayed):
         return payoff + self._constant_of(payoff) if player == 1 and self.constant else payoff
 
     def as_posed(self, payoff: Any, player: int) -> Any:
-        """Undo :meth:`as_paid`: convert a payoff of the game whose :attr:`zero_sum` this is to this game.
+        """Undo :meth:`as_paid`: convert a payoff of the game whose :attr:`zero_sum` this is to a payoff of this game.
 
         Parameters
         ----------

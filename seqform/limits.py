@@ -383,7 +383,7 @@ _ENDING = [
 #: A signal that arrives this many seconds after the first one is handled at once. Earlier repeats count as echoes:
 #: shells and ``timeout`` send some signals twice.
 ECHO = 1.0
-#: Seconds for which compiled code may keep the main thread from handling a signal while an answer would be lost.
+#: Seconds for which compiled code may delay the handling of a signal if an answer would otherwise be lost.
 WORTH_WAITING = 10.0
 _last_held = [-math.inf]
 _numbers: list[int] = []
@@ -401,13 +401,13 @@ def held_numbers() -> list[int]:
 
 
 def patience() -> float:
-    """Return for how many seconds the main thread may not handle a signal; see :func:`patient`."""
+    """Return the seconds for which the main thread may delay the handling of signals; see :func:`patient`."""
     return max(_patience, default=0.0)
 
 
 @contextlib.contextmanager
 def patient(seconds: float) -> Iterator[None]:
-    """Declare that compiled code in the block may not handle a signal for so many seconds.
+    """Declare that compiled code in the block may delay the handling of signals for this long.
 
     The command line's watchdog ends the process no sooner, unless a second signal arrives.
     """

@@ -208,7 +208,7 @@ class Solution(Drawn, Displayed):
 
     @property
     def exploitability(self) -> float:
-        """For a profile, NashConv divided by the number of players; for one strategy, what it may lose of the value.
+        """NashConv divided by the number of players for a profile; the possible loss of the value for one strategy.
 
         For a commitment, what the follower would gain by its best reply.
         """

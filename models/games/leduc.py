@@ -178,7 +178,7 @@ class Leduc:
         return hands[player] if player < len(hands) else ""
 
     def public_history(self, state: Any) -> tuple[str, ...]:
-        """Return the actions so far, with the public card after those of the first round."""
+        """Return the actions so far, with the public card after the first round."""
         seen = state[3]
         if not state[2]:
             return tuple(seen[1:])

@@ -1,4 +1,4 @@
-"""Linear programs in HiGHS: scaling for its absolute tolerances, its solutions, and what they prove."""
+"""Linear programs in HiGHS: scaling for its absolute tolerances, its solutions and their certificates."""
 
 import math
 from collections.abc import Sequence

@@ -55,7 +55,7 @@ from .placement import (
 
 #: Games with less work are not split into branches: distributing branches takes a microsecond or two.
 SMALL = 40_000.0
-#: The arrays of branches are aligned to so many numbers, so that no two threads write to the same cache line.
+#: Alignment of the arrays of branches, in numbers, so that no two threads write to the same cache line.
 _APART = 16
 
 

@@ -41,7 +41,7 @@ from .passes import (
 )
 from .rows import add_multipliers, add_tangents, choose, excess, linearise, move_multipliers, prove
 
-IN_PROPORTION, ON_ONE = 1, 2  # with preferences, behaviour is proportional to δ (R − β)⁺, or all on the largest
+IN_PROPORTION, ON_ONE = 1, 2  # with a bias, behaviour is proportional to δ (R − β)⁺, or all on the largest
 # The reaches for vulnerabilities are averages over BLOCK iterations, and over LATE_BLOCK after iteration EARLY.
 BLOCK, LATE_BLOCK, EARLY = 16, 64, 128
 #: Steps: write averages, compute the payoff of a player's plan, compute a best response, update regrets. In every step,

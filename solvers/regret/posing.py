@@ -27,8 +27,8 @@ from .kernel import Kernel, KernelState, kernel_of
 from .preferences import kernel_preferences
 from .warm_start import start_from
 
-#: ``auto`` chooses single precision for tolerances of at least this fraction of the largest payoff, and for games with
-#: at least so many sequences: smaller games fit in the first-level cache anyway.
+#: ``auto`` chooses single precision for tolerances of at least this fraction of the largest payoff, in games with at
+#: least this number of sequences: smaller games fit in the first-level cache anyway.
 SINGLE_TOLERANCE = 1e-5
 SINGLE_SEQUENCES = 2_000
 
