@@ -570,7 +570,7 @@ def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
 
 
 def sequence_values(treeplex: Treeplex, gradient: Floats) -> Floats:
-    """Return the value of each sequence: its payoff plus the maximum over the infosets below it.
+    """Return the value of each sequence: its payoff plus the best values of the infosets below it.
 
     Parameters
     ----------

@@ -72,12 +72,12 @@ def solve(
         count.
     start : Solution or Profile, optional
         Strategies to start from. A solution of the same problem by the same iterative method is resumed exactly where
-        it stopped, and its iterations count. Any other profile becomes the first iterate, with regrets biased towards
-        it; how much that saves depends on the game. In a game in public form, such as a hold'em spot, the profile is
-        the answer if it proves the tolerance; otherwise the run begins anew. The simplex method starts from the basis
-        of a solution by simplex or crossover whose linear program has the same numbers of rows and columns, such as
-        the one for another bound or p. The interior point method solves smaller programs near the strategies until
-        their certificate meets the tolerance.
+        it stopped, and its iterations are included in the count. Any other profile becomes the first iterate, with
+        regrets biased towards it; the time saved depends on the game. In a game in public form, such as a hold'em spot,
+        the profile is the answer if it proves the tolerance; otherwise the run begins anew. The simplex method starts
+        from the basis of a solution by simplex or crossover whose linear program has the same numbers of rows and
+        columns, such as the one for another bound or p. The interior point method solves smaller programs near the
+        strategies until their certificate meets the tolerance.
     progress : bool or callable, optional
         ``True`` shows a progress bar on a terminal's standard error or in a notebook. Iterative methods call a function
         about twenty times a second with a :class:`~treeplex.solvers.outcome.Progress`.
