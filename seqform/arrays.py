@@ -1,4 +1,4 @@
-"""Types of arrays, and sparse ones in one form: floats, columns sorted, nothing stored twice, read-only if shared."""
+"""Array types, and helpers that convert arrays to floats and make them read-only."""
 
 from typing import Any, TypeVar
 
@@ -10,13 +10,13 @@ from .errors import InvalidGameError, TreeplexError, one_line
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
-#: What numpy numbers places with.
+#: Arrays of positions, as numpy's index functions return them.
 Indices = npt.NDArray[np.signedinteger[Any]]
 T = TypeVar("T")
 
 
 def frozen(array: T) -> T:
-    """Make an array, or those of a sparse matrix, read-only, and return it."""
+    """Make an array, or the arrays of a sparse matrix, read-only, and return it."""
     held: Any = array
     for each in (held.data, held.indices, held.indptr) if sp.issparse(held) else (held,):
         each.flags.writeable = False
@@ -24,7 +24,7 @@ def frozen(array: T) -> T:
 
 
 class ReadOnly:
-    """Something whose arrays are read-only, also when it has been stored and read back."""
+    """A base class whose instances have read-only arrays, even after pickling."""
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -35,16 +35,16 @@ class ReadOnly:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        ReadOnly.__post_init__(self)  # stored arrays come back writeable
+        ReadOnly.__post_init__(self)  # unpickled arrays are writeable
 
 
 def floats(values: Any, refusal: str, error: type[TreeplexError] = InvalidGameError) -> Floats:
-    """Return a copy of some numbers as an array of floats.
+    """Return a copy of the values as an array of floats.
 
     Raises
     ------
     TreeplexError
-        Of the given type, if they are not numbers; the message begins as given.
+        Of the type `error`, if they are not numbers; the message begins with `refusal`.
     """
     try:
         return np.array(values, dtype=np.float64)

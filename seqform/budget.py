@@ -1,8 +1,8 @@
-"""How much memory building a game takes, and how much it may take; how many threads may solve it.
+"""Limits on the memory for building a game and on the number of threads.
 
-Rules that know their size are refused before they are walked if the estimate exceeds the budget. Any walk is watched as
-well, so that games of unknown size, endless ones among them, stop in time. The budget is half of the memory that is
-available, unless ``TREEPLEX_MEMORY`` or the argument ``memory`` sets another.
+Rules that state their size are rejected before they are walked if the estimate exceeds the budget. Every walk is also
+monitored, so that games of unknown or infinite size stop in time. The budget is half of the available memory unless
+``TREEPLEX_MEMORY`` or the argument ``memory`` sets another.
 """
 
 import contextlib
@@ -16,23 +16,23 @@ from .errors import GameTooLargeError, UnknownMethodError, shown
 from .limits import check_time, now
 from .rules import GameSize, size_of
 
-#: The environment variable that sets the memory for building a game.
+#: The environment variable that sets the memory budget for building a game.
 ENVIRONMENT_VARIABLE = "TREEPLEX_MEMORY"
-#: The part of the available memory that building a game may take by default; a solver needs memory too.
+#: The default budget as a fraction of the available memory; a solver needs memory too.
 SHARE = 0.5
-#: This environment variable says how many threads work at most; by default as many as there are cores to run on, and
-#: one in a process that another one has started to share its work.
+#: The environment variable that sets the largest number of threads. The default is the number of available cores, or 1
+#: in a process that :mod:`multiprocessing` started.
 THREADS_VARIABLE = "TREEPLEX_THREADS"
 
 
 def memory_budget(memory: int | str | None = None) -> int:
-    """Return how many bytes building a game may take.
+    """Return the memory budget for building a game, in bytes.
 
     Parameters
     ----------
     memory : int or str, optional
-        Bytes, or text such as ``"8GB"``. By default the environment variable ``TREEPLEX_MEMORY``, and without it half
-        of what is available.
+        Bytes, or text such as ``"8GB"``. The default is the environment variable ``TREEPLEX_MEMORY``, or half of the
+        available memory if it is not set.
 
     Returns
     -------
@@ -53,12 +53,12 @@ def memory_budget(memory: int | str | None = None) -> int:
 
 
 def available_cores() -> int:
-    """Return how many cores the process may run on."""
+    """Return the number of cores that the process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def most_threads() -> int:
-    """Return how many threads may work at once.
+    """Return the largest number of threads that may run at once.
 
     Raises
     ------
@@ -75,55 +75,55 @@ def most_threads() -> int:
 
 
 def resident_memory() -> Callable[[], int]:
-    """Return a function that tells how many bytes of memory the process takes now."""
+    """Return a function that returns the memory that the process currently uses, in bytes."""
     import psutil
 
     process = psutil.Process()
     return lambda: int(process.memory_info().rss)
 
 
-# Bytes at the peak of building, by which a process grows (CPython 3.11, numpy 2.4, scipy 1.17, Linux), on Kuhn poker of
-# 400 cards and of 3 to 6 players, Leduc poker of 13 ranks, of 4 suits, of 10 raises and of 3 and 4 players, liar's dice
-# of 6 sides and of 3 and 4 players, goofspiel of 6 cards, repeated rock-paper-scissors of 6 rounds and the histories of
-# transit. Formulas are within 20 % there, from some 5 MB on: below, pages of the allocator count as much.
+# Peak growth of the process while building, in bytes (CPython 3.11, numpy 2.4, scipy 1.17, Linux). Measured on Kuhn
+# poker with 400 cards and with 3 to 6 players, Leduc poker with 13 ranks, 4 suits, 10 raises, and 3 and 4 players,
+# liar's dice with 6 sides and with 3 and 4 players, goofspiel with 6 cards, 6 rounds of repeated rock-paper-scissors,
+# and the histories of transit. The formulas are within 20 % above about 5 MB; below, allocator pages dominate.
 
-#: A leaf of two players: 34 in the leaf table, and 29 more while the payoff matrix is made of it.
+#: A leaf of a two-player game: 34 in the leaf table, and 29 more while the payoff matrix is built from it.
 _MATRIX_LEAF = 64
-#: A leaf of other games: chance, a sequence and a payoff a player, 1/16 for arrays that grow, and checks.
+#: A leaf of other games: chance, a sequence and a payoff per player, 1/16 for growing arrays, and checks.
 _LEAF, _LEAF_PLAYER = 11, 13
-#: An infoset: its label, its entry in a dictionary and then in a treeplex.
+#: An infoset: its label, its dictionary entry and its entry in the treeplex.
 _INFOSET = 280
-#: A sequence: labels of actions, a row of the constraint matrix.
+#: A sequence: action labels and a row of the constraint matrix.
 _SEQUENCE = 25
-#: More of a leaf that keeps fractions.
+#: Extra for a leaf that keeps fractions.
 _EXACT_LEAF, _EXACT_LEAF_PLAYER = 40, 75
-#: A node of a networkx tree, with its attributes and its edge, the sequence form included.
+#: A node of a networkx tree with its attributes, its edge and its part of the sequence form.
 TREE_NODE = 1150
-#: A history at which an observer's class is entered: in arrays that grow, and sorted; and a class with its labels. On
-#: Kuhn poker of 5 players, Leduc poker of 3 and 5 ranks, liar's dice, goofspiel and repeated rock-paper-scissors these
-#: are within 25 %.
+#: A history at which an observer's class is entered (in growing arrays, then sorted), and a class with its labels.
+#: Within 25 % on 5-player Kuhn poker, Leduc poker with 3 and 5 ranks, liar's dice, goofspiel and repeated
+#: rock-paper-scissors.
 _ENTRY, _ENTRY_PLAYER, _CLASS = 40, 8, 400
-#: A history that waits to be visited, its state apart.
+#: A history on the stack, without its state.
 _WAITING = 200
 
-#: What 32-bit indices can number.
+#: The largest 32-bit index.
 _LARGEST = 2**31 - 1
-#: Building less than this is not worth a look at how much there is.
+#: Below this many bytes the available memory is not measured.
 _NEGLIGIBLE = 4_000_000
-#: Histories before the first measurement, before the second, and between later ones at most; one takes 20 to 80 µs.
+#: Histories before the first measurement, after it, and at most between later ones; one measurement takes 20 to 80 µs.
 _FIRST, _SECOND, _INTERVAL = 2**13, 2**8, 2**16
-#: What a slow walk has taken is measured this often; so many histories at most are met between two looks at the clock.
+#: Seconds between measurements of slow walks, and the largest number of histories between readings of the clock.
 _SECONDS, _LARGEST_STRIDE = 0.05, 2**9
-#: So many actions of one history need no look either.
+#: The largest number of actions at one history that is not checked against the budget.
 _MANY = 10_000
-#: How long a history may become without any leaf beside it. Endless ones need not take memory.
+#: The longest history without a leaf before it. Infinite histories need not use much memory.
 _LONGEST = 1_000_000
 
 _ADVICE = f"choose smaller parameters, or allow more memory by {ENVIRONMENT_VARIABLE} or --memory"
 
 
 def sequence_form_bytes(size: GameSize, exact: bool = False) -> int:
-    """Estimate the peak of building a sequence form and, for two players, its payoff matrix.
+    """Estimate the peak memory for building a sequence form and, for two players, its payoff matrix.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def sequence_form_bytes(size: GameSize, exact: bool = False) -> int:
 
 
 def tree_bytes(size: GameSize) -> int:
-    """Estimate the peak of building a networkx tree and its sequence form, in bytes.
+    """Estimate the peak memory for building a networkx tree and its sequence form, in bytes.
 
     Examples
     --------
@@ -163,25 +163,25 @@ def tree_bytes(size: GameSize) -> int:
 
 
 def view_bytes(players: int, entries: int, classes: int) -> int:
-    """Estimate the peak of finding what an observer sees, in bytes.
+    """Estimate the peak memory for computing an observer's view of the game, in bytes.
 
     Parameters
     ----------
     players : int
     entries : int
-        Histories at which classes are entered, leaves among them.
+        Histories at which classes are entered, including leaves.
     classes : int
     """
     return (_ENTRY + _ENTRY_PLAYER * players) * entries + _CLASS * classes
 
 
 class Budget:
-    """How much building one game may take.
+    """The memory budget for building one game.
 
     Parameters
     ----------
     memory : int or str, optional
-        As :func:`~treeplex.seqform.budget.memory_budget` takes it.
+        As for :func:`~treeplex.seqform.budget.memory_budget`.
 
     Raises
     ------
@@ -199,7 +199,7 @@ class Budget:
 
     @property
     def limit(self) -> int:
-        """Bytes; what is available is looked up when it is first asked for."""
+        """The budget in bytes; the available memory is measured on first use."""
         if self._limit is None:
             from .memory import available_memory
 
@@ -207,22 +207,22 @@ class Budget:
         return self._limit
 
     def left(self, used: int) -> int:
-        """Return how many bytes are left of the budget; negative if more has been used."""
+        """Return the remaining bytes of the budget; negative if it is exceeded."""
         if self._limit is None and used <= _NEGLIGIBLE:
             return _NEGLIGIBLE
         return self.limit - used
 
     def require(self, needed: int, what: str, instead: str = "") -> None:
-        """Refuse what would take more than the budget.
+        """Raise an error if something needs more memory than the budget.
 
         Parameters
         ----------
         needed : int
             Bytes.
         what : str
-            What would take them, to begin the message with.
+            What needs the memory; the beginning of the message.
         instead : str
-            What else may be done, to begin the advice with.
+            Alternative; the beginning of the advice.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class Budget:
             )
 
     def admit(self, rules: Any, exact: bool = False, tree: bool = False) -> None:
-        """Refuse rules that say that their game is too large.
+        """Raise an error if the size that rules state is too large for the budget.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class Budget:
         exact : bool
             Whether fractions are kept.
         tree : bool
-            Whether it is a networkx tree that is built.
+            Whether a networkx tree is built.
 
         Raises
         ------
@@ -273,7 +273,7 @@ _reports: ContextVar[Callable[[int], None] | None] = ContextVar("reports", defau
 
 @contextlib.contextmanager
 def counting(report: Callable[[int], None]) -> Iterator[None]:
-    """Let a function be told, every now and then, how many histories a walk over a game has met.
+    """Call a function from time to time with the number of histories that a walk has met.
 
     Examples
     --------
@@ -293,56 +293,56 @@ def counting(report: Callable[[int], None]) -> Iterator[None]:
 
 
 class Watch:
-    """Looks now and then at what a walk over a game has taken so far.
+    """Monitors the memory of a walk over a game, its deadline and the length of its histories.
 
-    What it has taken is the larger of two figures: the growth of the process, which sees states and labels of any size,
-    and an estimate by counts, which sees what is still to be built of them.
+    The memory used is the larger of two figures: the growth of the process, which includes states and labels of any
+    size, and an estimate from counts, which includes arrays that are still to be built.
 
     Parameters
     ----------
     budget : Budget
     taken : callable
-        Estimates in bytes what is built of the histories met so far.
+        Estimates the bytes needed for the sequence form of the histories met so far.
     """
 
     def __init__(self, budget: Budget, taken: Callable[[], int]) -> None:
         self._budget = budget
         self._taken = taken
         self._resident: Callable[[], int] | None = None
-        self._before = 0  # what the process took at the first measurement
+        self._before = 0  # memory of the process at the first measurement
         self._used = 0
-        self._seen = 0  # histories met by the last measurement, those that wait to be visited included
+        self._seen = 0  # histories met at the last measurement, including those on the stack
         self._interval = _SECOND // 16
-        self._planned = _FIRST  # how many histories to meet before the next measurement
+        self._planned = _FIRST  # number of histories at the next measurement
         self._glanced = now()
-        self._due = self._glanced + _SECONDS  # when to measure however few histories have been met
+        self._due = self._glanced + _SECONDS  # time of the next measurement, however few histories have been met
         self._stride = 1
         self._leaves = 0
         self._at_leaf = 0  # histories before the last leaf
-        #: How many histories may be met before :meth:`look` is to be called again.
+        #: The number of histories at which :meth:`look` is to be called again.
         self.next = 1
 
     def look(self, histories: int, waiting: int, leaves: int, sequences: Sequence[int] = ()) -> None:
-        """Measure what has been taken, if many histories have been met since the last time, or those took long.
+        """Check the deadline, and measure the memory after many histories or a long time.
 
         Parameters
         ----------
         histories : int
-            Met so far, leaves included.
+            Histories met so far, including leaves.
         waiting : int
-            Histories that are still to be visited.
+            Histories on the stack.
         leaves : int
         sequences : sequence of int
-            One number a player.
+            One number per player.
 
         Raises
         ------
         GameTooLargeError
-            If the budget is used up, a 32-bit index does not suffice, or a history does not end.
+            If the budget is used up, 32-bit indices do not suffice, or a history does not end.
         """
         if leaves > self._leaves:
             self._leaves, self._at_leaf = leaves, histories
-        elif histories - self._at_leaf > _LONGEST:  # without a leaf on the way, a depth-first walk only goes down
+        elif histories - self._at_leaf > _LONGEST:  # a depth-first walk that meets no leaf only goes down
             self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every one must end")
         check_time(f"the game was built, after {histories:,} histories")
         report = _reports.get()
@@ -362,16 +362,16 @@ class Watch:
         self.next = min(seen + self._stride, self._planned)
 
     def held(self, items: Any, histories: int) -> Any:
-        """Return a history's actions or outcomes, if there is memory for so many; what has no length becomes a list.
+        """Return a history's actions or outcomes if they fit in memory; an iterable without length becomes a list.
 
-        A tuple or a list is in memory already.
+        Tuples and lists are in memory already.
 
         Raises
         ------
         GameTooLargeError
-            If there are too many, or no end of them.
+            If there are too many, or infinitely many.
         TypeError
-            If it is nothing to be iterated over.
+            If `items` is not iterable.
         """
         if items.__class__ is tuple or items.__class__ is list:
             return items
@@ -401,7 +401,7 @@ class Watch:
             self._stop(
                 histories, f"has taken {in_words(used)} of a budget of {in_words(self._budget.limit)}; {_ADVICE}"
             )
-        # Sixteen times as many histories as before, but not so many that they might take a quarter of what is left.
+        # Sixteen times as many histories as before, unless they might use a quarter of the remaining memory.
         rate = max(used - self._used, 1) / max(seen - self._seen, 1)
         self._interval = max(1, min(16 * self._interval, _INTERVAL, int(left / rate / 4)))
         self._seen, self._used = seen, used

@@ -1,6 +1,6 @@
-"""Checks of arguments, for the whole library, and hints at the names that were meant.
+"""Argument checks for the whole library, and hints for misspelt names.
 
-A check takes a value, its name and the exception to raise, and returns the value in its own type. Messages read
+A check takes a value, its name and the exception to raise, and returns the value converted to its type. Messages read
 ``NAME is VALUE, expected …``.
 """
 
@@ -25,12 +25,12 @@ P = ParamSpec("P")
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number; ``True``, ``False`` and decimals are not."""
+    """Whether a value is a real number; booleans and decimals do not count."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is of an integer type; ``True`` and ``False`` are not."""
+    """Whether a value is of an integer type; booleans do not count."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -43,11 +43,11 @@ def check_number(
     ----------
     value : Any
     name : str
-        What to call it in the message.
+        Its name in the message.
     error : type of exception
-        What to raise.
+        The exception to raise.
     interval : str
-        Where it must lie, such as ``(0, 1]``. An end that is ``inf]`` lets it be infinite; by default it is finite.
+        Allowed interval, such as ``(0, 1]``. An end ``inf]`` allows infinity; by default the number must be finite.
     such_as : str
         An example for the message.
 
@@ -81,9 +81,9 @@ def check_number(
 def check_exact_number(
     value: Any, name: str, error: type[TreeplexError], interval: str = "(-inf, inf)"
 ) -> float | Fraction:
-    """Return a number as a float, or as a fraction if it was given exactly: a fraction, a decimal or a text.
+    """Return a number as a float, or as a fraction if it was given as a fraction, a decimal or a text.
 
-    Parameters are those of :func:`check_number`.
+    The parameters are those of :func:`check_number`.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def check_exact_number(
 def check_whole(value: Any, name: str, error: type[TreeplexError], interval: str = "[0, inf)") -> int:
     """Return a whole number as an ``int``.
 
-    Parameters are those of :func:`check_number`.
+    The parameters are those of :func:`check_number`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def check_whole(value: Any, name: str, error: type[TreeplexError], interval: str
 
 
 def check_choice(value: T, name: str, error: type[TreeplexError], choices: Collection[T]) -> T:
-    """Return a value that is one of some choices.
+    """Return a value that must be one of several choices.
 
     Examples
     --------
@@ -143,18 +143,18 @@ def check_choice(value: T, name: str, error: type[TreeplexError], choices: Colle
 
 
 def check_type(value: Any, name: str, error: type[TreeplexError], kind: type[T], expected: str = "") -> T:
-    """Return a value of a type.
+    """Return a value that must be an instance of a type.
 
     Parameters
     ----------
     value : Any
     name : str
-        What to call it in the message.
+        Its name in the message.
     error : type of exception
-        What to raise.
+        The exception to raise.
     kind : type
     expected : str
-        What to call the type in the message; by default its name.
+        The type in the words of the message; by default its name.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def check_type(value: Any, name: str, error: type[TreeplexError], kind: type[T],
 
 
 def check_player(player: Any, num_players: int, error: type[TreeplexError]) -> int:
-    """Return the number of a player of a game as an ``int``.
+    """Return a player's number as an ``int``; it must exist in the game.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def check_player(player: Any, num_players: int, error: type[TreeplexError]) -> i
 
 
 def check_attribute(kind: Any, name: str, types: Any, expected: str, error: Any) -> None:
-    """Refuse a class without an attribute that it has to have, or with one of another type, or an empty one.
+    """Raise an error if a required attribute of a class is missing, empty or of another type.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def check_attribute(kind: Any, name: str, types: Any, expected: str, error: Any)
 
 @dataclass(frozen=True)
 class _Interval:
-    """Numbers between two ends, each of which belongs to them or does not."""
+    """An interval whose ends are each open or closed."""
 
     low: float
     high: float
@@ -218,7 +218,7 @@ class _Interval:
         )
 
     def described(self, noun: str) -> str:
-        """Return a description of the numbers, with their noun and its article."""
+        """Return a description of the allowed numbers, with the noun and its article."""
         if math.isinf(self.high):
             if math.isinf(self.low):
                 return f"a {noun}" if self.with_high else f"a finite {noun}"
@@ -235,13 +235,13 @@ def _interval(text: str) -> _Interval:
 
 
 class Named(dict[K, V]):
-    """A mapping by names, which says of a name that is missing what there is.
+    """A mapping whose ``KeyError`` lists the names that exist.
 
     Parameters
     ----------
     items : mapping
     what : str
-        What a name is of, such as ``kuhn names no functional``.
+        The beginning of the message, such as ``kuhn names no functional``.
 
     Examples
     --------
@@ -251,7 +251,7 @@ class Named(dict[K, V]):
     KeyError: "the game names no functional 'risc' (did you mean risk?); expected risk"
     """
 
-    #: How names that take arguments are called, by name, such as ``visits(PLACE)``.
+    #: The form of names that take arguments, by name, such as ``visits(PLACE)``.
     forms: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self, items: Mapping[K, V], what: str) -> None:
@@ -265,15 +265,14 @@ class Named(dict[K, V]):
 
 
 def hinting(table: str = "", /, **meant: str) -> Callable[[type[T]], type[T]]:
-    """Let a class say, of attributes that it does not have, what is meant by the names that other libraries use.
+    """Decorate a class so that unknown attributes raise an error with a hint, such as for names of other libraries.
 
     Parameters
     ----------
     table : str
-        Where a mapping of such names stands, which is imported when somebody tries one: its module, a colon and its
-        name.
+        ``module:name`` of a mapping of names to hints, imported when an unknown attribute is first used.
     **meant : str
-        What to write, by the name that somebody may try; names that are nearly right need no entry.
+        Hints by name; misspelt names need no entry.
 
     Examples
     --------
@@ -288,7 +287,7 @@ def hinting(table: str = "", /, **meant: str) -> Callable[[type[T]], type[T]]:
 
     def decorate(kind: type[T]) -> type[T]:
         def find(self: Any, name: str) -> Any:
-            if hasattr(type(self), name):  # a property that failed itself
+            if hasattr(type(self), name):  # a property that raised an AttributeError
                 return object.__getattribute__(self, name)
             hint = ""
             module, _, attribute = table.partition(":")
@@ -297,7 +296,7 @@ def hinting(table: str = "", /, **meant: str) -> Callable[[type[T]], type[T]]:
                 hint = f": use {known[name]}"
             elif not name.startswith("_"):
                 hint = nearest(name, [each for each in dir(self) if not each.startswith("_")])
-            # Python would add a hint of its own if it knew the object.
+            # Given the object, Python would add its own hint.
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}", name=name, obj=None)
 
         kind.__getattr__ = find  # type: ignore[attr-defined]
@@ -307,7 +306,7 @@ def hinting(table: str = "", /, **meant: str) -> Callable[[type[T]], type[T]]:
 
 
 def explained(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a function that is called with arguments that it does not take say which those are that it does.
+    """Decorate a function so that a call with wrong arguments raises an error that shows its signature.
 
     Examples
     --------
@@ -325,7 +324,7 @@ def explained(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*arguments, **options)
         except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # it was never entered
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # the call itself failed
                 check_call(function, arguments, options)
             raise
 
@@ -333,17 +332,17 @@ def explained(function: Callable[P, T]) -> Callable[P, T]:
 
 
 class Explained:
-    """A class that, made with arguments that it does not take, says which those are that it does."""
+    """A base class whose constructors raise an error that shows the signature when called with wrong arguments."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
-        """Make an instance; without arguments, as for a copy, nothing is checked."""
+        """Make an instance; a call without arguments, as for a copy, is not checked."""
         if arguments or options:
             check_call(cls, arguments, options)
         return super().__new__(cls)
 
 
 def check_call(function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Refuse arguments that a function, or a class, does not take.
+    """Raise an error if a function or a class does not take the given arguments.
 
     Raises
     ------
@@ -369,5 +368,5 @@ def check_call(function: Callable[..., Any], arguments: tuple[Any, ...], options
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     if not inspect.isclass(function):
         return inspect.signature(function)
-    whole = inspect.signature(function.__init__)  # of the class it would be that of __new__
+    whole = inspect.signature(function.__init__)  # the signature of the class would be that of __new__
     return whole.replace(parameters=[*whole.parameters.values()][1:])

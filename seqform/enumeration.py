@@ -1,4 +1,4 @@
-"""The walk from rules to arrays: treeplexes and a table of leaves, of every game, streamed or a tree."""
+"""The walk from rules to arrays: it builds treeplexes and a table of leaves for every game."""
 
 from array import array
 from collections.abc import Callable, Hashable
@@ -32,15 +32,15 @@ from .rules import CHANCE, MAX_PLAYERS, PROBABILITY_TOLERANCE, TERMINAL, GameSiz
 
 @dataclass(frozen=True, eq=False)
 class Enumeration:
-    """What one walk over a game finds.
+    """The result of one walk over a game.
 
     Attributes
     ----------
     treeplexes : tuple of Treeplex
-        One a player, infosets in the order in which a depth-first walk meets them.
+        One per player; infosets are in the order in which a depth-first walk meets them.
     leaves : LeafTable
     num_nodes : int
-        Number of histories, the root and the leaves included.
+        Number of histories, including the root and the leaves.
     """
 
     treeplexes: tuple[Treeplex, ...]
@@ -51,9 +51,9 @@ class Enumeration:
 def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None = None) -> Enumeration:
     """Walk a game depth first and collect its infosets, sequences and leaves.
 
-    The walk keeps its own stack, so depth is bounded by memory, and by a million moves without a leaf. Nothing but
-    arrays and one dictionary entry an infoset is kept: about 60 bytes a leaf. What it takes is held against a budget,
-    see :mod:`~treeplex.seqform.budget`.
+    The walk keeps its own stack, so depth is limited only by memory and by a million moves without a leaf. It keeps
+    arrays and one dictionary entry per infoset: about 60 bytes per leaf. A budget limits its memory; see
+    :mod:`~treeplex.seqform.budget`.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     exact : bool
         Keep chance probabilities and payoffs as fractions beside the floats.
     memory : int or str, optional
-        The budget, in bytes or as text such as ``"8GB"``. By default the environment variable ``TREEPLEX_MEMORY``, and
-        without it half of the memory that is available.
+        The budget, in bytes or as text such as ``"8GB"``. The default is the environment variable ``TREEPLEX_MEMORY``,
+        or half of the available memory if it is not set.
 
     Returns
     -------
@@ -71,16 +71,15 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     Raises
     ------
     InvalidGameError
-        If an object does not have the rules of a game, probabilities do not sum to one, are negative or not finite, an
-        infoset has differing action sets, actions repeat, payoffs are missing or not finite, or an answer of the rules
-        is of the wrong kind. The message names the history by its action path. Errors that the rules raise pass
-        through.
+        If `rules` lacks a method of :class:`Rules`, probabilities are negative, not finite or do not sum to one, the
+        histories of an infoset have different actions, actions repeat, payoffs are missing or not finite, or a method
+        returns a wrong type. The message names the history by its actions. Errors that the rules raise pass through.
     ImperfectRecallError
-        If two histories of an infoset differ in their player's own past.
+        If two histories of an infoset differ in the player's own past.
     GameTooLargeError
-        If the game, or what has been found of it so far, takes more than the budget.
+        If the game, or the part enumerated so far, exceeds the budget.
     InvalidMemoryError
-        If `memory`, or the environment variable, is not an amount of memory.
+        If `memory` or the environment variable is not an amount of memory.
     """
     check_rules(rules)
     num_players = check_whole(rules.num_players, "num_players", InvalidGameError, f"[1, {MAX_PLAYERS}]")
@@ -93,7 +92,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
 
 
 class _Found:
-    """The infosets, sequences and leaves that a walk has found so far."""
+    """The infosets, sequences and leaves found so far in a walk."""
 
     def __init__(self, num_players: int, exact: bool) -> None:
         self.exact = exact
@@ -104,14 +103,14 @@ class _Found:
         self.exact_payoffs: list[tuple[Fraction, ...]] = []
 
     def bytes_taken(self) -> int:
-        """Estimate what the sequence form of what has been found takes."""
+        """Estimate the memory of the sequence form found so far."""
         size = GameSize(0, len(self.chance), tuple(self.next_sequence), tuple(map(len, self.infosets)))
         return sequence_form_bytes(size, self.exact)
 
     def enter(
         self, player: int, label: Hashable, parent: int, actions: tuple[Hashable, ...], history: int
     ) -> KnownInfoset:
-        """Give a new infoset and its sequences their numbers."""
+        """Assign numbers to a new infoset and its sequences."""
         sequence = self.next_sequence[player]
         plain = all(action.__class__ is str for action in actions)
         self.infosets[player][label] = known = (sequence, parent, actions, plain, history, label)
@@ -119,7 +118,7 @@ class _Found:
         return known
 
     def leaf_recorder(self, payoffs_at: Callable[[Any], Any]) -> Callable[[Any, tuple[int, ...], Any], None]:
-        """Return a function that records a leaf: its state, the players' sequences and chance's probability."""
+        """Return a function that records a leaf from its state, the players' sequences and chance's probability."""
         num_players, exact = len(self.infosets), self.exact
         leaf_sequences, leaf_chance, leaf_payoffs = self.sequences, self.chance, self.payoffs
 
@@ -161,7 +160,7 @@ class _Found:
         """Return the treeplex of a player."""
         table = self.infosets[player]
         firsts, parents, actions, plain, _, _ = zip(*table.values(), strict=True) if table else ((),) * 6
-        if not all(plain):  # actions of two infosets may be equal and not the same
+        if not all(plain):  # labels of two infosets may be equal but of different types
             return Treeplex(parents, list(map(len, actions)), list(table), actions)
         offsets = frozen(np.array([*firsts, self.next_sequence[player]], dtype=np.int32))
         above = frozen(np.array(parents, dtype=np.int32))
@@ -169,14 +168,14 @@ class _Found:
 
 
 def _walk(rules: Rules, found: _Found, watch: Watch) -> int:
-    """Visit every history once, the leaves right after the history that they follow; return how many there are."""
+    """Visit every history once, each leaf right after its parent; return the number of histories."""
     player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
     outcomes_at, record_leaf = outcomes_of(rules), found.leaf_recorder(rules.payoffs)
     exact, leaf_chance, next_sequence = found.exact, found.chance, found.next_sequence
     num_players, entry_of = len(found.infosets), [table.get for table in found.infosets]
     stack: list[tuple[Any, int, tuple[int, ...], Any]] = []
     push, pop = stack.append, stack.pop
-    visited = 0  # inner nodes taken from the stack
+    visited = 0  # inner nodes popped from the stack
     try:
         root = rules.initial_state()
         who = player(root)
@@ -251,7 +250,7 @@ def _actions_of(label: Hashable, actions: Any, watch: Watch, number: int) -> tup
 
 
 def _plain_outcomes(given: Any) -> list[tuple[Hashable, Any]] | None:
-    """Return outcomes of chance with floats, if they are distinct texts with probabilities that sum to one."""
+    """Return chance outcomes with float probabilities if labels are distinct texts and probabilities sum to one."""
     if given.__class__ is not list and given.__class__ is not tuple:
         return None
     for pair in given:

@@ -1,4 +1,4 @@
-"""What a user loads and passes around: a game with its name, rules and sequence form."""
+"""The class :class:`Game`: a game with its name, rules and sequence form."""
 
 import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -28,23 +28,23 @@ _WITHOUT_HISTORIES = "it was given as a sequence form, not as rules or a tree"
 
 
 class Facts(TypedDict, total=False):
-    """What a game may be given with beside what it is made of.
+    """Optional facts about a game.
 
     Attributes
     ----------
     reference_value : Fraction or float
-        Player 0's value in a zero-sum game, where it is known.
+        Player 0's value in a zero-sum game, if it is known.
     reference_source : str
-        Where the reference value is from.
+        The source of the reference value.
     citation : str
-        Where the game is from.
+        The source of the game.
     learned_to : float
-        The exploitability at which loops stop by default, in payoff units.
+        The exploitability at which iterative methods stop by default, in payoff units.
     exact_up_to : int
-        The sequences of both players above which a loop solves it by default:
-        :func:`~treeplex.solvers.choice.choose`.
+        The largest number of sequences of both players at which the default method is exact; above it, the default is
+        iterative. See :func:`~treeplex.solvers.choice.choose`.
     without_histories : str
-        Why there are none to walk, where only a sequence form is given; for messages.
+        For messages: why the game has no histories, if it is given only as a sequence form.
     """
 
     reference_value: Fraction | float | None
@@ -57,33 +57,34 @@ class Facts(TypedDict, total=False):
 
 @hinting("treeplex.seqform.other_names:OF_GAMES")
 class Game(HasSequenceForm, Displayed):
-    """An extensive-form game, by name and parameters, by tree or by sequence form.
+    """An extensive-form game, given by name and parameters, as a tree or in sequence form.
 
-    :func:`treeplex.load_game` makes the library's own; :meth:`from_tree` and :meth:`from_sequence_form` take a user's.
+    :func:`treeplex.load_game` loads a game of the library; :meth:`from_tree` and :meth:`from_sequence_form` make your
+    own.
 
     Parameters
     ----------
     name : str
     parameters : mapping, optional
-        All parameters of the family, defaults included.
+        All parameters of the family, including defaults.
     spec : str, optional
-        How to load it again; by default the name.
+        The text that loads the game; by default the name.
     rules : Rules, optional
     tree : GameTree, optional
     sequence_form : SequenceForm, or callable that returns one, optional
-        At least one of the three; the others follow from it where they can. A callable is called when the sequence form
-        is needed.
+        At least one of the three is required; the others are derived from it where possible. A callable is called when
+        the sequence form is needed.
     public_form : PublicForm, or callable that returns one, optional
-        The game in public form, where there is one: regret minimisation then finds equilibria on that.
+        The game in public form, if it has one; regret minimisation then runs on it.
     functionals : callable, optional
-        From this game to its named linear functionals of a player's plan; called when they are needed.
+        Takes this game and returns its named linear functionals of a player's plan; called when they are needed.
     **facts
-        What else is known of it: :class:`~treeplex.seqform.game.Facts`.
+        Optional facts: :class:`~treeplex.seqform.game.Facts`.
 
     Raises
     ------
     InvalidGameError
-        If none of rules, tree and sequence form is given, or one or `functionals` is something else.
+        If none of rules, tree and sequence form is given, or an argument is of a wrong type.
 
     Examples
     --------
@@ -124,7 +125,7 @@ class Game(HasSequenceForm, Displayed):
             check_rules(rules)
         if tree is not None:
             tree = check_type(tree, f"the tree of game {shown(name)}", InvalidGameError, GameTree).frozen()
-        if isinstance(rules, GameTree):  # it may be changed later, and the game must not
+        if isinstance(rules, GameTree):  # later changes of the tree must not change the game
             rules = rules.frozen()
         if sequence_form is not None and not (isinstance(sequence_form, SequenceForm) or callable(sequence_form)):
             raise InvalidGameError(
@@ -141,10 +142,10 @@ class Game(HasSequenceForm, Displayed):
         self.reference_value = facts.get("reference_value")
         self.reference_source = facts.get("reference_source", "")
         self.citation = facts.get("citation", "")
-        #: What building its forms has taken so far, in seconds.
+        #: Seconds spent on building its forms so far.
         self.build_seconds = 0.0
-        #: Up to so many sequences of both players linear programs solve it by default, and above them a loop; ``None``:
-        #: linear programs always.
+        #: The largest number of sequences of both players at which linear programs are the default; above it, iterative
+        #: methods are. ``None``: linear programs are always the default.
         self.exact_up_to = facts.get("exact_up_to")
         self._learned_to = facts.get("learned_to")
         self._plans: dict[int, Any] = {}
@@ -158,7 +159,7 @@ class Game(HasSequenceForm, Displayed):
             self.sequence_form = sequence_form
 
     def __getstate__(self) -> dict[str, Any]:
-        # cvxpy numbers variables anew in every process: a stored one would be taken for another.
+        # cvxpy numbers variables per process, so a pickled variable could be confused with another one.
         return {**self.__dict__, "_plans": {}}
 
     def __repr__(self) -> str:
@@ -166,9 +167,9 @@ class Game(HasSequenceForm, Displayed):
 
     @classmethod
     def from_tree(cls, tree: Any, name: str = "tree") -> "Game":
-        """Make a game of a :class:`GameTree` or of a ``networkx.DiGraph`` with its attributes, as it is now.
+        """Make a game from a :class:`GameTree` or from a ``networkx.DiGraph`` with its attributes.
 
-        The game has a copy of the tree, which cannot be changed: later changes of `tree` do not reach it.
+        The game keeps an unchangeable copy, so later changes of `tree` do not affect it.
 
         Raises
         ------
@@ -179,27 +180,27 @@ class Game(HasSequenceForm, Displayed):
 
     @classmethod
     def from_sequence_form(cls, sequence_form: SequenceForm, name: str = "matrices") -> "Game":
-        """Make a game of a sequence form, which has no histories to walk."""
+        """Make a game from a sequence form; the game then has no histories."""
         return cls(name, sequence_form=sequence_form)
 
     def own_profile(self, path: str | PathLike[str]) -> "Profile | None":
-        """Return the strategies of a file of a kind that only games such as this one have; ``None`` for other files.
+        """Read the strategies of a file in a format that is special to this kind of game; ``None`` for other files.
 
         Raises
         ------
         TreeplexError
-            If the file is of that kind and damaged, or of another game.
+            If the file has such a format but is damaged, or belongs to another game.
         """
         return None
 
     @classmethod
     def from_public_form(cls, public_form: "PublicForm", name: str = "public form") -> "Game":
-        """Make a game of a public form; its sequence form is made when something asks for it."""
+        """Make a game from a public form; the sequence form is made on first use."""
         return cls(name, public_form=public_form)
 
     @cached_property
     def public_form(self) -> "PublicForm | None":
-        """The public form that the game was made with, if it was."""
+        """The public form that the game was made from, or ``None``."""
         made = self._make_public_form
         if made is None:
             return None
@@ -221,9 +222,9 @@ class Game(HasSequenceForm, Displayed):
 
     @property
     def payoff_range(self) -> tuple[float, float] | None:
-        """What player 0 is paid at least and at most, as far as that is known without building the game.
+        """Player 0's smallest and largest payoff, if they are known without building the game.
 
-        It bounds the value of a game that time did not suffice to build. ``None`` if it is not known.
+        They bound the value of a game that could not be built within the time limit. ``None`` if they are not known.
 
         Examples
         --------
@@ -235,7 +236,7 @@ class Game(HasSequenceForm, Displayed):
 
     @property
     def payoff_words(self) -> str:
-        """What :attr:`payoff_range` says of the value of the game, in words."""
+        """The bounds on the value of the game that follow from :attr:`payoff_range`, in words."""
         known = self.payoff_range
         if known is None:
             return f"nothing bounds the value of {self.spec} before it is built"
@@ -243,34 +244,34 @@ class Game(HasSequenceForm, Displayed):
 
     @property
     def is_built(self) -> bool:
-        """Whether its sequence form or its public form is there."""
+        """Whether its sequence form or its public form has been built."""
         return "sequence_form" in vars(self) or vars(self).get("public_form") is not None
 
-    #: The problem that is asked of it where none is named.
+    #: The problem that is posed on it by default.
     default_problem: str = "nash"
 
     @property
     def learned_to(self) -> float | None:
-        """The exploitability to which loops find its equilibria by default, in payoff units, if it says so."""
+        """The exploitability at which iterative methods stop by default, in payoff units, if the game sets one."""
         return self._learned_to
 
     @property
     def whole(self) -> tuple[float, str] | None:
-        """What tolerances in per cent are parts of, in payoff units and in words; ``None`` if there is nothing."""
+        """The quantity that per-cent tolerances refer to, in payoff units and in words; ``None`` if there is none."""
         return None
 
-    #: What was taken off player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
+    #: The constant subtracted from player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
     constant: float = 0.0
-    #: Whether player 1 was added to a game of one player; see :attr:`zero_sum`.
+    #: Whether player 1 was added to a one-player game; see :attr:`zero_sum`.
     is_of_one: bool = False
 
     @cached_property
     def zero_sum(self) -> "Game":
-        """The game of two players that is solved for this one: itself, if there are two and payoffs sum to zero.
+        """The two-player zero-sum game that is solved in place of this one; the game itself if it is one.
 
-        If they have another constant sum, it is taken off player 1's payoffs: :attr:`constant` of the result says how
-        much. A game of one player gets a player 1 who never decides anything: :attr:`is_of_one`. Strategies and
-        variables of one game are those of the other.
+        If the payoffs have another constant sum, it is subtracted from player 1's payoffs, and :attr:`constant` of the
+        result holds it. A one-player game gets a player 1 without decisions: :attr:`is_of_one`. Both games have the
+        same strategies and variables.
 
         Raises
         ------
@@ -296,7 +297,7 @@ class Game(HasSequenceForm, Displayed):
         return made
 
     def _with_form(self, form: SequenceForm, *changes: str) -> "Game":
-        """Return a copy with another form; the variables that stand for plans are the same."""
+        """Return a copy with another sequence form and the same variables for plans."""
         made = copy.copy(self)
         for name in ("public_form", "zero_sum", "fingerprint", "exact_constant", *changes):
             made.__dict__.pop(name, None)
@@ -306,14 +307,14 @@ class Game(HasSequenceForm, Displayed):
 
     @cached_property
     def exact_constant(self) -> Fraction:
-        """:attr:`constant` as a fraction: that of the payoffs in fractions, where the game has rules."""
+        """:attr:`constant` as a fraction, computed from exact payoffs if the game has rules."""
         from .constant_sums import exact_constant
 
         leaves = self.exact_sequence_form.leaves if self.constant and self.rules is not None else None
         return exact_constant(self.constant, leaves)
 
     def as_paid(self, payoff: Any, player: int) -> Any:
-        """Return a payoff of this game in the payoffs of the game whose :attr:`zero_sum` it is.
+        """Convert a payoff of this game to a payoff of the game whose :attr:`zero_sum` this is.
 
         Parameters
         ----------
@@ -331,7 +332,7 @@ class Game(HasSequenceForm, Displayed):
         return payoff + self._constant_of(payoff) if player == 1 and self.constant else payoff
 
     def as_posed(self, payoff: Any, player: int) -> Any:
-        """Undo :meth:`as_paid`: return a payoff of the game whose :attr:`zero_sum` this is in the payoffs of this one.
+        """Undo :meth:`as_paid`: convert a payoff of the game whose :attr:`zero_sum` this is to a payoff of this game.
 
         Parameters
         ----------
@@ -341,14 +342,14 @@ class Game(HasSequenceForm, Displayed):
         return payoff - self._constant_of(payoff) if player == 1 and self.constant else payoff
 
     def _constant_of(self, payoff: Any) -> Any:
-        """Return the constant in the kind of number that a payoff is."""
+        """Return the constant as the same type of number as a payoff."""
         return self.constant if isinstance(payoff, float) else self.exact_constant
 
     @property
     def stakes(self) -> float:
-        """The largest absolute payoff that play turns on: penalties, which nobody has to pay, are left out.
+        """The largest absolute payoff without penalties, that is, without losses that players can avoid.
 
-        The unit of default tolerances, at most :attr:`payoff_scale`, and in most games the same; see
+        It is the unit of default tolerances. It is at most :attr:`payoff_scale`, and in most games equal to it; see
         :func:`~treeplex.seqform.stakes.find_stakes`.
 
         Examples
@@ -362,13 +363,13 @@ class Game(HasSequenceForm, Displayed):
 
     @cached_property
     def tree(self) -> GameTree:
-        """The game as a networkx tree; about a kilobyte a node."""
+        """The game as a networkx tree; it takes about a kilobyte per node."""
         with self._naming():
             return GameTree.from_rules(self._walkable(), frozen=True)
 
     @cached_property
     def sequence_form(self) -> SequenceForm:
-        """The sequence form, streamed from the rules if there are any, in floats."""
+        """The sequence form in floats, streamed from the rules if there are any."""
         with self._naming():
             if self._make_form is not None:
                 form = check_type(
@@ -390,23 +391,23 @@ class Game(HasSequenceForm, Displayed):
 
     @cached_property
     def functionals(self) -> "Named[str, Functional]":
-        """Linear functionals of a player's plan that the game names, such as a risk."""
+        """The game's named linear functionals of a player's plan, such as a risk."""
         made = {} if self._make_functionals is None else self._make_functionals(self)
         return made if isinstance(made, Named) else Named(made, f"{self.spec} names no functional")
 
     @cached_property
     def public_tree(self) -> "PublicTree":
-        """The public states, by the rules' ``public_state`` if they have it, otherwise derived from the infosets.
+        """The public states: from the rules' ``public_state`` if it is defined, otherwise derived from the infosets.
 
         Raises
         ------
         InvalidGameError
-            If the public states that the rules give form no tree, or split an infoset.
+            If the public states of the rules do not form a tree, or split an infoset.
         UnsupportedProblemError
-            If the game has no histories, or no order in time; see
+            If the game has no histories, or is not timeable; see
             :func:`~treeplex.seqform.public_from_tree.public_tree_from_infosets`.
         GameTooLargeError
-            If finding them takes more than the memory budget.
+            If deriving them exceeds the memory budget.
         """
         from .public_from_tree import public_tree_from_infosets
         from .public_tree import public_tree_from_rules
@@ -419,7 +420,7 @@ class Game(HasSequenceForm, Displayed):
 
     @cached_property
     def action_words(self) -> Mapping[str, Hashable]:
-        """Long words for labels of actions, such as ``raise`` for ``r``, by word; empty where the rules give none.
+        """Action labels by long words for them, such as ``raise`` for ``r``; empty if the rules define none.
 
         Raises
         ------
@@ -438,28 +439,28 @@ class Game(HasSequenceForm, Displayed):
 
     @property
     def constraints(self) -> tuple[Any, ...]:
-        """Constraints on players' plans that its file states beside the rules, such as the locks of a hold'em spot."""
+        """Constraints on players' plans stated in the game's file, such as the locks of a hold'em spot."""
         return ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was done to read its file, and what in it can hardly be meant, in sentences."""
+        """Sentences about how its file was read, and about entries in it that are probably mistakes."""
         return ()
 
     @property
     def num_players(self) -> int:
-        """Number of players, chance not counted."""
+        """Number of players, not counting chance."""
         if self.rules is not None:
             return self.rules.num_players
         return self.sequence_form.num_players if self._make_public_form is None else 2
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the sequence form, or of the public form that the game was made with."""
+        """The fingerprint of the public form that the game was made from, otherwise of the sequence form."""
         return (self.sequence_form if self.public_form is None else self.public_form).fingerprint
 
     def plan(self, player: int) -> "cp.Variable":
-        """Return the cvxpy variable that stands for a player's realization plan; always the same one.
+        """Return the cvxpy variable for a player's realization plan; every call returns the same one.
 
         Parameters
         ----------
@@ -481,7 +482,7 @@ class Game(HasSequenceForm, Displayed):
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Put the game's name before the message of one that is too large; rules do not know their name."""
+        """Measure the building in the block, and prefix "too large" errors with the game's name."""
         begun, before = counted_now(), self.build_seconds
         try:
             with timed("building"), doing(f"{self.spec} was built"):
@@ -498,12 +499,12 @@ class Game(HasSequenceForm, Displayed):
 
 
 def tree_of(game: "Game | GameTree") -> GameTree:
-    """Return the tree of a game, or the tree itself, whose graph is checked as it is now.
+    """Return the tree of a game, or a given tree after checking its graph again.
 
     Raises
     ------
     InvalidGameError
-        If it is neither, or the graph is not a game any more.
+        If it is neither, or the graph is no longer a valid game.
     UnsupportedProblemError
         If the game has no histories.
     """

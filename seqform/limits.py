@@ -1,4 +1,4 @@
-"""Time limits and interruptions: deadlines and stopwatches for all that a block calls, and signals that wait."""
+"""Time limits and interruptions: deadlines, stopwatches, and blocks that delay signals."""
 
 import contextlib
 import math
@@ -12,28 +12,28 @@ from typing import Any
 
 from .errors import TimeLimitError
 
-#: Seconds after the deadline in which what has an answer may finish it; what has none by then is given up.
+#: Seconds after the deadline at which work without an answer is stopped.
 GRACE = 0.3
-#: The parts of the time of a solve; second questions, such as the value of the game, are parts of their own.
+#: The parts of the time of a solve; second questions, such as the value of the game, are counted separately.
 PARTS = ("loading", "compiling", "building", "solving", "certifying", "writing")
 
-#: Reads the clock, in seconds. Limits and measurements read it nowhere else, so that tests can set the time.
+#: The clock, in seconds. All limits and measurements read this one, so that tests can set the time.
 _read: Callable[[], float] = time.perf_counter
 
 
 def now() -> float:
-    """Return the time on a clock that nobody sets back, in seconds."""
+    """Return the time on a monotonic clock, in seconds."""
     return _read()
 
 
-#: Seconds that blocks of :func:`uncounted` have taken so far.
+#: Seconds spent in :func:`uncounted` blocks so far.
 _uncounted: ContextVar[float] = ContextVar("uncounted", default=0.0)
 
 
 def counted_now() -> float:
-    """Return the time on a clock that stands still in blocks of :func:`uncounted`, in seconds.
+    """Return the time on a clock that stops in :func:`uncounted` blocks, in seconds.
 
-    Methods measure themselves by it, so that their seconds hold no compiling.
+    Methods measure their time with it, so that it excludes compiling.
 
     Examples
     --------
@@ -49,26 +49,26 @@ def counted_now() -> float:
 
 
 class Deadline:
-    """When work is to end.
+    """The time at which work must end.
 
     Parameters
     ----------
     at : float
-        On the clock of :func:`now`.
+        Time on the clock of :func:`now`.
     outer : Deadline, optional
     seconds : float
-        How long the work may take in all.
+        The time allowed for the work, in seconds.
 
     Attributes
     ----------
     finishing : int
-        Positive while an answer that has been found is finished, such as by its certificate.
+        Positive while an answer that has been found is completed, for example certified.
     doing : list of str
-        What is being done, and within it what; see :func:`doing`.
+        Nested descriptions of the current work; see :func:`doing`.
     broken_off : str
-        What was being done when something was raised last.
+        The work that the last exception interrupted.
     outer : Deadline or None
-        That of what this is a part of.
+        The deadline of the work that this is a part of.
     """
 
     def __init__(self, at: float = math.inf, outer: "Deadline | None" = None, seconds: float = math.inf) -> None:
@@ -80,7 +80,7 @@ class Deadline:
         self.outer = outer
 
     def all(self) -> "Iterator[Deadline]":
-        """Return this one, and those of all that it is a part of."""
+        """Iterate over this deadline and its outer ones."""
         deadline: Deadline | None = self
         while deadline is not None:
             yield deadline
@@ -92,7 +92,7 @@ _NEVER = Deadline()
 
 
 def seconds_left(most: float = math.inf) -> float:
-    """Return how many seconds are left, `most` at most; never less than 0.
+    """Return the seconds left until the deadline, between 0 and `most`.
 
     Examples
     --------
@@ -105,13 +105,13 @@ def seconds_left(most: float = math.inf) -> float:
 
 
 def seconds_late() -> float:
-    """Return for how many seconds the deadline has passed: negative before it."""
+    """Return the seconds since the deadline; negative before it."""
     return now() - _deadline.get(_NEVER).at
 
 
 @contextmanager
 def time_limited(seconds: float) -> Iterator[Deadline]:
-    """Let all that is done in the block, in this thread, end after so many seconds; an earlier deadline stays."""
+    """Set a deadline for the block, in this thread; an earlier outer deadline still applies."""
     outer = _deadline.get(None)
     at = now() + seconds
     if outer is not None and outer.at < at:
@@ -127,7 +127,7 @@ def time_limited(seconds: float) -> Iterator[Deadline]:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Finish an answer in the block: the command line lets it overrun its limit; ``check_time`` is not affected."""
+    """Complete an answer in the block: the command line lets it exceed the limit; ``check_time`` is not affected."""
     deadlines = list(_deadline.get(_NEVER).all())
     for deadline in deadlines:
         deadline.finishing += 1
@@ -140,7 +140,7 @@ def finishing() -> Iterator[None]:
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """Charge the block to no time limit: what is done once after an installation, such as compiling, takes long.
+    """Exclude the block from all time limits, for slow work done once per installation, such as compiling.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def uncounted() -> Iterator[None]:
         try:
             yield
         finally:
-            took = now() - begun - (_uncounted.get() - before)  # blocks within this one have been left out already
+            took = now() - begun - (_uncounted.get() - before)  # inner blocks have been excluded already
             _uncounted.set(_uncounted.get() + took)
             for deadline in deadlines:
                 deadline.at += took
@@ -165,12 +165,12 @@ def uncounted() -> Iterator[None]:
 
 @contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Say what is done in the block, for the message if the time limit comes meanwhile.
+    """Describe the work of the block, for the message if the time limit expires in it.
 
     Parameters
     ----------
     what : str
-        Such as ``the sequence form of kuhn was built``.
+        For example ``the sequence form of kuhn was built``.
     """
     limited = _deadline.get(None)
     told = [] if limited is None else list(limited.all())
@@ -189,15 +189,15 @@ def doing(what: str) -> Iterator[None]:
 
 
 def passed(deadline: Deadline, what: str = "", raised: str = "it") -> str:
-    """Return the message that a time limit came, and what it came in the middle of.
+    """Return the message that a time limit has expired, and during what work.
 
     Parameters
     ----------
     deadline : Deadline
     what : str
-        By default what :func:`doing` said last.
+        The work; by default the latest description passed to :func:`doing`.
     raised : str
-        What the limit is called.
+        The name of the limit.
 
     Examples
     --------
@@ -210,12 +210,12 @@ def passed(deadline: Deadline, what: str = "", raised: str = "it") -> str:
 
 
 def check_time(doing: str) -> None:
-    """Give up what has no answer yet, if the time is over.
+    """Raise an error if the deadline passed more than :data:`GRACE` seconds ago.
 
     Parameters
     ----------
     doing : str
-        What is given up, for the message.
+        The work that is stopped, for the message.
 
     Raises
     ------
@@ -226,27 +226,27 @@ def check_time(doing: str) -> None:
 
 
 def too_late(what: str = "") -> TimeLimitError:
-    """Return the error of what has no answer when the time is over."""
+    """Return the error for work that has no answer when the time is over."""
     return TimeLimitError(passed(_deadline.get(_NEVER), what))
 
 
-# Where time went
+# Measuring time
 
 
 class Stopwatch:
-    """How long a block takes, by what is done in it; each second counts once.
+    """The time of a block, divided into parts; each second counts towards one part.
 
     Parameters
     ----------
     part : str
-        What time counts to unless a block of :func:`timed` says otherwise.
+        The part outside :func:`timed` blocks.
 
     Attributes
     ----------
     part : str
-        What is being done.
+        The current part.
     running : bool
-        Until the block ends.
+        Whether the block has not ended yet.
     """
 
     def __init__(self, part: str) -> None:
@@ -257,11 +257,11 @@ class Stopwatch:
         self.running = True
 
     def add(self, part: str, seconds: float) -> None:
-        """Count seconds that passed before the stopwatch began."""
+        """Add seconds to a part."""
         self._taken[part] = self._taken.get(part, 0.0) + seconds
 
     def turn(self, part: str) -> str:
-        """Count what follows to another part; return the part that it was until now."""
+        """Switch to another part; return the previous one."""
         if self._question and part in ("solving", "certifying"):
             part = self._question
         before, self.part = self.part, part
@@ -272,12 +272,12 @@ class Stopwatch:
         return before
 
     def answer(self, question: str) -> str:
-        """Count solving and certifying to a question from now on; return what they counted to until now."""
+        """Count solving and certifying towards a question from now on; return the previous question."""
         before, self._question = self._question, question
         return before
 
     def move(self, seconds: float, part: str) -> None:
-        """Count some of the seconds of solving to another part after all."""
+        """Move seconds from solving to another part."""
         source = self._question or "solving"
         self.turn(self.part)
         seconds = min(seconds, self._taken.get(source, 0.0))
@@ -286,7 +286,7 @@ class Stopwatch:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """The seconds so far: those of :data:`PARTS`, and then those of second questions, by name."""
+        """The seconds so far by part: :data:`PARTS`, then second questions by name."""
         self.turn(self.part)
         return {**dict.fromkeys(PARTS, 0.0), **self._taken}
 
@@ -296,7 +296,7 @@ _watches: ContextVar[tuple[Stopwatch, ...]] = ContextVar("watches", default=())
 
 @contextmanager
 def stopwatch(part: str = "solving") -> Iterator[Stopwatch]:
-    """Count the time of the block, by what is done in it.
+    """Measure the time of the block by parts.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def stopwatch(part: str = "solving") -> Iterator[Stopwatch]:
 
 @contextmanager
 def timed(part: str) -> Iterator[None]:
-    """Count the time of the block to a part, and to no other; a block within it may count to another one.
+    """Count the time of the block towards a part; inner blocks may count towards another one.
 
     Parameters
     ----------
@@ -336,18 +336,18 @@ def timed(part: str) -> Iterator[None]:
 
 
 def stopwatches() -> tuple[Stopwatch, ...]:
-    """Return the stopwatches that run, the innermost last."""
+    """Return the running stopwatches, the innermost last."""
     return _watches.get()
 
 
 @contextmanager
 def answering(question: str) -> Iterator[None]:
-    """Count solving and certifying in the block to a second question, such as ``game_value``; building stays building.
+    """Count solving and certifying in the block towards a second question, such as ``game_value``.
 
     Parameters
     ----------
     question : str
-        Its name in JSON; blanks stand for the underscores in reports.
+        Its name in JSON; reports show blanks for underscores.
     """
     before = [(watch, watch.answer(question), watch.turn("solving")) for watch in _watches.get()]
     try:
@@ -360,30 +360,30 @@ def answering(question: str) -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Charge the block to no time limit, and count it as the loading of modules."""
+    """Exclude the block from time limits, and count it as loading of modules."""
     with uncounted(), timed("loading"):
         yield
 
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Charge the block to no time limit, and count it as compiling."""
+    """Exclude the block from time limits, and count it as compiling."""
     with uncounted(), timed("compiling"):
         yield
 
 
-# Signals that wait
+# Delayed signals
 
-#: What asks a program to end, where the platform has it.
+#: The signals of the platform that ask a program to end.
 _ENDING = [
     int(getattr(signal, name))
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
     if hasattr(signal, name)
 ]
-#: A signal that comes this many seconds after the first one is handled at once. Sooner repeats are taken for echoes, as
+#: A signal that arrives this many seconds after the first one is handled at once. Earlier repeats count as echoes:
 #: shells and ``timeout`` send some signals twice.
 ECHO = 1.0
-#: Seconds for which compiled code may keep the main thread from hearing a signal where an answer would be lost.
+#: Seconds for which compiled code may delay the handling of a signal if an answer would otherwise be lost.
 WORTH_WAITING = 10.0
 _last_held = [-math.inf]
 _numbers: list[int] = []
@@ -391,25 +391,25 @@ _patience: list[float] = []
 
 
 def last_held() -> float:
-    """Return when a signal last came that had to wait, by the clock of :func:`~treeplex.seqform.limits.now`."""
+    """Return when the last delayed signal arrived, on the clock of :func:`~treeplex.seqform.limits.now`."""
     return _last_held[0]
 
 
 def held_numbers() -> list[int]:
-    """Return the numbers of all signals that had to wait so far."""
+    """Return the numbers of all signals delayed so far."""
     return _numbers.copy()
 
 
 def patience() -> float:
-    """Return for how many seconds the main thread need not hear a signal: see :func:`patient`."""
+    """Return the seconds for which the main thread may delay the handling of signals; see :func:`patient`."""
     return max(_patience, default=0.0)
 
 
 @contextlib.contextmanager
 def patient(seconds: float) -> Iterator[None]:
-    """Say that compiled code may not hear a signal for so long in the block, and that an answer is worth the wait.
+    """Declare that compiled code in the block may delay the handling of signals for this long.
 
-    What watches over the process, as the command line does, ends it no sooner, unless a second signal comes.
+    The command line's watchdog ends the process no sooner, unless a second signal arrives.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -422,7 +422,7 @@ def patient(seconds: float) -> Iterator[None]:
 
 
 class _Hold:
-    """Handlers that let signals wait, from :meth:`begin` to :meth:`end`."""
+    """Handlers that delay signals from :meth:`begin` to :meth:`end`."""
 
     def __init__(self) -> None:
         self.held: list[tuple[int, Any]] = []
@@ -431,7 +431,7 @@ class _Hold:
         self._first, self._is_over = math.inf, False
 
     def begin(self) -> None:
-        """Let signals wait from now on."""
+        """Delay signals from now on."""
         if self._before or self._is_over or threading.current_thread() is not threading.main_thread():
             return
         for number in _ENDING:
@@ -441,8 +441,8 @@ class _Hold:
                 signal.signal(number, self._hold)
 
     def end(self) -> None:
-        """Let signals do again what they did."""
-        try:  # what comes meanwhile waits too, so that all of them are put back
+        """Restore the former handlers."""
+        try:  # signals that arrive meanwhile are delayed too, so that all handlers are restored
             for number, handler in self._before.items():
                 if signal.getsignal(number) == self._hold:
                     signal.signal(number, handler)
@@ -450,14 +450,14 @@ class _Hold:
             self._is_over = True
 
     def handle(self) -> None:
-        """Handle the first signal that had to wait, once this is over."""
+        """Handle the first delayed signal; called after :meth:`end`."""
         if self.held:
             number, frame = self.held[0]
             self._before[number](number, frame)
 
     def _hold(self, number: int, frame: Any) -> None:
         at = now()
-        # One that could not be put back, because a signal came meanwhile, hands on what comes.
+        # If a signal prevented :meth:`end` from restoring a handler, this one passes signals on to it.
         if self._is_over or at - self._first >= ECHO:
             self._before[number](number, frame)
             return
@@ -471,15 +471,15 @@ class _Hold:
 
 @contextlib.contextmanager
 def holding_signals(*, forget: bool = False) -> Iterator[None]:
-    """Let signals that ask the program to end wait until the block has ended; then the first one is handled.
+    """Delay signals that ask the program to end until the block has ended; then handle the first one.
 
-    Only signals with a handler in Python wait, and only in the main thread, where Python handles them. A second signal
-    that comes a second later or more is handled at once.
+    Only signals with a Python handler are delayed, and only in the main thread, where Python handles them. A second
+    signal that arrives a second later or more is handled at once.
 
     Parameters
     ----------
     forget : bool
-        Whether to handle none of them: what they ask for is under way.
+        Whether to drop them, because the program is already ending.
 
     Examples
     --------
@@ -506,19 +506,19 @@ def holding_signals(*, forget: bool = False) -> Iterator[None]:
 
 # Answers
 
-#: Who holds signals once the answer to what was asked is handed on.
+#: The function that takes over delayed signals when the answer is returned.
 _taker: ContextVar[Callable[[], None] | None] = ContextVar("taker", default=None)
 
 
 @contextlib.contextmanager
 def taking(take: Callable[[], None]) -> Iterator[None]:
-    """Take over, in the block, the signals that wait because an answer is known.
+    """Take over, in the block, the signals that are delayed because an answer is known.
 
     Parameters
     ----------
     take : callable
-        Called when the outermost block of :func:`settling` ends with its answer, before signals are handled again: what
-        handles them then is its own affair.
+        Called when the outermost :func:`settling` block ends with its answer, before signals are handled again. It may
+        install its own handlers.
     """
     token = _taker.set(take)
     try:
@@ -528,12 +528,12 @@ def taking(take: Callable[[], None]) -> Iterator[None]:
 
 
 class Answer:
-    """When there is an answer, and which signals came since.
+    """Whether an answer is known, and the signals that arrived since then.
 
     Attributes
     ----------
     interrupted : bool
-        Whether a signal came, and nobody else takes care of it.
+        Whether a signal arrived that :func:`taking` does not handle.
     """
 
     def __init__(self) -> None:
@@ -542,18 +542,18 @@ class Answer:
         self._waiting = contextlib.ExitStack()
 
     def known(self) -> None:
-        """Let signals wait from now on: there is an answer."""
+        """Delay signals from now on, because there is an answer."""
         self._hold.begin()
         self._waiting.enter_context(patient(WORTH_WAITING))
 
     @contextlib.contextmanager
     def seeking_more(self) -> Iterator[None]:
-        """Let signals interrupt the block, which seeks what the answer does not depend on.
+        """Let signals interrupt the block, which computes additions to the answer.
 
         Raises
         ------
         KeyboardInterrupt
-            When a signal comes, or has come already.
+            When a signal arrives, or has arrived already.
         """
         self._hold.passes = True
         try:
@@ -573,22 +573,22 @@ class Answer:
             self.interrupted = bool(self._hold.held)
 
     def _give_up(self) -> None:
-        """Let signals do again what they did, whether there is an answer or not."""
+        """Restore the former signal handlers, whether there is an answer or not."""
         self._hold.end()
         self._waiting.close()
 
 
 @contextlib.contextmanager
 def settling(*, part: bool = False) -> Iterator[Answer]:
-    """Find an answer in the block that signals do not take away once it is known, until the block ends.
+    """Find an answer in the block; once it is known, signals are delayed until the block ends.
 
-    A signal that came is then handled by who takes over (see :func:`taking`), and else noted in the answer. An answer
-    that is found within the block of another one is a part of that, and nobody takes over there.
+    A delayed signal is then left to the function passed to :func:`taking`; without one, the answer records it. An
+    answer found within another block is a part of that block's answer, and its signals are only recorded.
 
     Parameters
     ----------
     part : bool
-        Whether it is a part of what was asked in any case.
+        Whether the answer is a part of another one even without an outer block.
 
     Examples
     --------

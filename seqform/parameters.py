@@ -1,8 +1,8 @@
-"""Parameters declared once as dataclass fields: read from text, checked, and listed from there.
+"""Parameters declared as annotated dataclass fields.
 
-Games, methods, opponents and problems declare what can be said of them by annotations of their fields,
+Games, methods, opponents and problems declare their parameters by annotations such as
 ``ranks: Annotated[int, About("number of ranks", minimum=1)] = 3``. The grammar in :mod:`.grammar`, the checks at
-construction and the options of the command line with their help all follow from that.
+construction, and the command line's options and help all use these declarations.
 """
 
 import dataclasses
@@ -19,38 +19,38 @@ from .errors import InvalidGameError, TreeplexError, nearest
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """What there is to know about a parameter, as an annotation of its dataclass field.
+    """The declaration of a parameter, as an annotation of its dataclass field.
 
-    ``players: Annotated[int, About("number of players", minimum=2)] = 2`` declares a whole parameter.
+    ``players: Annotated[int, About("number of players", minimum=2)] = 2`` is a complete declaration.
 
     Parameters
     ----------
     description : str
         A few words for the user.
     minimum, maximum : int, optional
-        Bounds, both allowed themselves.
+        Inclusive bounds.
     above : int, optional
-        A bound that is not allowed itself.
+        Exclusive lower bound.
     shown : str, optional
-        The default in words; needed where the field's default is ``None``, for it depends on the other parameters.
+        The default in words; required if the field's default is ``None`` because it depends on other parameters.
     kind : type, optional
-        The type of a value, where the annotation does not say it.
+        The type of a value, if the annotation does not give it.
     choices : tuple of str
-        What a text may be, where the annotation does not say it.
+        The allowed texts, if the annotation does not give them.
     form : str, optional
-        How a value is written, such as ``ACTION:DELTA``; by default a letter.
+        The form of a value in help, such as ``ACTION:DELTA``; by default a letter.
     alias : str, optional
-        Another name that is read too, such as the letter of a paper.
+        An alternative name, such as the letter used in a paper.
     large : bool
-        Whether integers are often large, so that ``1e6`` is read as one.
+        Whether integers are often large, so that ``1e6`` is accepted.
     many : bool
-        Whether it may be said several times; in text several values stand in parentheses.
+        Whether it may be given several times; in text, several values are enclosed in parentheses.
     first : bool
         Whether its value comes first in text, without its name, as in ``abstraction:JQ.K/pair.nopair``.
     option : bool
         Whether the command line has an option for it; if not, it can only be given in the text.
     expected : str, optional
-        What a value has to be, where its type, its bounds and `choices` do not say it.
+        The allowed values in words, if the type, bounds and `choices` do not describe them.
     """
 
     description: str
@@ -76,15 +76,15 @@ class Parameter:
     Parameters
     ----------
     name : str
-        As in ``name=value``.
+        The name in ``name=value``.
     kind : type
-        ``int``, ``bool``, ``float``, ``Fraction``, ``str`` (one of `choices`, if there are any), or another if whoever
-        declares it reads and checks it.
+        ``int``, ``bool``, ``float``, ``Fraction``, ``str`` (one of `choices`, if there are any), or another type that
+        the declaring class reads and checks itself.
     default : object
-        ``None`` where it depends on the other parameters, or there is none; `shown` then says how.
+        ``None`` if there is no default or it depends on other parameters; `shown` then describes it.
     about : About
     choices : tuple of str
-        What a ``str`` may be; of a number, words that stand for one.
+        The allowed values of a ``str``; for a number, words that are accepted in its place.
     required : bool
         Whether there is no default.
     """
@@ -105,14 +105,14 @@ class Parameter:
 
     @property
     def form(self) -> str:
-        """How a value is written, for help: a letter, unless something better is declared."""
+        """The form of a value in help: a letter, unless a form is declared."""
         if self.about.form is not None:
             return self.about.form
         return "N" if self.kind is int else self.name.rpartition("_")[2][0].upper()
 
     @property
     def expected(self) -> str:
-        """What a value has to be, for error messages and help."""
+        """The allowed values in words, for error messages and help."""
         from .parameter_texts import expected_value
 
         about = self.about
@@ -121,29 +121,29 @@ class Parameter:
 
     @property
     def is_read_elsewhere(self) -> bool:
-        """Whether text is taken as it is: its kind is not one that is read here."""
+        """Whether text is passed on unchanged, because this class does not read values of its type."""
         return self.kind not in (bool, int, float, Fraction, str)
 
     @property
     def word(self) -> str:
-        """The name by which the command line knows it: its alias, if it has one."""
+        """The name on the command line: the alias, if there is one."""
         return self.about.alias or self.name
 
     @property
     def interval(self) -> str:
-        """The range of a number, as :func:`~treeplex.seqform.checks.check_number` takes it."""
+        """The interval of allowed numbers, in the notation of :func:`~treeplex.seqform.checks.check_number`."""
         about = self.about
         low = "(-inf" if about.minimum is None else f"[{about.minimum}"
         high = "inf)" if about.maximum is None else f"{about.maximum}]"
         return f"{low if about.above is None else f'({about.above}'}, {high}"
 
     def convert(self, value: object) -> object:
-        """Return a value, or text that says one, in the parameter's own type, after checking its type and range.
+        """Convert a value, or its text, to the parameter's type, after checking its type and range.
 
         Raises
         ------
         ValueError, OverflowError, ZeroDivisionError
-            If it is not what is expected; nothing is said about what was.
+            If it is not an allowed value; the error does not describe the allowed ones.
         """
         if self.is_read_elsewhere:
             if not self.about.many:
@@ -169,7 +169,7 @@ class Parameter:
         elif isinstance(value, Fraction):
             from .number_texts import exact_float
 
-            exact_float(value)  # raises an error where there is no such float
+            exact_float(value)  # raises an error if the fraction is beyond the range of floats
             number = value
         elif self.kind is float and isinstance(value, int | float) and math.isfinite(value):
             number = float(value)
@@ -188,13 +188,13 @@ class Parameter:
         return float(number) if self.kind is float else number
 
     def failure(self, owner: str, value: object, error: type[TreeplexError], reason: str = "") -> TreeplexError:
-        """Return the error that says which value was received for the parameter, and what is expected."""
+        """Return the error that states the value received for the parameter and the values expected."""
         from .parameter_texts import received_value
 
         return error(f"{owner}: {self.name} = {received_value(value)}{reason}; expected {self.expected}")
 
     def checked(self, owner: str, value: object, error: type[TreeplexError]) -> object:
-        """Return :meth:`convert` of a value, and raise :meth:`failure` if it is not what is expected."""
+        """Return the converted value, or raise :meth:`failure` if it is not allowed."""
         try:
             return self.convert(value)
         except (ValueError, OverflowError, ZeroDivisionError) as wrong:
@@ -203,7 +203,7 @@ class Parameter:
             raise self.failure(owner, value, error, reason_of(wrong)) from None
 
     def from_option(self, flag: str, text: object, error: type[Exception]) -> Any:
-        """Return :meth:`convert` of what an option of the command line says, and name its flag if that is wrong."""
+        """Return the converted value of a command-line option, or raise an error that names its flag."""
         from .parameter_texts import as_typed, reason_of
 
         try:
@@ -225,7 +225,7 @@ def _refuse() -> typing.NoReturn:
 
 
 def parameters_of(declaring: Any) -> tuple[Parameter, ...]:
-    """Return the parameters that a dataclass declares by :class:`About`, in order.
+    """Return the parameters that a dataclass declares with :class:`About`, in order.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def _declared(declaring: Any) -> tuple[Parameter, ...]:
 
 
 def _kind(annotation: Any) -> tuple[type, tuple[str, ...]]:
-    """Return the type of a parameter's values, and the words that it may be."""
+    """Return the type of a parameter's values, and the words that are allowed."""
     union = typing.get_origin(annotation) in (types.UnionType, typing.Union)
     members = [each for each in (typing.get_args(annotation) if union else (annotation,)) if each is not type(None)]
     choices = tuple(
@@ -270,14 +270,14 @@ def _kind(annotation: Any) -> tuple[type, tuple[str, ...]]:
 
 
 def check_parameters(declaring: Any, error: type[TreeplexError] = InvalidGameError) -> None:
-    """Check each parameter of a freshly made dataclass by itself, and store it in its own type.
+    """Check each parameter of a new dataclass instance separately, and store it in its own type.
 
-    Called first thing in ``__post_init__``, so that it can be made directly as safely as from text.
+    Called first in ``__post_init__``, so that constructor calls are checked in the same way as text.
 
     Raises
     ------
     TreeplexError
-        Of the given type, naming the owner, the parameter, the value received and what was expected.
+        Of the type `error`; it names the owner, the parameter, the value received and the values expected.
     """
     for each in parameters_of(type(declaring)):
         value = getattr(declaring, each.name)

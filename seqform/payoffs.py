@@ -1,4 +1,4 @@
-"""What players are paid as a function of their plans: by leaves, by matrices, or by a product without either."""
+"""Payoffs as a function of the players' plans, stored at leaves, as matrices, or as operators."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ import scipy.sparse as sp
 from .arrays import Floats, Integers, ReadOnly, frozen
 from .errors import UnsupportedProblemError
 
-#: By how much a loss exceeds what careful play may lose before it counts as a penalty.
+#: A loss counts as a penalty if it exceeds by this factor what careful play may lose.
 PENALTY = 100.0
-#: Payoffs below this part of the largest are zero beside it: floats keep no digits of their sum.
+#: Payoffs below this fraction of the largest count as zero: they vanish in floating-point sums.
 LEAST = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class LeafTable(ReadOnly):
-    """Every leaf's sequences, chance probability and payoffs; all arrays are read-only.
+    """The sequences, chance probability and payoffs of every leaf; all arrays are read-only.
 
-    Arrays that can still be written to are copied.
+    Writeable arrays are copied.
 
     Attributes
     ----------
@@ -32,10 +32,10 @@ class LeafTable(ReadOnly):
     chance : ndarray of float64, shape (num_leaves,)
         Probability that chance plays to the leaf.
     payoffs : ndarray of float64, shape (num_leaves, num_players)
-        Payoff units, chance not multiplied in.
+        Payoff units, not multiplied by chance.
     exact_chance : tuple of Fraction, optional
     exact_payoffs : tuple of tuple of Fraction, optional
-        The same as fractions, where the walk was asked to keep them.
+        The same as fractions, if the walk kept them.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class LeafTable(ReadOnly):
         exact_chance: tuple[Fraction, ...] | None = None,
         exact_payoffs: tuple[tuple[Fraction, ...], ...] | None = None,
     ) -> "LeafTable":
-        """Make one of read-only arrays that a walk has filled; nothing is checked, and the parameters are the same."""
+        """Make a table from the read-only arrays of a walk, without checks; the parameters are those of the class."""
         self = cls.__new__(cls)
         self.__dict__.update(
             sequences=sequences,
@@ -93,16 +93,16 @@ class LeafTable(ReadOnly):
 
     @cached_property
     def constant_sum(self) -> float | None:
-        """What payoffs sum to at every leaf that chance can come to; ``None`` if that differs.
+        """The sum of payoffs at every leaf with positive chance probability; ``None`` if it is not constant.
 
-        Sums may differ by 1e-9 of the leaf's largest payoff, or of the median payoff where that is more.
+        Sums may differ by 1e-9 of the leaf's largest payoff, or of the median payoff if that is larger.
         """
         payoffs = self.reached_payoffs
         return constant_of_sums(payoffs.sum(axis=1), np.abs(payoffs).max(axis=1, initial=0.0))
 
     @property
     def reached_payoffs(self) -> Floats:
-        """The payoffs of the leaves that chance can come to."""
+        """The payoffs of the leaves with positive chance probability."""
         reached = self.chance > 0.0
         return self.payoffs if reached.all() else self.payoffs[reached]
 
@@ -112,13 +112,13 @@ class LeafTable(ReadOnly):
         return float(np.abs(self.payoffs).max(initial=0.0)) or 1.0
 
     def gradient(self, player: int, plans: Sequence[Floats], num_sequences: int) -> Floats:
-        """Return a player's payoff per unit of each own sequence, the other players' plans given.
+        """Return a player's payoff per unit of each own sequence, given the other players' plans.
 
         Parameters
         ----------
         player : int
         plans : sequence of ndarray of float64
-            One realization plan a player; the player's own is not read.
+            One realization plan per player; the player's own is not read.
         num_sequences : int
             Length of the result.
 
@@ -134,7 +134,7 @@ class LeafTable(ReadOnly):
         return counts.astype(np.float64, copy=False)
 
     def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
-        """Return each player's expected payoff, shape (num_players,), when all play the given plans."""
+        """Return each player's expected payoff for given plans, shape (num_players,)."""
         reach = self.chance.copy()
         for player, plan in enumerate(plans):
             reach *= plan[self.sequences[:, player]]
@@ -142,13 +142,13 @@ class LeafTable(ReadOnly):
 
 
 def constant_of_sums(sums: Floats, sizes: Floats) -> float | None:
-    """Return the number that sums of payoffs are equal to but for round-off, ``None`` if they differ.
+    """Return the constant that all sums of payoffs equal up to round-off, or ``None`` if they differ.
 
     Parameters
     ----------
     sums : ndarray of float64, shape (k,)
     sizes : ndarray of float64, shape (k,)
-        The largest absolute payoff of each sum. A sum may be away from the number by 1e-9 of that, or of the median.
+        The largest absolute payoff in each sum. A sum may differ from the constant by 1e-9 of it, or of the median.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def constant_of_sums(sums: Floats, sizes: Floats) -> float | None:
 
 
 def without_round_off(number: float, size: float) -> float:
-    """Return a number to twelve digits, if that differs from it by no more than sums of numbers of a size do.
+    """Round a number to twelve digits if that changes it by no more than the round-off of a sum of the given size.
 
     Examples
     --------
@@ -178,13 +178,13 @@ def without_round_off(number: float, size: float) -> float:
 
 
 def none_is_penalty(sizes: Floats) -> bool:
-    """Return whether absolute payoffs other than zero are within a factor of 100, so that none can be a penalty."""
+    """Return whether non-zero absolute payoffs are within a factor of 100, so that none can be a penalty."""
     largest = float(sizes.max(initial=0.0))
     return largest <= PENALTY * float(sizes[sizes > LEAST * largest].min(initial=np.inf))
 
 
 def _middle(numbers: Floats) -> float:
-    """Return the median without a sum, which may overflow."""
+    """Return the median without computing a sum, which may overflow."""
     return float(np.partition(numbers, len(numbers) // 2)[len(numbers) // 2])
 
 
@@ -194,9 +194,9 @@ class Payoff(ABC):
     Attributes
     ----------
     leaves : LeafTable or None
-        What each leaf pays, if it is known.
+        The payoffs at the leaves, if they are known.
     is_operator : bool
-        Whether products with plans take no matrix, and making one may take much memory.
+        Whether products with plans need no matrix; making one may take much memory.
     """
 
     leaves: LeafTable | None = None
@@ -219,14 +219,14 @@ class Payoff(ABC):
 
     @abstractmethod
     def gradient(self, player: int, plans: Sequence[Floats]) -> Floats:
-        """Return what a player is paid per unit of each of its sequences, given the others' plans."""
+        """Return a player's payoff per unit of each of its sequences, given the others' plans."""
 
     def expected(self, plans: Sequence[Floats]) -> Floats:
         """Return each player's expected payoff, shape (num_players,)."""
         return np.array([self.gradient(player, plans) @ plan for player, plan in enumerate(plans)])
 
     def matrix_of(self, player: int) -> sp.csr_array:
-        """Return what a player of a two-player game is paid for every pair of sequences, chance multiplied in.
+        """Return a player's payoff for every pair of sequences of a two-player game, multiplied by chance.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class Payoff(ABC):
 
 
 class WithMatrices(Payoff, ReadOnly):
-    """Payoffs of two players that products take from matrices."""
+    """Payoffs of two players whose products with plans use matrices."""
 
     is_operator: ClassVar[bool] = False
 
@@ -251,7 +251,7 @@ class WithMatrices(Payoff, ReadOnly):
 
     @cached_property
     def _second_transposed(self) -> sp.csc_array:
-        """Bᵀ, sharing the arrays of B: making such a view takes longer than a product of small matrices."""
+        """Bᵀ, sharing the arrays of B; kept, since making the view takes longer than a product of small matrices."""
         return self._second.T
 
     @abstractmethod
@@ -289,7 +289,7 @@ class LeafPayoff(WithMatrices):
         return f"LeafPayoff({len(self._table)} leaves, shape={self.shape})"
 
     def __getstate__(self) -> dict[str, Any]:
-        # Matrices that follow from the leaves are not stored.
+        # The matrices follow from the leaves.
         return {"leaves": self.leaves, "_shape": self._shape}
 
     @property
@@ -309,17 +309,17 @@ class LeafPayoff(WithMatrices):
 
     @property
     def is_zero_sum(self) -> bool:
-        """Whether payoffs sum to zero at every leaf that chance comes to, up to floating-point round-off."""
+        """Whether payoffs sum to zero, up to round-off, at every leaf with positive chance probability."""
         return self._table.is_zero_sum
 
     def gradient(self, player: int, plans: Sequence[Floats]) -> Floats:
-        """Return A y or Bᵀ x for two players, and else sums over the leaves."""
+        """Return A y or Bᵀ x for two players, otherwise sums over the leaves."""
         if len(self.shape) == 2:
             return super().gradient(player, plans)
         return self._table.gradient(player, plans, self.shape[player])
 
     def expected(self, plans: Sequence[Floats]) -> Floats:
-        """Return xᵀ A y and xᵀ B y for two players, and else sums over the leaves."""
+        """Return xᵀ A y and xᵀ B y for two players, otherwise sums over the leaves."""
         return super().expected(plans) if len(self.shape) == 2 else self._table.expected_payoffs(plans)
 
     def _made(self, player: int) -> sp.csr_array:

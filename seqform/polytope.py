@@ -16,22 +16,21 @@ from .errors import InvalidStrategyError, UnsupportedProblemError
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The infosets that have the same number of own decisions above them, ready for one vectorised pass.
+    """The infosets with the same number of own decisions above them, laid out for one vectorised pass.
 
     Attributes
     ----------
     infosets : ndarray of int32, shape (k,)
     sequences : ndarray of int32, shape (m,)
-        Their sequences, infoset after infoset.
+        Their sequences, grouped by infoset.
     starts : ndarray of int32, shape (k,)
-        Where each infoset's run begins in ``sequences``, for ``ufunc.reduceat``.
+        The start of each infoset's group in ``sequences``, for ``ufunc.reduceat``.
     counts : ndarray of int32, shape (k,)
         Number of actions of each infoset.
     sources : ndarray of int32, shape (s,)
-        The sequences that lead to the infosets: the parent of each, infoset after infoset; in a flow polytope every
-        sequence once.
+        The sequences that lead to the infosets: the parent of each infoset; in a flow polytope each such sequence once.
     inflow : csr_array of float64, shape (k, s), or None
-        In a flow polytope, how much of each of ``sources`` leads to each infoset.
+        In a flow polytope, the weight with which each of ``sources`` leads to each infoset.
     """
 
     infosets: Integers
@@ -42,7 +41,7 @@ class Level:
     inflow: sp.csr_array | None = None
 
     def reach(self, plan: Floats) -> Floats:
-        """Return how much of a plan flows into each infoset, shape (k,)."""
+        """Return the plan's weight that flows into each infoset, shape (k,)."""
         above: Floats = plan[self.sources]
         return above if self.inflow is None else self.inflow @ above
 
@@ -60,14 +59,14 @@ class Level:
 
 
 def depths_of(parents: npt.NDArray[Any], sequence_infosets: npt.NDArray[Any]) -> Integers:
-    """Return how many own infosets stand above each infoset, by pointer doubling: deep trees take few passes.
+    """Return the number of own infosets above each infoset, by pointer doubling: deep trees take few passes.
 
     Parameters
     ----------
     parents : ndarray of int, shape (num_infosets,)
         The parent sequence of each infoset.
     sequence_infosets : ndarray of int, shape (num_sequences,)
-        The infoset that each sequence belongs to, which comes before the infosets below it; −1 for the empty sequence.
+        The infoset of each sequence, numbered before the infosets below it; −1 for the empty sequence.
 
     Returns
     -------
@@ -78,7 +77,7 @@ def depths_of(parents: npt.NDArray[Any], sequence_infosets: npt.NDArray[Any]) ->
     above = np.flatnonzero(ancestor >= 0)
     depths[above] = 1
     while len(above):
-        # Both right-hand sides are read before anything is written: each step doubles the distance to ``ancestor``.
+        # Both right-hand sides are read before anything is written: each pass doubles the distance to ``ancestor``.
         jump = ancestor[above]
         depths[above] += depths[jump]
         ancestor[above] = ancestor[jump]
@@ -89,13 +88,13 @@ def depths_of(parents: npt.NDArray[Any], sequence_infosets: npt.NDArray[Any]) ->
 class Treeplex(ReadOnly):
     """The polytope {x ≥ 0 : E x = e} of one player's realization plans.
 
-    Sequence 0 is the empty sequence; every other one is an action at an infoset after the player's own past. The
-    sequences of an infoset are contiguous, and infosets stand in topological order: an infoset comes after the one
-    that its parent sequence belongs to. All arrays are read-only.
+    Sequence 0 is the empty sequence; every other sequence is an action at an infoset after the player's own past. The
+    sequences of an infoset are contiguous, and infosets are in topological order: an infoset comes after the infoset
+    of its parent sequence. All arrays are read-only.
 
-    A player who may forget how it came to an infoset, but whose payoff and prospects do not depend on that, has a *flow
-    polytope* instead: several sequences lead to an infoset, each with a weight (:meth:`from_inflow`). It has no parent
-    sequences, and what needs a tree refuses it; ``single_parent`` tells the two apart.
+    A player who forgets how an infoset was reached, without effect on later payoffs and infosets, has a *flow polytope*
+    instead: several sequences lead to an infoset, each with a weight (:meth:`from_inflow`). A flow polytope has no
+    parent sequences, and functions that need a tree reject it; ``single_parent`` tells the two apart.
 
     Parameters
     ----------
@@ -115,14 +114,14 @@ class Treeplex(ReadOnly):
     infoset_labels : tuple of hashable
     action_labels : tuple of tuple of hashable
     action_words : mapping of str to hashable
-        Words that labels of actions may be called by too, such as ``raise`` for ``r``; a game gives its own
+        Action labels by alternative words for them, such as ``raise`` for ``r``; set by the game
         (:attr:`Game.action_words <treeplex.Game.action_words>`).
 
     Raises
     ------
     InvalidGameError
-        If an array has the wrong shape or holds anything but integers, an infoset has no action, a parent sequence
-        does not come before its infoset, or labels are not hashable or not distinct.
+        If an array has the wrong shape or contains non-integers, an infoset has no action, a parent sequence does not
+        come before its infoset, or labels are not hashable or not distinct.
 
     Notes
     -----
@@ -183,9 +182,9 @@ class Treeplex(ReadOnly):
         infoset_labels: tuple[Hashable, ...],
         action_labels: tuple[tuple[Hashable, ...], ...],
     ) -> "Treeplex":
-        """Make one of read-only arrays and labels that fit together, as whoever numbers sequences knows.
+        """Make a treeplex from consistent read-only arrays and labels, without checks.
 
-        Nothing is checked; the parameters are those of the class.
+        The parameters are those of the class.
         """
         return cls.__new__(cls)._put_together(parents, None, num_actions, offsets, infoset_labels, action_labels)
 
@@ -202,21 +201,21 @@ class Treeplex(ReadOnly):
         Parameters
         ----------
         inflow : array_like or sparse, shape (num_infosets, num_sequences)
-            Entry (I, s) is the probability that sequence s leads to infoset I. Every infoset has at least one that is
-            not zero, and those only at sequences before its own.
+            Entry (I, s) is the probability that sequence s leads to infoset I. Every infoset has at least one non-zero
+            entry, and only at sequences before its own.
         num_actions, infoset_labels, action_labels
             As for the class.
 
         Returns
         -------
         Treeplex
-            One with parent sequences, if every infoset has one inflow of weight 1.
+            With parent sequences, if every infoset has a single inflow of weight 1.
 
         Raises
         ------
         InvalidGameError
-            As for the class; also if a weight is not a probability, an infoset has no inflow, or one from a sequence
-            that does not come before its own.
+            As for the class; also if a weight is not a probability, an infoset has no inflow, or an inflow comes from a
+            sequence that is not before the infoset's own.
 
         Notes
         -----
@@ -227,7 +226,7 @@ class Treeplex(ReadOnly):
 
         Examples
         --------
-        Two steps: both first actions may lead to the second infoset, the second of them half of the time.
+        Two steps: the first action always leads to the second infoset, the second action half of the time.
 
         >>> from treeplex.seqform.polytope import Treeplex
         >>> flow = Treeplex.from_inflow([[1, 0, 0, 0, 0], [0, 1, 0.5, 0, 0]], num_actions=[2, 2])
@@ -254,11 +253,11 @@ class Treeplex(ReadOnly):
 
     @property
     def num_sequences(self) -> int:
-        """Number of sequences, the empty one included."""
+        """Number of sequences, including the empty one."""
         return int(self.offsets[-1])
 
     def __getstate__(self) -> dict[str, Any]:
-        # What follows from these is not stored.
+        # Everything else follows from these.
         names = ("_parents", "_inflow", "num_actions", "offsets", "infoset_labels", "action_labels")
         return {name: self.__dict__[name] for name in names} | {"action_words": dict(self.action_words)}
 
@@ -268,7 +267,7 @@ class Treeplex(ReadOnly):
 
     @property
     def single_parent(self) -> bool:
-        """Whether one sequence leads to each infoset, with weight 1: false in a flow polytope."""
+        """Whether a single sequence leads to each infoset, with weight 1; false in a flow polytope."""
         return self._parents is not None
 
     @property
@@ -278,7 +277,7 @@ class Treeplex(ReadOnly):
         Raises
         ------
         UnsupportedProblemError
-            In a flow polytope, whose infosets have several.
+            In a flow polytope, where an infoset has several.
         """
         if self._parents is None:
             raise UnsupportedProblemError(
@@ -289,7 +288,7 @@ class Treeplex(ReadOnly):
 
     @cached_property
     def inflow(self) -> sp.csr_array:
-        """How much of each sequence leads to each infoset, shape (num_infosets, num_sequences); read-only arrays."""
+        """The weight with which each sequence leads to each infoset, shape (num_infosets, num_sequences); read-only."""
         if self._inflow is not None:
             return self._inflow
         shape = (self.num_infosets, self.num_sequences)
@@ -298,13 +297,13 @@ class Treeplex(ReadOnly):
 
     @cached_property
     def sequence_infosets(self) -> Integers:
-        """The infoset that each sequence belongs to, shape (num_sequences,); −1 for the empty sequence."""
+        """The infoset of each sequence, shape (num_sequences,); −1 for the empty sequence."""
         owners = np.repeat(np.arange(self.num_infosets, dtype=np.int32), self.num_actions)
         return frozen(np.concatenate([np.array([-1], dtype=np.int32), owners]))
 
     @cached_property
     def depths(self) -> Integers:
-        """Number of own decisions above each infoset, shape (num_infosets,); the most there are, in a flow polytope."""
+        """Number of own decisions above each infoset, shape (num_infosets,); in a flow polytope the largest number."""
         if self._inflow is None:
             return frozen(depths_of(self.parents, self.sequence_infosets))
         from .flow_polytope import depths_of_flow
@@ -313,7 +312,7 @@ class Treeplex(ReadOnly):
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
-        """The infosets grouped by depth, the top first."""
+        """The infosets grouped by depth, starting at the root."""
         order = np.argsort(self.depths, kind="stable").astype(np.int32)
         bounds = np.searchsorted(self.depths[order], np.arange(int(self.depths.max(initial=-1)) + 2))
         levels = []
@@ -354,7 +353,7 @@ class Treeplex(ReadOnly):
         return frozen(right)
 
     def uniform_behaviour(self) -> Floats:
-        """Return the behaviour strategy that plays every action alike, shape (num_sequences,)."""
+        """Return the behaviour strategy that plays all actions equally often, shape (num_sequences,)."""
         return np.concatenate([[1.0], np.repeat(1.0 / self.num_actions, self.num_actions)])
 
     def uniform_plan(self) -> Floats:
@@ -380,7 +379,7 @@ class Treeplex(ReadOnly):
         return plan
 
     def reach(self, plan: Floats) -> Floats:
-        """Return the probability with which a plan comes to each infoset as far as it depends on it.
+        """Return a plan's contribution to the probability of reaching each infoset.
 
         Parameters
         ----------
@@ -395,7 +394,7 @@ class Treeplex(ReadOnly):
     def behaviour(self, plan: npt.ArrayLike) -> Floats:
         """Turn a realization plan into a behaviour strategy: b(I, a) = x(I, a) / Σ_a x(I, a).
 
-        Where the plan never goes it says nothing, and the behaviour is uniform there.
+        The behaviour is uniform at infosets that the plan does not reach.
 
         Parameters
         ----------
@@ -410,7 +409,7 @@ class Treeplex(ReadOnly):
         if self.num_infosets:
             totals = np.add.reduceat(x, self.offsets[:-1])
             reached = totals > 0.0
-            # Divided, not multiplied by a reciprocal: that of a deep infoset's tiny reach may overflow.
+            # Divide instead of multiplying by a reciprocal, which may overflow where the reach is tiny.
             x[1:] = np.where(
                 np.repeat(reached, self.num_actions),
                 x[1:] / np.repeat(np.where(reached, totals, 1.0), self.num_actions),
@@ -420,7 +419,7 @@ class Treeplex(ReadOnly):
         return x
 
     def residual(self, plan: npt.ArrayLike) -> float:
-        """Return how far a vector is from the polytope: the largest of ``|E x − e|`` and of −x."""
+        """Return the distance of a vector from the polytope: the largest of ``|E x − e|`` and −x."""
         x = self.checked_vector(plan, "realization plan")
         return float(max(np.abs(self.E @ x - self.e).max(), -x.min(), 0.0))
 
@@ -432,9 +431,9 @@ class Treeplex(ReadOnly):
         return self.infoset_labels[infoset], self.action_labels[infoset][sequence - int(self.offsets[infoset])]
 
     def sequence(self, infoset: Hashable, action: Hashable) -> int:
-        """Return the number of the sequence of an action at an infoset, both by their labels.
+        """Return the number of a sequence, given the labels of its infoset and action.
 
-        The action may also be called by one of the :attr:`action_words`.
+        The action may also be one of the :attr:`action_words`.
 
         Raises
         ------
@@ -452,18 +451,18 @@ class Treeplex(ReadOnly):
         return find_sequence(self, infoset, action)
 
     def actions_by_name(self, infoset: int | None = None) -> dict[str, list[Hashable]]:
-        """Return the player's actions by what text may call them.
+        """Return the player's actions by their names in texts.
 
         Parameters
         ----------
         infoset : int, optional
-            The number of an infoset, for its actions only; by default those of all infosets.
+            The number of an infoset, to return only its actions; by default all actions.
 
         Returns
         -------
         dict of str to list of labels
-            By the text of each label first, then by each of the :attr:`action_words` whose label is among them; a word
-            that is also the text of a label means that label. Several labels have one name where their texts are equal.
+            First by the text of each label, then by the :attr:`action_words` for these labels. A word that is also the
+            text of a label means that label. Labels with equal texts share a name.
 
         Examples
         --------
@@ -481,13 +480,13 @@ class Treeplex(ReadOnly):
         return {label: number for number, label in enumerate(self.infoset_labels)}
 
     def find_infoset(self, label: Any) -> int | None:
-        """Return the number of the infoset with a label; ``None`` if there is none, or the label cannot be one."""
+        """Return the number of the infoset with a label; ``None`` if there is none or the label is not valid."""
         from .names import find_infoset
 
         return find_infoset(self, label)
 
     def unknown_infoset(self, player: int, label: Any) -> InvalidStrategyError:
-        """Return the error that says that a player does not have an infoset."""
+        """Return the error for an infoset that a player does not have."""
         from .names import unknown_infoset
 
         return unknown_infoset(self, player, label)
@@ -498,7 +497,7 @@ class Treeplex(ReadOnly):
         Raises
         ------
         InvalidStrategyError
-            If it is not such a vector; the message calls it what `what` says.
+            If it is not such a vector; the message names it `what`.
         """
         vector = floats(values, f"the {what} is not an array of numbers", InvalidStrategyError)
         if vector.shape != (self.num_sequences,):
@@ -518,9 +517,9 @@ class BestResponse:
     value : float
         The maximum, in payoff units.
     plan : ndarray of float64, shape (num_sequences,)
-        A pure realization plan that attains it; of equally good actions the first.
+        A pure realization plan that attains it; ties go to the first action.
     behaviour : ndarray of float64, shape (num_sequences,)
-        The action taken at each infoset, also where the plan does not go: it is the best there too.
+        The best action at each infoset, including infosets that the plan does not reach.
     """
 
     value: float
@@ -540,7 +539,7 @@ def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
     ----------
     treeplex : Treeplex
     gradient : ndarray of float64, shape (num_sequences,)
-        Payoff per unit of each sequence, chance and the other players multiplied in.
+        Payoff per unit of each sequence, multiplied by the reach of chance and the other players.
 
     Returns
     -------
@@ -571,13 +570,13 @@ def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
 
 
 def sequence_values(treeplex: Treeplex, gradient: Floats) -> Floats:
-    """Return what each sequence is worth: what it pays, and the most that the infosets below it can.
+    """Return the value of each sequence: its payoff plus the best values of the infosets below it.
 
     Parameters
     ----------
     treeplex : Treeplex
     gradient : ndarray of float64, shape (num_sequences,)
-        Payoff per unit of each sequence, chance and the other players multiplied in.
+        Payoff per unit of each sequence, multiplied by the reach of chance and the other players.
 
     Returns
     -------
@@ -615,7 +614,7 @@ def infoset_values(treeplex: Treeplex, gradient: Floats) -> Floats:
 
 
 def infoset_maxima(treeplex: Treeplex, values: Floats) -> Floats:
-    """Return the largest number of each infoset's sequences.
+    """Return the maximum over each infoset's sequences.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Registries: things by name, those of the library and those of other packages, registered alike.
+"""Registries: the library's own objects and those of other packages, by name.
 
-The library's own things stand in a table, ``"name": "module:attribute"``, as those of other packages stand in their
-entry points: a module is imported when somebody asks for one of its names. Other packages may also add things by a
-call, such as :func:`treeplex.register_game`.
+The library's objects are listed in a table, ``"name": "module:attribute"``; other packages list theirs as entry points.
+A module is imported when one of its names is first used. Other packages can also add objects by a call, such as
+:func:`treeplex.register_game`.
 """
 
 import re
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
-#: What a name is made of: other characters have a meaning in the grammar.
+#: The form of a name: other characters have a meaning in the grammar.
 _NAME = re.compile(r"[A-Za-z0-9][\w+.-]*", re.ASCII)
 
 
 class ExtensionWarning(UserWarning):
-    """An addition of another package that is left out, for it is broken or its name is taken."""
+    """Warns that an object of another package was skipped because it is broken or its name is taken."""
 
 
 class Registry(Mapping[str, T]):
-    """Things of one kind by their names: the library's own, then others in the order in which they were registered.
+    """Objects of one kind by name: the library's own, then others in the order of their registration.
 
-    Looking up a name imports the one module that defines the thing. Listing the names imports the modules of entry
-    points. An entry point that cannot be loaded, or whose name is taken, is left out with one
+    Looking up a name imports only the module that defines the object. Listing the names imports the modules of all
+    entry points. An entry point that fails to load, or whose name is taken, is skipped with one
     :class:`ExtensionWarning` that names its package.
 
     Parameters
     ----------
     grammar : Grammar
-        What a thing is called, and the errors by which unknown and wrong ones are refused.
+        The noun for the objects, and the errors for unknown and invalid ones.
     group : str
         The group of entry points, such as ``treeplex.games``.
     accept : callable
-        Checks what somebody wants to register; returns its name, the thing to keep, and the class that says where it
-        comes from, or else its name again.
+        Checks an object to be registered; returns its name, the object to keep, and the class that defines it (or the
+        name again if there is no class).
     own : mapping of str to str, optional
-        The library's own things by name: the module, below `within`, and the attribute that each is.
+        The library's own objects by name: ``module:attribute``, with the module relative to `within`.
     within : str, optional
         The package of these modules, ``__package__``.
 
@@ -67,20 +67,20 @@ class Registry(Mapping[str, T]):
         self._loaded: set[EntryPoint] = set()
 
     def register(self, thing: Any, package: str = "", expected: str | None = None) -> None:
-        """Add a thing; what is defined anew, as in a notebook, replaces its former self.
+        """Add an object; a new definition of the same class, as in a notebook, replaces the old one.
 
         Parameters
         ----------
         thing : object
         package : str
-            Who adds it; by default the package in which it is defined.
+            The package that adds it; by default the package that defines it.
         expected : str, optional
             The name that it must have.
 
         Raises
         ------
         TreeplexError
-            If it is not what `accept` expects, or its name belongs to something else.
+            If `accept` rejects it, or its name belongs to another object.
         """
         name, thing, origin = self._accept(thing)
         noun, refused = self.grammar.noun, self.grammar.invalid
@@ -91,28 +91,28 @@ class Registry(Mapping[str, T]):
         if expected not in (None, name):
             raise refused(f"{source}: the name is {name!r}, expected that of its entry point, {expected!r}")
         if name in self._unloaded:
-            _ = self[name]  # it has the name
+            _ = self[name]  # the library's own object has the name
         if self._sources.get(name, source) != source:
             known = f"one of {self._packages[name]} ({self._sources[name]})"
             raise refused(f"two {noun}s are called {name!r}: {known} and one of {package} ({source}); rename one")
         self._things[name], self._sources[name], self._packages[name] = thing, source, package
 
     def remove(self, name: str) -> None:
-        """Take a thing out again."""
+        """Remove an object."""
         for table in (self._own, self._unloaded, self._things, self._sources, self._packages):
             table.pop(name, None)
 
     def package(self, name: str) -> str:
-        """Return the name of the package that registered a thing."""
+        """Return the name of the package that registered an object."""
         return self._packages[name]
 
     def find(self, name: str, **said: Any) -> T:
-        """Return a thing by its name; `said` is what :meth:`Grammar.unknown_name` takes.
+        """Return an object by its name; `said` is passed to :meth:`Grammar.unknown_name`.
 
         Raises
         ------
         TreeplexError
-            If there is none of that name.
+            If there is no object of that name.
         """
         if name in self:
             return self[name]
@@ -144,7 +144,7 @@ class Registry(Mapping[str, T]):
         return sum(1 for _ in self)
 
     def _load(self, name: str | None = None) -> None:
-        """Register what the entry points of a name stand for; of all names by default."""
+        """Register the objects of the entry points with a name; of all entry points by default."""
         from .extensions import entry_points
 
         for point in entry_points().get(self.group, ()):
@@ -154,7 +154,7 @@ class Registry(Mapping[str, T]):
             package = "unknown" if point.dist is None else point.dist.name
             try:
                 self.register(point.load(), package, expected=point.name)
-            except Exception as error:  # whatever somebody else's package raises
+            except Exception as error:  # another package may raise anything
                 reason = str(error) if isinstance(error, TreeplexError) else f"{type(error).__name__}: {error}"
                 left_out = f"the {self.grammar.noun} {point.name!r} of the package {package} is left out"
                 from .standard_error import warn

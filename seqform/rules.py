@@ -1,4 +1,4 @@
-"""The protocol in which games are written: states, who moves, what follows, and how large the game is."""
+"""The protocol for the rules of a game, and the size of a game."""
 
 import inspect
 import math
@@ -13,58 +13,57 @@ from .errors import InvalidGameError, shown
 
 #: The player who moves at a chance node.
 CHANCE = -1
-#: What :meth:`Rules.player` answers where the game has ended.
+#: The value of :meth:`Rules.player` at a leaf.
 TERMINAL = -2
-#: The most players that a game may have: a fingerprint takes time and memory by their square.
+#: The largest number of players: a fingerprint takes time and memory quadratic in it.
 MAX_PLAYERS = 100
 
-#: How far the probabilities of a chance node may sum from one.
+#: How far the sum of the probabilities of a chance node may be from one.
 PROBABILITY_TOLERANCE = 1e-9
 
-#: What a payoff or a probability may be written as.
+#: The types of payoffs and probabilities.
 Number = int | float | Fraction | Decimal
 
 
 class Rules(Protocol):
     """The rules of an extensive-form game, walked one state at a time.
 
-    A state is any immutable object that the rules choose (a tuple, a string); nothing but these methods looks into
-    it. The order of ``actions`` and of chance's outcomes fixes the order of children, and with it the order of infosets
-    and sequences: a depth-first walk in that order numbers an infoset when it first meets it.
+    A state is any immutable object that the rules choose (a tuple, a string); only these methods read it. The order of
+    ``actions`` and of chance outcomes fixes the order of children. It also fixes the order of infosets and sequences: a
+    depth-first walk in that order numbers each infoset when it first meets it.
 
     Notes
     -----
-    Rules with chance have one more method, ``chance_outcomes(state)``: pairs of a label and its probability, which sum
-    to one; a ``Fraction`` stays exact.
+    Rules with chance nodes need a method ``chance_outcomes(state)`` that returns pairs of a label and its probability.
+    The probabilities sum to one; a ``Fraction`` stays exact.
 
-    Rules may have a method ``public_state(state)``: a hashable label, at every state but leaves, of what
-    everybody knows there. Labels change with every action (if only by who has moved), stay as they are at a private
-    deal, and agree all over an infoset; :func:`~treeplex.seqform.public_tree.public_tree_from_rules` says what
-    else they have to keep. Without it, or with ``public_state = None``, public states are derived from the infosets.
+    Rules may define a method ``public_state(state)`` that returns, at every state but leaves, a hashable label of the
+    public information. The label changes with every action (at least by who has moved), does not change at a private
+    deal, and is the same for all histories of an infoset;
+    :func:`~treeplex.seqform.public_tree.public_tree_from_rules` lists the other requirements. Without it, or with
+    ``public_state = None``, public states are derived from the infosets.
 
-    Three others, all or none, say what an observer sees, and with it what a log of play holds:
+    Three more methods, all or none, define what an observer sees, and therefore what a log of play contains:
 
-    - ``private_information(state, player)``, a text: what a player knows that is hidden from others; empty before there
-      is any. What a player has done in secret is part of it.
-    - ``public_history(state)``, a tuple of texts: what everybody has seen happen, in order, so that a child's begins
-      with its parent's: actions, as ``actions`` names them, with who has moved where that does not follow, and public
-      cards.
-    - ``shows(state)``, at a leaf, a tuple: the players whose private information everybody then sees.
+    - ``private_information(state, player)``, a text: what a player knows and others do not, including the player's own
+      secret actions; empty as long as there is nothing.
+    - ``public_history(state)``, a tuple of texts: the public events in order, so that a child's history begins with its
+      parent's. Events are actions, as ``actions`` names them (with the mover if that is not clear), and public cards.
+    - ``shows(state)``, at a leaf, a tuple: the players whose private information becomes public.
 
-    :func:`~treeplex.seqform.observer.observer_tree` says what they have to keep.
+    :func:`~treeplex.seqform.observer.observer_tree` lists their requirements.
 
-    An attribute ``action_words``, a mapping of words to labels of actions, gives long words for short labels, such as
-    ``{"raise": "r"}``. Texts about a game may then say either; the label of an action comes before a word like it.
+    An attribute ``action_words`` maps long words to action labels, such as ``{"raise": "r"}``. Texts about the game may
+    then use either; if a word is also a label, the label takes precedence.
 
-    Rules of games whose decisions are about betting may say by a method ``betting(state)`` what the mover may bet and
-    how good its hand is, as a :class:`~treeplex.models.games.betting.Offer`.
+    Rules of betting games may define a method ``betting(state)`` that returns the mover's possible bets and the
+    strength of its hand as a :class:`~treeplex.models.games.betting.Offer`.
 
-    Rules that know the least and the largest payoff of player 0 may state them in a method ``payoff_range()`` that
-    returns both: they bound the value where a time limit comes before the game is built.
+    Rules may define a method ``payoff_range()`` that returns the smallest and the largest payoff of player 0. They
+    bound the value if a time limit expires before the game is built.
 
-    Rules that know how large their game is may say so in a method ``size()`` that returns a
-    :class:`~treeplex.seqform.rules.GameSize`: a game that is too large for the memory is then refused before it is
-    walked.
+    Rules may define a method ``size()`` that returns a :class:`~treeplex.seqform.rules.GameSize`. A game that is too
+    large for the memory is then rejected before it is walked.
 
     Examples
     --------
@@ -77,7 +76,7 @@ class Rules(Protocol):
 
     @property
     def num_players(self) -> int:
-        """Number of players, chance not counted."""
+        """Number of players, not counting chance."""
         ...
 
     def initial_state(self) -> Any:
@@ -89,7 +88,7 @@ class Rules(Protocol):
         ...
 
     def actions(self, state: Any) -> Sequence[Hashable]:
-        """Return the labels of the moving player's actions: distinct, and the same all over an infoset."""
+        """Return the labels of the mover's actions: distinct, and the same for all histories of an infoset."""
         ...
 
     def child(self, state: Any, action: Hashable) -> Any:
@@ -97,7 +96,7 @@ class Rules(Protocol):
         ...
 
     def infoset(self, state: Any) -> Hashable:
-        """Return the label of the moving player's information set, unique among that player's infosets."""
+        """Return the label of the mover's information set, unique among that player's infosets."""
         ...
 
     def payoffs(self, state: Any) -> Sequence[Number]:
@@ -109,7 +108,7 @@ _MEMBERS = ("num_players", "initial_state", "player", "actions", "child", "infos
 
 
 def check_rules(rules: Any) -> None:
-    """Refuse an object that lacks a member of :class:`Rules`.
+    """Raise an error if an object lacks a member of :class:`Rules`.
 
     Raises
     ------
@@ -121,7 +120,7 @@ def check_rules(rules: Any) -> None:
 
 
 def check_members(rules: Any, name: str = "", fields: Container[str] = ()) -> None:
-    """Refuse an object, or a class with its fields, that lacks a member of :class:`Rules`.
+    """Raise an error if an object, or a class with its fields, lacks a member of :class:`Rules`.
 
     Raises
     ------
@@ -133,7 +132,7 @@ def check_members(rules: Any, name: str = "", fields: Container[str] = ()) -> No
 
 
 def outcomes_of(rules: Any) -> Callable[[Any], Sequence[tuple[Hashable, Number]]]:
-    """Return the method ``chance_outcomes`` of rules; if they have none, one that refuses a chance node."""
+    """Return the method ``chance_outcomes`` of rules, or a function that raises an error if there is none."""
 
     def refuse(state: Any) -> NoReturn:
         raise InvalidGameError(f"{shown(rules)} has a chance node, and no method chance_outcomes; expected one")
@@ -146,7 +145,7 @@ _OBSERVING = ("private_information", "public_history", "shows")
 
 
 def says_what_is_observed(rules: Any) -> bool:
-    """Return whether rules have the optional methods that say what an observer sees."""
+    """Return whether rules have the optional methods that define what an observer sees."""
     return all(callable(getattr(rules, member, None)) for member in _OBSERVING)
 
 
@@ -157,25 +156,25 @@ def public_labels(rules: Any) -> Callable[[Any], Hashable] | None:
 
 @dataclass(frozen=True)
 class GameSize:
-    """How large a game is: exact counts, however large.
+    """The size of a game, as exact counts.
 
-    Rules may have a method ``size()`` that returns one. A game that is too large for the memory is then refused before
-    it is walked; see :mod:`treeplex.seqform.budget`.
+    Rules may define a method ``size()`` that returns one. A game that is too large for the memory is then rejected
+    before it is walked; see :mod:`treeplex.seqform.budget`.
 
     Parameters
     ----------
     nodes : int
-        Histories, the root and the leaves included.
+        Histories, including the root and the leaves.
     leaves : int
     sequences : tuple of int
-        Sequences of each player, the empty one included.
+        Sequences of each player, including the empty one.
     infosets : tuple of int
         Information sets of each player.
 
     Raises
     ------
     InvalidGameError
-        If one is not a count.
+        If an entry is not a count.
 
     Examples
     --------
@@ -201,16 +200,16 @@ class GameSize:
 
 
 def size_of(rules: Any) -> GameSize | None:
-    """Return the size that rules state by a method ``size()``, ``None`` if they have none.
+    """Return the size that the method ``size()`` of rules returns, or ``None`` if there is no such method.
 
-    An attribute of that name that is something else, such as the size of a board, is left alone.
+    An attribute of that name with another meaning, such as the size of a board, is ignored.
     """
     size = _stated(rules, "size")
     return size if isinstance(size, GameSize) else None
 
 
 def payoff_range_of(rules: Any) -> tuple[float, float] | None:
-    """Return the range of player 0's payoffs that rules state by a method ``payoff_range()``, ``None`` if they do not.
+    """Return the range of player 0's payoffs from the method ``payoff_range()`` of rules, or ``None`` without one.
 
     Examples
     --------
@@ -227,12 +226,12 @@ def payoff_range_of(rules: Any) -> tuple[float, float] | None:
 
 
 def _stated(rules: Any, name: str) -> Any:
-    """Return what a method without arguments says, ``None`` if there is none."""
+    """Return the result of a method without arguments, or ``None`` if there is no such method."""
     method = getattr(rules, name, None)
     if not callable(method):
         return None
     try:
         inspect.signature(method).bind()
-    except (TypeError, ValueError):  # it takes arguments, so it is another
+    except (TypeError, ValueError):  # a method with arguments has another meaning
         return None
     return method()

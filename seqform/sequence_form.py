@@ -1,4 +1,4 @@
-"""A game in sequence form: one polytope per player, and what pairs of sequences pay."""
+"""A game in sequence form: one polytope per player, and the payoffs of combinations of sequences."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -22,12 +22,14 @@ from .rules import Rules
 
 
 class HasSequenceForm(ABC):
-    """What strategies need of a game: its name and its sequence form. :class:`~treeplex.Game` is one.
+    """The interface that strategies need of a game: its name and its sequence form.
+
+    :class:`~treeplex.Game` implements it.
 
     Attributes
     ----------
     spec : str
-        How to load it again.
+        The text that loads the game.
     """
 
     spec: str
@@ -59,19 +61,19 @@ class SequenceForm(ReadOnly):
     Parameters
     ----------
     treeplexes : sequence of Treeplex
-        One a player.
+        One per player.
     leaves : LeafTable, optional
-        Needed for three players and more.
+        Required for three or more players.
     payoff_matrices : two array_like or sparse, optional
-        For two players without a leaf table: what each player is paid for every pair of sequences, shape
-        (num_sequences of player 0, num_sequences of player 1), chance multiplied in. They are copied.
+        For two players without a leaf table: each player's payoff for every pair of sequences, multiplied by chance,
+        shape (num_sequences of player 0, num_sequences of player 1). They are copied.
     factored : Payoff, optional
-        In place of leaves and matrices: a :class:`~treeplex.seqform.factored.FactoredPayoff`, player 0's payoffs as a
-        product of two factors in a zero-sum game of two players, or another operator on plans.
+        Instead of leaves and matrices: a :class:`~treeplex.seqform.factored.FactoredPayoff`, player 0's payoffs in a
+        two-player zero-sum game as a product of two factors, or another operator on plans.
     num_nodes : int, optional
-        Number of histories of the game that it comes from.
+        Number of histories of the original game.
     known_as : str, optional
-        The fingerprint of what it was made of, where that has one of its own.
+        The fingerprint of the object that it was made from, if that has its own.
 
     Attributes
     ----------
@@ -83,14 +85,14 @@ class SequenceForm(ReadOnly):
     Raises
     ------
     InvalidGameError
-        If there are no treeplexes, payoffs are missing, of the wrong shape or not finite, or a leaf has a sequence that
-        its player does not have.
+        If there are no treeplexes, payoffs are missing, of the wrong shape or not finite, or a leaf names a sequence
+        that its player does not have.
 
     Notes
     -----
     For two players u_0(x, y) = xᵀ A y with A[s, t] = Σ π_c(z) u_0(z) over the leaves z with last sequences s and t,
-    π_c chance's probability (von Stengel 1996, section 3; Koller, Megiddo and von Stengel, "Fast algorithms for finding
-    randomized strategies in game trees", STOC 1994).
+    where π_c is chance's probability (von Stengel 1996, section 3; Koller, Megiddo and von Stengel, "Fast algorithms
+    for finding randomized strategies in game trees", STOC 1994).
 
     Examples
     --------
@@ -132,7 +134,7 @@ class SequenceForm(ReadOnly):
 
     @classmethod
     def from_rules(cls, rules: Rules, exact: bool = False, memory: int | str | None = None) -> "SequenceForm":
-        """Stream a game's rules into arrays, without building a tree.
+        """Build the sequence form from rules in one walk, without building a tree.
 
         Parameters
         ----------
@@ -140,8 +142,8 @@ class SequenceForm(ReadOnly):
         exact : bool
             Keep probabilities and payoffs as fractions too, for :meth:`exact_payoffs`.
         memory : int or str, optional
-            What building may take, in bytes or as text such as ``"8GB"``. By default the environment variable
-            ``TREEPLEX_MEMORY``, and without it half of the memory that is available.
+            The memory budget, in bytes or as text such as ``"8GB"``. The default is the environment variable
+            ``TREEPLEX_MEMORY``, or half of the available memory if it is not set.
 
         Returns
         -------
@@ -167,12 +169,12 @@ class SequenceForm(ReadOnly):
 
     @classmethod
     def from_tree(cls, tree: GameTree | Any, exact: bool = False) -> "SequenceForm":
-        """Take the sequence form of a tree.
+        """Build the sequence form of a tree.
 
         Parameters
         ----------
         tree : GameTree or networkx.DiGraph
-            A graph is checked first, as :class:`~treeplex.seqform.game_tree.GameTree` does.
+            A graph is checked first, as by :class:`~treeplex.seqform.game_tree.GameTree`.
         exact : bool
             Keep probabilities and payoffs as fractions too.
 
@@ -189,19 +191,19 @@ class SequenceForm(ReadOnly):
     def from_matrices(
         cls, E: Any, e: npt.ArrayLike, F: Any, f: npt.ArrayLike, A: Any, B: Any | None = None
     ) -> "SequenceForm":
-        """Take a two-player game from its matrices: {x ≥ 0 : E x = e}, {y ≥ 0 : F y = f} and xᵀ A y.
+        """Make a two-player game from its matrices: {x ≥ 0 : E x = e}, {y ≥ 0 : F y = f} and xᵀ A y.
 
         Parameters
         ----------
         E, F : array_like or sparse, shape (num_infosets + 1, num_sequences)
-            Row 0 says that the empty sequence has weight 1; every other row has −1 at its infoset's parent sequence and
-            1 at its own sequences. Rows may come in any order; columns in the library's: the empty sequence first, each
-            infoset's sequences contiguous, infosets in topological order.
+            One row sets the weight of the empty sequence to 1; every other row has −1 at its infoset's parent sequence
+            and 1 at its own sequences. Rows may be in any order; columns are in the library's order: the empty sequence
+            first, each infoset's sequences contiguous, infosets in topological order.
         e, f : array_like, shape (num_infosets + 1,)
         A : array_like or sparse, shape (num_sequences of player 0, num_sequences of player 1)
-            Player 0's payoffs, chance multiplied in.
+            Player 0's payoffs, multiplied by chance.
         B : array_like or sparse, optional
-            Player 1's; −A if not given.
+            Player 1's payoffs; −A by default.
 
         Returns
         -------
@@ -224,14 +226,14 @@ class SequenceForm(ReadOnly):
         column_payoffs: npt.ArrayLike | None = None,
         labels: tuple[Sequence[Any], Sequence[Any]] | None = None,
     ) -> "SequenceForm":
-        """Take a matrix game: player 0 chooses the row, player 1 the column.
+        """Make a matrix game: player 0 chooses the row, player 1 the column.
 
         Parameters
         ----------
         payoffs : array_like, shape (rows, columns)
             Player 0's payoffs.
         column_payoffs : array_like, shape (rows, columns), optional
-            Player 1's; the negative of player 0's if not given.
+            Player 1's payoffs; by default the negative of player 0's.
         labels : pair of sequences, optional
             Names of the rows and of the columns.
 
@@ -246,12 +248,12 @@ class SequenceForm(ReadOnly):
 
     @property
     def num_players(self) -> int:
-        """Number of players, chance not counted."""
+        """Number of players, not counting chance."""
         return len(self.treeplexes)
 
     @property
     def leaves(self) -> LeafTable | None:
-        """What each leaf pays, if it is known."""
+        """The payoffs at the leaves, if they are known."""
         return self.payoffs.leaves
 
     @property
@@ -261,7 +263,7 @@ class SequenceForm(ReadOnly):
 
     @property
     def factored(self) -> FactoredPayoff | None:
-        """Player 0's payoffs as a product of two factors; ``None`` if they are not given so, or not zero-sum."""
+        """Player 0's payoffs as a product of two factors; ``None`` if they have another form or are not zero-sum."""
         return self.payoffs.factored if isinstance(self.payoffs, Factorable) else None
 
     @property
@@ -278,9 +280,9 @@ class SequenceForm(ReadOnly):
 
     @cached_property
     def constant_sum(self) -> float | None:
-        """What the players' payoffs sum to, if that is the same however they play; ``None`` if it differs.
+        """The sum of the players' payoffs if it does not depend on the play, otherwise ``None``.
 
-        Zero in a zero-sum game; :attr:`zero_sum` is the game of two players with the constant taken off.
+        It is zero in a zero-sum game; :attr:`zero_sum` is the two-player game with the constant subtracted.
 
         Examples
         --------
@@ -300,14 +302,14 @@ class SequenceForm(ReadOnly):
 
     @cached_property
     def zero_sum(self) -> "SequenceForm":
-        """The same game of two players with :attr:`constant_sum` taken off player 1's payoffs.
+        """The same two-player game with :attr:`constant_sum` subtracted from player 1's payoffs.
 
-        It has the same fingerprint: strategies of one are strategies of the other.
+        Both games have the same fingerprint and the same strategies.
 
         Raises
         ------
         UnsupportedProblemError
-            If the payoffs of the players do not have a constant sum, or there are not two players.
+            If the payoffs do not have a constant sum, or the number of players is not two.
 
         Examples
         --------
@@ -327,12 +329,12 @@ class SequenceForm(ReadOnly):
 
     @property
     def payoff_scale(self) -> float:
-        """The largest absolute payoff at a leaf (in the matrices, if the game was given so); 1 if all are zero."""
+        """The largest absolute payoff at a leaf (or in the given payoff matrices); 1 if all are zero."""
         return self.payoffs.scale
 
     @cached_property
     def stakes(self) -> float:
-        """The largest absolute payoff apart from penalties; see :func:`~treeplex.seqform.stakes.find_stakes`."""
+        """The largest absolute payoff without penalties; see :func:`~treeplex.seqform.stakes.find_stakes`."""
         if self.leaves is not None and none_is_penalty(np.abs(self.leaves.reached_payoffs)):
             return self.payoff_scale
         from .stakes import find_stakes
@@ -340,9 +342,9 @@ class SequenceForm(ReadOnly):
         return find_stakes(self.treeplexes, self.payoffs)
 
     def penalty_round_off(self, plans: Sequence[Floats]) -> float:
-        """Return by how much round-off may falsify the bounds that two players' plans prove, in payoff units.
+        """Return the possible round-off error of the bounds that two players' plans prove, in payoff units.
 
-        That is far below any tolerance, and 0 is returned, unless the game has penalties; see
+        Without penalties it is far below any tolerance, and 0 is returned; see
         :func:`~treeplex.seqform.stakes.round_off`.
         """
         if self.num_players != 2 or self.stakes == self.payoff_scale:
@@ -352,7 +354,7 @@ class SequenceForm(ReadOnly):
         return round_off(self.treeplexes, self.payoffs, plans)
 
     def payoff_matrix(self, player: int) -> sp.csr_array:
-        """Return what a player of a two-player game is paid for every pair of sequences.
+        """Return a player's payoff for every pair of sequences of a two-player game.
 
         Parameters
         ----------
@@ -361,14 +363,14 @@ class SequenceForm(ReadOnly):
         Returns
         -------
         csr_array of float64, shape (num_sequences of player 0, num_sequences of player 1)
-            Chance multiplied in, columns sorted, no stored zeros. Its arrays are read-only.
+            Multiplied by chance, columns sorted, no stored zeros. Its arrays are read-only.
 
         Raises
         ------
         InvalidGameError
             If there is no such player.
         UnsupportedProblemError
-            If the game has more or fewer than two players.
+            If the number of players is not two.
         """
         if self.num_players != 2:
             raise UnsupportedProblemError(
@@ -408,17 +410,17 @@ class SequenceForm(ReadOnly):
         ----------
         player : int
         plans : sequence of ndarray of float64
-            One realization plan a player; the player's own is not read.
+            One realization plan per player; the player's own is not read.
 
         Returns
         -------
         ndarray of float64, shape (num_sequences of the player,)
-            For two players A y and Bᵀ x.
+            For two players A y or Bᵀ x.
         """
         return self.payoffs.gradient(check_player(player, self.num_players, InvalidGameError), plans)
 
     def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
-        """Return each player's expected payoff when all play the given plans, shape (num_players,)."""
+        """Return each player's expected payoff for given plans, shape (num_players,)."""
         return self.payoffs.expected(plans)
 
     def exact_payoffs(self, player: int = 0) -> dict[tuple[int, ...], Fraction]:
@@ -431,8 +433,8 @@ class SequenceForm(ReadOnly):
         Returns
         -------
         dict
-            The chance-weighted payoff of each tuple of sequences (one per player) at which the game can end; for two
-            players these are the entries of ``payoff_matrix(player)``.
+            The chance-weighted payoff of each tuple of sequences (one per player) at which the game can end. For two
+            players, these are the entries of ``payoff_matrix(player)``.
 
         Raises
         ------
@@ -452,12 +454,12 @@ class SequenceForm(ReadOnly):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that tell games apart: labels, structure and payoffs (to nine digits).
+        """Sixteen hexadecimal digits that identify the game: a hash of labels, structure and payoffs (to nine digits).
 
         Raises
         ------
         InvalidGameError
-            If a label's ``repr`` holds an address in memory, as Python's default one does: it differs in every process.
+            If a label's ``repr`` contains a memory address, as Python's default does: it differs between processes.
         """
         if self._known_as is not None:
             return self._known_as

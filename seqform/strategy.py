@@ -1,4 +1,4 @@
-"""Strategies and profiles: realization plans that know their game."""
+"""Strategies and profiles: realization plans together with their game."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-#: How far a vector may be from the polytope to count as a realization plan.
+#: The largest distance from the polytope at which a vector counts as a realization plan.
 PLAN_TOLERANCE = 1e-6
-#: How many infosets a picture shows.
+#: The number of infosets in a figure.
 DRAWN = 30
 
 
@@ -44,15 +44,15 @@ class Strategy(ReadOnly, Drawn, Displayed):
     ----------
     player : int
     behaviour : ndarray of float64, shape (num_sequences,)
-        Also defined where the plan does not go. Read-only.
+        Also defined at infosets that the plan does not reach. Read-only.
     plan : ndarray of float64, shape (num_sequences,)
         The realization plan. Read-only.
 
     Raises
     ------
     InvalidStrategyError
-        If the player does not exist, the shape is wrong, or what should be a distribution is not one; the message
-        names the infoset.
+        If the player does not exist, the shape is wrong, or the probabilities at an infoset are not a distribution; the
+        message names the infoset.
 
     Examples
     --------
@@ -75,17 +75,17 @@ class Strategy(ReadOnly, Drawn, Displayed):
 
     @property
     def treeplex(self) -> Treeplex:
-        """The polytope that the plan lies in."""
+        """The player's polytope, which contains the plan."""
         return self.sequence_form.treeplexes[self.player]
 
     @property
     def actions(self) -> list[str]:
-        """The texts of the player's actions, each once."""
+        """The texts of the player's actions, without duplicates."""
         return list(dict.fromkeys(map(str, chain.from_iterable(self.treeplex.action_labels))))
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the game that the strategy is for."""
+        """The fingerprint of the strategy's game."""
         return self.sequence_form.fingerprint
 
     def __repr__(self) -> str:
@@ -95,7 +95,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
     @classmethod
     @explained
     def uniform(cls, game: HasSequenceForm | SequenceForm, player: int) -> "Strategy":
-        """Return the strategy that plays every action of an infoset alike."""
+        """Return the strategy that plays all actions of an infoset equally often."""
         player = checked_player(game, player)
         return cls(game, player, sequence_form_of(game).treeplexes[player].uniform_behaviour())
 
@@ -117,18 +117,18 @@ class Strategy(ReadOnly, Drawn, Displayed):
         player : int
         plan : array_like, shape (num_sequences,)
         tolerance : float
-            How far the vector may be from the polytope (the largest residual of E x = e and x ≥ 0). The strategy is the
-            one that plays in the vector's proportions, exactly in the polytope.
+            The largest allowed distance from the polytope (the largest residual of E x = e and x ≥ 0). The strategy
+            plays in the vector's proportions and lies exactly in the polytope.
 
         Returns
         -------
         Strategy
-            With uniform behaviour where the plan does not go.
+            With uniform behaviour at infosets that the plan does not reach.
 
         Raises
         ------
         InvalidStrategyError
-            If the vector is further from the polytope.
+            If the vector is farther from the polytope.
         """
         treeplex = sequence_form_of(game).treeplexes[checked_player(game, player)]
         vector = _finite_vector(treeplex, plan, "realization plan")
@@ -145,9 +145,9 @@ class Strategy(ReadOnly, Drawn, Displayed):
     def from_dict(
         cls, game: HasSequenceForm | SequenceForm, player: int, behaviour: Mapping[Hashable, Mapping[Hashable, float]]
     ) -> "Strategy":
-        """Make a strategy from ``{infoset: {action: probability}}``; infosets left out play uniformly.
+        """Make a strategy from ``{infoset: {action: probability}}``; play at other infosets is uniform.
 
-        Actions are named by their labels, or by the game's words for them
+        Name actions by their labels or by the game's words for them
         (:attr:`Game.action_words <treeplex.Game.action_words>`).
 
         Raises
@@ -161,7 +161,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         return cls(game, player, behaviour_of_dict(treeplex, player, behaviour))
 
     def with_behaviour(self, behaviour: npt.ArrayLike) -> "Strategy":
-        """Return the strategy of the same player, in the same game, with another behaviour."""
+        """Return a strategy of the same player in the same game with another behaviour."""
         other = Strategy(self.sequence_form, self.player, behaviour)
         other.game_name = self.game_name
         return other
@@ -181,7 +181,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         return {label: self._distribution(number) for number, label in enumerate(self.treeplex.infoset_labels)}
 
     def table(self, digits: int = 4) -> str:
-        """Return the strategy as text, a line an infoset.
+        """Return the strategy as text with one line per infoset.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         return text_table(self.to_dict(), self.treeplex.reach(self.plan), digits)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the strategy as a DataFrame, a row a sequence: infoset, action, probability, realization.
+        """Return the strategy as a DataFrame with one row per sequence: infoset, action, probability, realization.
 
         Raises
         ------
@@ -218,16 +218,16 @@ class Strategy(ReadOnly, Drawn, Displayed):
         against: "Strategy | None" = None,
         most: int = DRAWN,
     ) -> "Figure":
-        """Draw how often each action is taken, a bar an infoset.
+        """Draw how often each action is taken, with one bar per infoset.
 
         Parameters
         ----------
         infosets : collection of labels, optional
-            Which to show; by default all.
+            The infosets to show; by default all.
         against : Strategy, optional
             Another strategy of the player, drawn below each bar.
         most : int
-            How many infosets to show at most: those that the strategy itself reaches most.
+            The largest number of infosets; the ones that the strategy reaches most often are shown.
 
         Returns
         -------
@@ -246,13 +246,13 @@ class Strategy(ReadOnly, Drawn, Displayed):
         Parameters
         ----------
         path : path-like
-            ``.npz``, or no suffix, for an archive of arrays, with the metadata as JSON (nothing is pickled); ``.json``
-            or ``.csv`` for text.
+            ``.npz`` or no suffix for an archive of arrays with metadata as JSON (without pickling); ``.json`` or
+            ``.csv`` for text.
 
         Raises
         ------
         InvalidStrategyError
-            If the file cannot be written, or the suffix is another one; the message names the path and the reason.
+            If the file cannot be written, or the suffix is unknown; the message names the path and the reason.
         InvalidGameError
             If the game has no fingerprint; see :attr:`SequenceForm.fingerprint
             <treeplex.seqform.sequence_form.SequenceForm.fingerprint>`.
@@ -264,16 +264,16 @@ class Strategy(ReadOnly, Drawn, Displayed):
     def load(cls, path: str | Path, game: HasSequenceForm | SequenceForm, player: int | None = None) -> "Strategy":
         """Read a strategy that :meth:`save`, :meth:`Profile.save` or another program wrote.
 
-        The formats are those of :func:`~treeplex.seqform.strategy_files.read_strategies`, OpenSpiel's and Gambit's
-        among them; at infosets that the file leaves out play is uniform.
+        The formats are those of :func:`~treeplex.seqform.strategy_files.read_strategies`, including OpenSpiel's and
+        Gambit's. Play is uniform at infosets that are not in the file.
 
         Parameters
         ----------
         path : path-like
         game : Game or SequenceForm
-            The game that it is for.
+            The strategy's game.
         player : int, optional
-            Whose strategy to take; not needed if the file holds one.
+            The player whose strategy is read; not needed if the file contains only one.
 
         Returns
         -------
@@ -282,9 +282,9 @@ class Strategy(ReadOnly, Drawn, Displayed):
         Raises
         ------
         InvalidStrategyError
-            If the file is not a strategy file, is for another game, or holds no strategy of that player.
+            If the file is not a strategy file, is for another game, or contains no strategy of that player.
         GameTooLargeError
-            If it may take more memory than the budget for building a game.
+            If reading it may exceed the memory budget for building a game.
         """
         found = _load(path, game)
         name = one_line(str(path))
@@ -298,7 +298,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
 
 @hinting("treeplex.seqform.other_names:OF_PROFILES")
 class Profile(Sequence[Strategy], Drawn, Displayed):
-    """One strategy a player, all of the same game.
+    """One strategy per player, all of the same game.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
     Raises
     ------
     InvalidStrategyError
-        If a player's strategy is missing, stands in another's place or is of another game.
+        If a player's strategy is missing, in the wrong position or of another game.
 
     Examples
     --------
@@ -342,7 +342,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
     @classmethod
     @explained
     def uniform(cls, game: HasSequenceForm | SequenceForm) -> "Profile":
-        """Return the profile in which everyone plays uniformly."""
+        """Return the profile in which all players play uniformly."""
         return cls([Strategy.uniform(game, player) for player in range(sequence_form_of(game).num_players)])
 
     @classmethod
@@ -352,13 +352,13 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         game: HasSequenceForm | SequenceForm,
         behaviours: Mapping[int, Mapping[Hashable, Mapping[Hashable, float]]] | Sequence[Mapping[Hashable, Any]],
     ) -> "Profile":
-        """Make a profile of each player's ``{infoset: {action: probability}}``; what is left out is played uniformly.
+        """Make a profile from each player's ``{infoset: {action: probability}}``; play elsewhere is uniform.
 
         Parameters
         ----------
         game : Game or SequenceForm
         behaviours : mapping of int to mapping, or sequence of mappings
-            By player, as :meth:`Strategy.from_dict` takes them.
+            By player, in the form of :meth:`Strategy.from_dict`.
 
         Raises
         ------
@@ -374,7 +374,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
     @classmethod
     @explained
     def from_json(cls, game: HasSequenceForm | SequenceForm, text: str) -> "Profile":
-        """Read a profile from the JSON that :meth:`to_json` wrote, or from another that :meth:`load` takes."""
+        """Read a profile from the JSON of :meth:`to_json`, or from another JSON format that :meth:`load` reads."""
         from .strategy_files import parse_json
 
         vectors = parse_json(text, sequence_form_of(game)).vectors
@@ -387,7 +387,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
 
     @property
     def residual(self) -> float:
-        """How far the plans are from their polytopes: the largest of ``|E x − e|`` and of −x."""
+        """The distance of the plans from their polytopes: the largest of ``|E x − e|`` and −x."""
         return max(strategy.treeplex.residual(strategy.plan) for strategy in self._strategies)
 
     def __len__(self) -> int:
@@ -421,7 +421,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         return {strategy.player: strategy.to_dict() for strategy in self}
 
     def to_json(self) -> str:
-        """Return the profile as JSON: what :meth:`save` writes to a file that ends with ``.json``.
+        """Return the profile as JSON, as :meth:`save` writes it to a ``.json`` file.
 
         Examples
         --------
@@ -443,7 +443,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         return format_json(first.game_name, first.sequence_form, _behaviours(self))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the profile as a DataFrame, a row a sequence: player, then as :meth:`Strategy.to_frame`.
+        """Return the profile as a DataFrame: the rows of :meth:`Strategy.to_frame` with a column for the player.
 
         Raises
         ------
@@ -471,7 +471,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
     @classmethod
     @explained
     def load(cls, path: str | Path, game: HasSequenceForm | SequenceForm) -> "Profile":
-        """Read a profile that :meth:`save` or another program wrote; as :meth:`Strategy.load`."""
+        """Read a profile that :meth:`save` or another program wrote; see :meth:`Strategy.load`."""
         found = _load(path, game)
         missing = [player for player in range(sequence_form_of(game).num_players) if player not in found]
         if missing:
@@ -482,7 +482,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
 
 
 def checked_player(game: HasSequenceForm | SequenceForm, player: int) -> int:
-    """Return the number of a player as an ``int``, or refuse one that the game does not have.
+    """Return a player's number as an ``int``; it must exist in the game.
 
     Raises
     ------
@@ -492,7 +492,7 @@ def checked_player(game: HasSequenceForm | SequenceForm, player: int) -> int:
 
 
 def check_same_game(strategy: Strategy, game: HasSequenceForm | SequenceForm) -> None:
-    """Refuse a strategy of another game than the one given.
+    """Raise an error if a strategy belongs to another game than the given one.
 
     Raises
     ------
@@ -533,7 +533,7 @@ def _checked_behaviour(treeplex: Treeplex, behaviour: npt.ArrayLike) -> Floats:
         )
     np.maximum(vector, 0.0, out=vector)
     totals = np.add.reduceat(vector, treeplex.offsets[:-1])
-    totals[np.abs(totals - 1.0) < 1e-14] = 1.0  # normalised already: written and read back, it stays as it is
+    totals[np.abs(totals - 1.0) < 1e-14] = 1.0  # already normalised: saving and loading must not change it
     vector[1:] /= np.repeat(totals, treeplex.num_actions)
     return vector
 

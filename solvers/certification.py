@@ -1,4 +1,4 @@
-"""What the strategies of an answer are worth, proven from them alone."""
+"""Certification of answers from their strategies alone."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,34 +18,34 @@ from .solution import RunState, Solution
 if TYPE_CHECKING:
     pass
 
-#: What counts as zero in a certificate of an exact method, relative to the game's stakes or to penalties paid.
+#: An exact method's certificate treats smaller numbers as zero, relative to the game's stakes or to penalties paid.
 ROUND_OFF = 1e-12
-#: How far plans may be from their polytopes.
+#: The largest allowed distance of plans from their polytopes.
 RESIDUAL = 1e-9
-#: What stops a method before it is done.
+#: The statuses of methods that stopped before they finished.
 LIMITS = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 def certified(problem: Problem, method: Method, options: Options, outcome: Outcome) -> Solution:
-    """Turn plans into strategies, prove what they are worth and judge the status by that alone.
+    """Turn plans into strategies, certify them and derive the status from the certificate alone.
 
     Raises
     ------
     SolverError
-        If there are no plans, or numbers that are not finite.
+        If there are no plans, or if they contain numbers that are not finite.
     """
     remark = ""
     if outcome.plans is None and outcome.stopped in LIMITS:
         from .uniform_play import uniform_play
 
-        # Stopped before it had any strategies: the certificate says how good uniform play is instead.
+        # The method stopped before it had any strategies, so uniform play is certified instead.
         remark = "the method had no strategies yet, so these are uniform play"
         outcome = replace(outcome, **uniform_play(problem), detail=remark)
     profile, certificate = _proof(problem, method, outcome)
     error, missed = proven_error(problem, profile, certificate), problem.missed(certificate)
     if outcome.exact is None:
         certificate = _widened(certificate, hidden_by_penalties(problem, profile))
-    # A solver that finds numbers too far apart, says so and hands over strategies: these tell what they are worth.
+    # A solver may report infeasibility because of bad scaling and still return strategies; their certificate decides.
     finished = outcome.stopped in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
     asked = enough(problem, certificate, options) if finished else options.tol
     is_proven = error <= asked and certificate.residual <= RESIDUAL and not missed
@@ -66,7 +66,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         )
     if isinstance(outcome.state, RunState) and outcome.state.remark:
         message = f"{message}; {outcome.state.remark}"
-    # A row that states an objective is not a constraint, and has no price.
+    # A row that states an objective is not a constraint and has no price.
     multipliers = Named(
         {name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
         f"{problem.name} has no constraint",
@@ -95,12 +95,12 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
 
 
 def _proof(problem: Problem, method: Method, outcome: Outcome) -> tuple[Profile, Certificate]:
-    """Return the strategies of an outcome, and what they prove.
+    """Return the strategies of an outcome and their certificate.
 
     Raises
     ------
     SolverError
-        If there are no plans, or numbers that are not finite.
+        If there are no plans, or if they contain numbers that are not finite.
     """
     if outcome.plans is None:
         raise SolverError(f"{method.name} found no strategies: {outcome.detail}")
@@ -118,7 +118,7 @@ def _proof(problem: Problem, method: Method, outcome: Outcome) -> tuple[Profile,
     if unmet:
         profile, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
     if outcome.exact is not None:
-        # Fractions prove the optimum; only rounded are they the certificate's, whose other entries are of the floats.
+        # The fractions prove the optimum. The certificate has them rounded; its other entries come from the floats.
         exact = outcome.exact.certificate
         assert exact.lower is not None
         assert exact.upper is not None
@@ -128,7 +128,7 @@ def _proof(problem: Problem, method: Method, outcome: Outcome) -> tuple[Profile,
 
 
 def _widened(certificate: Certificate, hidden: float) -> Certificate:
-    """Return a certificate with bounds apart by what round-off may hide, that do not cross by round-off alone."""
+    """Return a certificate whose bounds are widened by `hidden`, and uncrossed if they cross only by round-off."""
     if certificate.lower is None or certificate.upper is None:
         return certificate
     lower, upper = certificate.lower - hidden, certificate.upper + hidden
@@ -140,7 +140,7 @@ def _widened(certificate: Certificate, hidden: float) -> Certificate:
 def _message(
     problem: Problem, method: Method, options: Options, outcome: Outcome, status: Status, error: float, remark: str
 ) -> str:
-    """Return what a status means here, in one line."""
+    """Return the meaning of the status of this solve, in one line."""
     if outcome.exact is not None:
         return "proven optimal in exact fractions"
     if status is Status.OPTIMAL and not problem.error_proves:
@@ -156,34 +156,34 @@ def _message(
 
 
 def enough(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return what is asked of an exact method: the tolerance, but not more than arithmetic can give."""
+    """Return the tolerance of an exact method, but at least the accuracy of floating-point arithmetic."""
     largest = problem.game.stakes
     if problem.penalty is not None and certificate.objective is not None:
-        largest = max(largest, abs(certificate.objective))  # what violations cost may be far beyond payoffs
+        largest = max(largest, abs(certificate.objective))  # penalties may be much larger than payoffs
     return max(options.tol, ROUND_OFF * largest)
 
 
 def proven_error(problem: Problem, profile: Profile, certificate: Certificate) -> float:
-    """Return what the tolerance is held against: the certified error, and what round-off may hide of it."""
+    """Return the error that is compared with the tolerance: the certified error plus its possible round-off."""
     return hidden_by_penalties(problem, profile) + certified_error(problem, certificate)
 
 
 def hidden_by_penalties(problem: Problem, profile: Profile) -> float:
-    """Return by how much round-off may falsify bounds, which is not negligible where penalties are added up."""
+    """Return the possible round-off error of bounds, which is not negligible if the game has penalties."""
     game = problem.game
     in_payoffs = game.public_form is None and problem.unit == game.stakes
     return game.sequence_form.penalty_round_off(profile.plans) if in_payoffs else 0.0
 
 
 def certified_error(problem: Problem, certificate: Certificate) -> float:
-    """Return the problem's error, in payoff units: violations that are no payoffs are not part of it."""
+    """Return the problem's error in payoff units, without violations in other units."""
     return problem.error(replace(certificate, violations=_in_payoffs(problem, certificate)))
 
 
 def loop_error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return the error by which a loop goes on: of the bounds, and of violations relative to a tolerance of their own.
+    """Return the error by which a loop stops: of the bounds, and of violations relative to their own tolerance.
 
-    It only says when :func:`proven` is worth asking.
+    It only decides when :func:`proven` is called.
     """
     if not problem.constraints or options.violation in (0.0, options.tol):
         return problem.error(certificate)
@@ -193,7 +193,7 @@ def loop_error(problem: Problem, certificate: Certificate, options: Options) -> 
 
 
 def _in_payoffs(problem: Problem, certificate: Certificate) -> dict[str, float]:
-    """Return the violations that are in payoff units, such as that of a floor."""
+    """Return the violations that are in payoff units, such as the violation of a floor."""
     own = {one.name for one in problem.hard_constraints}
     return {name: one for name, one in certificate.violations.items() if name not in own}
 
@@ -209,11 +209,11 @@ def proven(
     multipliers: Mapping[str, float],
     dual_certificate: Mapping[str, Floats],
 ) -> tuple[Profile, Certificate]:
-    """Return strategies that meet the constraints of a problem, near those given, and what they prove.
+    """Return strategies near the given ones that meet the constraints of a problem, and their certificate.
 
-    Bounds of a program hold for strategies that meet its hard constraints. Those that miss them are replaced by
-    :func:`~treeplex.solvers.feasible_plans.feasible` ones. Where none is found, the bound is what payoffs alone say, if
-    more than round-off is missed; else it pays the multipliers for what is missed.
+    The bounds of a program hold for strategies that meet its hard constraints. Strategies that violate them are
+    replaced by :func:`~treeplex.solvers.feasible_plans.feasible` ones. If none is found and the violation is more than
+    round-off, the bound follows from the range of payoffs alone; otherwise it pays the multipliers for the violation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Runs a method on a problem: its backend is loaded when first asked, for numba, HiGHS and cvxpy take their time."""
+"""Choice of a method and its options, and the call of its backend, which is imported on first use."""
 
 import math
 from collections.abc import Callable
@@ -16,17 +16,17 @@ from .methods.registry import check_method
 from .outcome import Options, Outcome, Status
 from .solution import Solution
 
-#: What conic solvers are held to by default, relative to the game's stakes.
+#: The smallest default tolerance of conic problems, relative to the game's stakes.
 CONIC = 1e-5
 
-#: Seconds by which the clocks of solvers may differ.
+#: Seconds by which the clocks of solvers may differ from the library's.
 _CLOCKS = 0.01
 
 
 def run_method(method: Method, problem: Problem, options: Options, part: str = "") -> Outcome:
-    """Let a method's backend work on a problem that it serves.
+    """Run a method's backend on a problem that it serves.
 
-    With a name as a part of a run that ``options.checkpoint`` keeps, what the part came to may be taken from there.
+    If `part` names a part of a run with a checkpoint, the outcome of the part may be read from ``options.checkpoint``.
     """
     built = [watch.seconds["building"] for watch in stopwatches()]
     run = _backend(method, problem)
@@ -37,13 +37,13 @@ def run_method(method: Method, problem: Problem, options: Options, part: str = "
             outcome = kept_outcome(options.checkpoint, part, method, lambda: run(problem, options))
         else:
             outcome = run(problem, options)
-    for watch, before in zip(stopwatches(), built, strict=True):  # what the method built, besides the game
+    for watch, before in zip(stopwatches(), built, strict=True):  # the method's own building, without the game's
         watch.move(max(0.0, outcome.build_seconds - (watch.seconds["building"] - before)), "building")
     return outcome
 
 
 def _backend(method: Method, problem: Problem) -> Callable[[Problem, Options], Outcome]:
-    """Return what solves the problem: the method's own function, or ``run`` of the module that it names."""
+    """Return the method's backend: its own function, or ``run`` of the module that it names."""
     if callable(method.backend):
         return method.backend
     in_steps = method.backend_of_steps if Feature.STEPS in problem.needs else None
@@ -53,14 +53,14 @@ def _backend(method: Method, problem: Problem) -> Callable[[Problem, Options], O
 
 
 def chosen_method(method: Any, problem: Any) -> Method:
-    """Build the problem's game, and return a method by its name, as it is, or the default, if it serves the problem.
+    """Build the problem's game, and return the method: a given one, a named one or the default.
 
     Raises
     ------
     UnknownMethodError
-        If it is not a method.
+        If `method` is not a method.
     UnsupportedProblemError
-        If it does not serve the problem, or that is not a problem.
+        If the method does not serve the problem, or `problem` is not a problem.
     """
     check_problem(problem)
     problem.build()
@@ -71,7 +71,7 @@ def chosen_method(method: Any, problem: Any) -> Method:
     if isinstance(method, str):
         chosen = find_method(method)
     elif isinstance(method, Method):
-        check_method(type(method))  # a class that was registered was looked at then
+        check_method(type(method))  # registered classes have been checked already
         chosen = method
     else:
         raise UnknownMethodError(f"expected a method's name or hyper-parameters, such as CFR(), got {shown(method)}")
@@ -80,7 +80,7 @@ def chosen_method(method: Any, problem: Any) -> Method:
 
 
 def check_problem(problem: Any) -> None:
-    """Refuse what is not a problem.
+    """Raise an error unless the argument is a problem.
 
     Raises
     ------
@@ -99,19 +99,19 @@ def options_of(
     time_limit: Any = None,
     **others: Any,
 ) -> Options:
-    """Return the options of a solve, checked, with the game's and the method's defaults for what is not given.
+    """Return the checked options of a solve, with the game's and the method's defaults for missing ones.
 
     Raises
     ------
     UnknownMethodError
-        If a number makes no sense.
+        If an option has an invalid value.
     """
     for name in ("progress", "callback"):
         if not (others.get(name) is None or callable(others[name])):
             raise UnknownMethodError(f"{name} is {shown(others[name])}, expected a function of one argument")
     if tol is None and method.keeps_runs and problem.objective_is_payoff:
         tol = problem.game.learned_to
-    # Violations are not payoffs, and neither is the least violation.
+    # Violations are not in payoff units, and neither are the objectives of some problems: see `Problem.unit`.
     relative = method.default_tolerance
     relative = relative if problem.is_linear else max(relative, CONIC)
     asked = relative * problem.unit if tol is None else check_number(tol, "tol", UnknownMethodError, "[0, inf]")
@@ -136,12 +136,12 @@ def checked_limit(time_limit: Any) -> float:
 
 
 def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
-    """Return a certified answer as :func:`~treeplex.solve` does, without looking for the reason if there is none.
+    """Return a certified answer as :func:`~treeplex.solve` does, but do not explain infeasibility.
 
     Raises
     ------
     SolverError
-        If the method has no strategies.
+        If the method returns no strategies.
     """
     chosen = chosen_method(method, problem)
     options = options_of(chosen, problem, **limits)
@@ -151,7 +151,7 @@ def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
 
 
 def refuse_unfinished(solution: Solution, needed: str = "") -> None:
-    """Pass on what ended a solve on the way to something else: Ctrl-C, or the time limit of the whole.
+    """Raise an error if a partial solve was ended by Ctrl-C or by the time limit of the whole.
 
     Raises
     ------

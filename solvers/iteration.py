@@ -1,6 +1,6 @@
-"""The one loop of iterative methods: limits, checks, history, progress, checkpoints, Ctrl-C.
+"""The loop that all iterative methods share: limits, checks, history, progress, checkpoints and Ctrl-C.
 
-A :class:`Stepper` knows an algorithm and nothing of this; :func:`iterate` knows nothing of algorithms.
+A :class:`Stepper` implements an algorithm; :func:`iterate` implements everything else.
 """
 
 from abc import ABC, abstractmethod
@@ -20,21 +20,21 @@ from .outcome import History, Options, Status, reported
 
 Integers = NDArray[np.int64]
 
-#: Seconds that one step should take: Ctrl-C arrives, and limits are looked at, between steps.
+#: Target length of a step in seconds; Ctrl-C and limits take effect between steps.
 CALL_SECONDS = 0.05
-#: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
+#: The certificate is computed each time the iterations have grown by this factor, which costs a few per cent.
 CHECK_GROWTH = 1.2
-#: How many times as long as the one before it a step may keep a signal from being heard.
+#: A step may delay a signal for this multiple of the previous step's duration.
 _LONGER = 3.0
-#: More iterations than anybody does.
+#: More iterations than any run does.
 NEVER = 2**62
-#: What is known of each check, and as which numbers.
+#: The columns of the history of checks, and their types.
 _COLUMNS = ("iterations", "seconds", "errors", "clocks")
 _CHECKED = np.dtype(list(zip(_COLUMNS, (np.int64, np.float64, np.float64, np.int64), strict=True)))
 
 
 class Checks(NamedTuple):
-    """Certificates that a stepper computed within a step: after how many iterations, and what they proved."""
+    """Certificates that a stepper computed within a step: the numbers of iterations, and the proven errors."""
 
     iterations: Integers
     errors: Floats
@@ -42,24 +42,24 @@ class Checks(NamedTuple):
 
 
 class Stepper(ABC):
-    """An iterative method at work on one problem.
+    """The state of an iterative method on one problem.
 
-    Its iterations must not depend on how they are divided into steps, so that a run in parts is the run in one. Checks
-    change nothing of what they go on from: one that is broken off can be done again.
+    The iterations must not depend on how they are divided into steps, so that a resumed run equals an uninterrupted
+    one. Checks do not change the state of the iterations, so an interrupted check can be repeated.
 
     Attributes
     ----------
     first_step : int
-        How many iterations the first step may have; later ones are as long as :data:`CALL_SECONDS`.
+        The number of iterations in the first step; later steps take about :data:`CALL_SECONDS`.
     next_check : int or None
-        From which reading of :attr:`clock` on the certificate is due; ``None`` for a stepper that computes it within
-        its steps.
+        The value of :attr:`clock` at which the next certificate is due; ``None`` for a stepper that computes
+        certificates within its steps.
     begins_with_check : bool
         Whether the answer may be good enough before the first step.
     may_break_off : bool
-        Whether Ctrl-C may come in the middle of a step, because steps may take long: what :meth:`saved` returns is then
-        a state to go on from all the same, or no checkpoint is kept. Otherwise signals wait for the end of a step, and
-        a run that any other exception ended in the middle of one keeps the checkpoint that was written before.
+        Whether Ctrl-C may interrupt a step, because steps may take long. Then :meth:`saved` must return a valid state
+        at any time, or the stepper keeps no checkpoint. Otherwise signals are delayed until the end of a step, and a
+        run that another exception ends within a step keeps its last checkpoint.
     """
 
     first_step: int = 32
@@ -70,69 +70,69 @@ class Stepper(ABC):
     @property
     @abstractmethod
     def iterations(self) -> int:
-        """Iterations done, those of earlier runs included."""
+        """Number of iterations done, including those of earlier runs."""
 
     @property
     def clock(self) -> int:
-        """What checks are scheduled by: the iterations, unless these differ in how much they do."""
+        """The counter by which checks are scheduled: iterations, unless these differ in their amount of work."""
         return self.iterations
 
     @property
     def room(self) -> int:
-        """How many iterations the next step may have at most, such that it ends where something is to be looked at."""
+        """The largest number of iterations in the next step, so that it ends when a check or a look is due."""
         return NEVER if self.next_check is None else self.next_check - self.iterations
 
     def check_after(self, clock: int) -> int:
-        """Return when the certificate is due again after it was computed."""
+        """Return when the next certificate is due, given the clock at the last one."""
         return max(clock + 1, int(clock * CHECK_GROWTH))
 
     @abstractmethod
     def step(self, iterations: int) -> Checks | None:
-        """Do up to so many more iterations; return the certificates that were computed meanwhile, if any were."""
+        """Do up to `iterations` more iterations; return the certificates that were computed in them, if any."""
 
     @abstractmethod
     def check(self) -> float:
-        """Return the error that the answer so far is proven to have."""
+        """Return the proven error of the current answer."""
 
     def confirms(self) -> bool:
-        """Whether a tolerance that was met within a step is met by the answer's certificate too."""
+        """Whether the answer's certificate also meets the tolerance that was met within a step."""
         return True
 
     def look(self) -> Status | None:
-        """Look at what the last step has found; a status ends the run."""
+        """Examine the state after a step; a returned status ends the run."""
         return None
 
     def saved(self) -> Saved:
-        """Return all that iterations, checks and looks change, by name, for a checkpoint; it may change later.
+        """Return the whole state of iterations, checks and looks by name, for a checkpoint; it may be changed later.
 
-        Methods whose steppers have it say so by ``keeps_runs``.
+        Methods whose steppers implement it set ``keeps_runs``.
         """
         raise CheckpointError(f"a {type(self).__name__} keeps no checkpoint")
 
     def restore(self, saved: Saved) -> None:
-        """Go on from what :meth:`saved` returned in another run.
+        """Restore the state that :meth:`saved` returned in another run.
 
         Raises
         ------
         CheckpointError
-            If that does not fit.
+            If the state does not fit.
         """
         raise CheckpointError(f"a {type(self).__name__} keeps no checkpoint")
 
 
 @dataclass(eq=False)
 class Run:
-    """How a run ended.
+    """The result of a run.
 
     Attributes
     ----------
     stopped : Status
     iterations : int
-        In all, those of earlier runs included.
+        The total number, including earlier runs.
     seconds : float
     history : History
     clocks : ndarray of int64
-        What the stepper's clock said at each check of the history.
+        The stepper's clock at each check of the history.
     """
 
     stopped: Status
@@ -143,16 +143,16 @@ class Run:
 
 
 def iterate(stepper: Stepper, options: Options) -> Run:
-    """Step until the certificate meets the tolerance or a limit comes; at least once, if an iteration is asked for.
+    """Step until the certificate meets the tolerance or a limit is reached; at least once unless max_iterations is 0.
 
-    Ctrl-C ends it with what has been reached. The history ends with the answer that is returned. With a checkpoint it
-    goes on where that stands: iterations count from the beginning of the run, and the time limit is that of this part.
+    Ctrl-C ends the run with the current answer. The history ends with the returned answer. With a checkpoint, the run
+    is resumed: iterations count from its beginning, and the time limit applies to this part only.
 
     Parameters
     ----------
     stepper : Stepper
     options : Options
-        The tolerance, the limits of this run, and who listens. With a tolerance of 0 all iterations are done.
+        The tolerance, the limits of this run, and the listeners. With a tolerance of 0, all iterations are done.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
     try:
         loop.leave(stopped)
         loop.conclude()
-    except KeyboardInterrupt:  # what was reached is not lost for that
+    except KeyboardInterrupt:  # keep the answer
         stopped = Status.INTERRUPTED
         loop.conclude()
     iterations, times, errors, clocks = zip(*loop.checked, strict=True)
@@ -197,16 +197,16 @@ def iterate(stepper: Stepper, options: Options) -> Run:
 
 
 class _Loop:
-    """A run of a stepper: what was checked, what is written down, and when to stop.
+    """A run of a stepper: its checks, its checkpoint, and its stopping rules.
 
     Attributes
     ----------
     begun : float
-        When the run began, on a clock that stood still between its parts.
+        When the run began, on a clock that stopped between its parts.
     checked : list of tuples
-        Of each check: after how many iterations, when, the error, and the stepper's clock.
+        For each check: the iterations, the time, the error and the stepper's clock.
     last : Status or None
-        How the run ended, if its checkpoint says that it has.
+        The status of the run, if its checkpoint is of a finished run.
     """
 
     def __init__(self, stepper: Stepper, options: Options) -> None:
@@ -216,9 +216,9 @@ class _Loop:
         self._first, self._took = stepper.iterations, 0.0
         self.checked: list[tuple[int, float, float, int]] = []
         self._is_met = False  # whether the last check proves the tolerance
-        self._is_extra = False  # whether it was made for the end alone
-        self._is_torn = False  # whether an exception would leave the stepper in the middle of something
-        self._found: Status | None = None  # at a look
+        self._is_extra = False  # whether the last check was made only because the run ended
+        self._is_torn = False  # whether an exception would leave the stepper in an inconsistent state
+        self._found: Status | None = None  # the result of the last look
         self._slot = None if options.checkpoint is None else options.checkpoint.slot()
         self._kept = None if self._slot is None else self._slot.saved
         self.last: Status | None = None
@@ -228,7 +228,7 @@ class _Loop:
                 self.last = Status(self._kept["stopped"])
 
     def _restore(self, kept: Saved) -> None:
-        """Go on from what a checkpoint holds."""
+        """Restore the state from a checkpoint."""
         try:
             self.stepper.restore(kept)
             self._first, self.begun = int(kept["first"]), self._resumed - float(kept["seconds"])
@@ -241,7 +241,7 @@ class _Loop:
             raise CheckpointError(f"the checkpoint does not fit: {one_line(str(error))}") from None
 
     def go(self) -> Status:
-        """Step, check and look until something ends the run, and return what."""
+        """Step, check and look until the run ends; return its status."""
         stepper, options, chunk = self.stepper, self.options, self.stepper.first_step
         if stepper.begins_with_check and not self.checked and stepper.iterations == self._first:
             self._check()
@@ -271,7 +271,7 @@ class _Loop:
             chunk = self._step(min(chunk, options.max_iterations - done, stepper.room), chunk, started)
 
     def _step(self, iterations: int, chunk: int, started: float) -> int:
-        """Do one step, write down what was checked in it, and return how long the next one may be."""
+        """Do one step, record its checks, and return the length of the next step."""
         stepper, before = self.stepper, self.stepper.iterations
         with self._moving():
             with self._waiting():
@@ -279,7 +279,7 @@ class _Loop:
             now, stepped = counted_now(), stepper.iterations - before
             self._took = now - started
             if checks is not None:
-                # A step tells the time when it is over; within it iterations take equally long.
+                # Only the end of a step is timed; its iterations are assumed to take equally long.
                 share = (checks.iterations - before) / max(1, stepped)
                 seconds = started - self.begun + share * (now - started)
                 columns = checks.iterations, seconds, checks.errors, checks.iterations
@@ -288,25 +288,25 @@ class _Loop:
         return _next_chunk(chunk, stepped, self._took, self._limit - (now - self._resumed))
 
     def _waiting(self) -> AbstractContextManager[None]:
-        """Let the process not be ended in the block for a signal that compiled code does not hear."""
+        """Protect the process in the block from being ended because compiled code does not handle a signal."""
         return patient(max(WORTH_WAITING, _LONGER * self._took) if self.stepper.iterations else 0.0)
 
     @contextmanager
     def _moving(self) -> Iterator[None]:
-        """Change the stepper, and write down what came of it: all of the block is done, or nothing of it is kept."""
+        """Make changes of the stepper and their records atomic: if the block is not completed, nothing is kept."""
         with nullcontext() if self.stepper.may_break_off else holding_signals():
             self._is_torn = not self.stepper.may_break_off
             yield
             self._is_torn = False
 
     def _check(self) -> None:
-        """Compute the certificate and write it down."""
+        """Compute the certificate and record it."""
         stepper, options = self.stepper, self.options
         with self._waiting():
             error, seconds = stepper.check(), counted_now() - self.begun
         with self._moving():
             self._is_met = error <= options.tol and options.tol > 0.0
-            if self.checked and self.checked[-1][0] == stepper.iterations:  # a run that had ended here goes on
+            if self.checked and self.checked[-1][0] == stepper.iterations:  # a resumed run that had ended here
                 return
             self._is_extra = stepper.next_check is not None and stepper.clock < stepper.next_check
             self.checked.append((stepper.iterations, seconds, error, stepper.clock))
@@ -314,7 +314,7 @@ class _Loop:
                 stepper.next_check = stepper.check_after(stepper.clock)
 
     def _keep(self, slot: Slot, stopped: Status | None = None) -> None:
-        # A check that the end alone asked for is not kept: it is not one of the run that goes on.
+        # A check made only because the run ended is not kept: a resumed run does not make it.
         rows = np.array(self.checked[:-1] if self._is_extra else self.checked, dtype=_CHECKED)
         looked = None if self._found in (None, Status.INTERRUPTED) else str(self._found)
         slot.keep(
@@ -327,21 +327,21 @@ class _Loop:
         )
 
     def leave(self, stopped: Status) -> None:
-        """Keep where the run ended, unless that is in the middle of a step."""
+        """Save the state at the end of the run, unless a step was interrupted."""
         if self._slot is not None and self.last is None and not self._is_torn:
             with holding_signals(forget=stopped is Status.INTERRUPTED):
                 self._keep(self._slot, stopped)
 
     def conclude(self) -> None:
-        """Compute the certificate of the answer, if that is not the last one."""
+        """Compute the certificate of the answer, unless the last check did."""
         with finishing():
             if not self.checked or self.checked[-1][0] != self.stepper.iterations:
                 self._check()
             elif self._kept is not None:
-                self.stepper.check()  # what it knows of the answer is not kept
+                self.stepper.check()  # checkpoints do not contain the stepper's proof
 
 
 def _next_chunk(chunk: int, done: int, took: float, left: float) -> int:
-    """Return how many iterations fill a step, growing at most fourfold, and no longer than the time that is left."""
+    """Return the number of iterations in the next step: at most fourfold, and within the time that is left."""
     fit = done * min(CALL_SECONDS, max(left, 0.0)) / max(took, 1e-9)
     return max(1, min(4 * chunk, int(fit)))

@@ -1,4 +1,4 @@
-"""What passes between :func:`~treeplex.solvers.solve` and the methods: options, and how a solve went and ended."""
+"""The data that :func:`~treeplex.solvers.solve` and the methods exchange: options, status, history and outcome."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """How a solve ended; each member's ``advice`` says what it means and what to do next.
+    """The status of a solve; ``advice`` explains each member and says what to do next.
 
     Examples
     --------
@@ -40,12 +40,12 @@ class Status(StrEnum):
 
     @property
     def advice(self) -> str:
-        """What the status means and what to do next, in one line."""
+        """The meaning of the status and what to do next, in one line."""
         return _ADVICE[self]
 
     @property
     def is_success(self) -> bool:
-        """Whether the strategies are proven to be as good as was asked."""
+        """Whether the certificate meets the tolerance."""
         return self in (Status.OPTIMAL, Status.CONVERGED)
 
 
@@ -64,17 +64,17 @@ _ADVICE = {
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """How the error fell while an iterative method ran.
+    """The errors of the answers during a run of an iterative method.
 
     Attributes
     ----------
     iterations : ndarray of int64, shape (k,)
     seconds : ndarray of float64, shape (k,)
-        Seconds of solving until then.
+        Seconds of solving so far.
     exploitability : ndarray of float64, shape (k,)
-        Of the strategies that the method would have returned, in payoff units.
+        Exploitability of the strategies that the method would have returned, in payoff units.
     touched : ndarray of int64, shape (k,), optional
-        Histories that a method which samples had touched until then: each one that a walk came to.
+        For sampling methods: the number of histories visited so far.
     """
 
     iterations: np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -91,20 +91,20 @@ class History:
         return len(self.iterations)
 
     def to_dict(self) -> dict[str, list[int] | list[float]]:
-        """Return the columns as lists, by name; those that the method has."""
+        """Return the existing columns as lists, by name."""
         return {name: column.tolist() for name, column in vars(self).items() if column is not None}
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a running solve stands.
+    """The progress of a running solve.
 
     Attributes
     ----------
     iterations : int
     seconds : float
     exploitability : float or None
-        Of the strategies so far, in payoff units; ``None`` where the method does not know.
+        Exploitability of the current strategies, in payoff units; ``None`` if the method does not know it.
     tolerance : float
     max_iterations : int
     """
@@ -123,11 +123,11 @@ class Options:
     Attributes
     ----------
     answered : callable
-        Called when the method has the strategies of its answer; ``None`` for what is only a part of one.
+        Called when the method has the strategies of its answer; ``None`` if the answer is only a part of another one.
     """
 
     tol: float
-    violation: float  # of constraints, in their own units: from where a loop asks what feasible plans nearby prove
+    violation: float  # in units of the constraints; below it, a loop certifies nearby feasible plans
     max_iterations: int
     time_limit: float
     start: Any = None
@@ -140,21 +140,21 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method hands back: plans, which prove themselves later, and how it went.
+    """The result of a method: plans, which are certified later, and data about the run.
 
     Attributes
     ----------
     plans : sequence of ndarray of float64 or None
-        One a player, near the polytopes; ``None`` if there is no answer. Empty where the proof has the strategies, and
-        plans of a large game would only be made for nothing.
+        One per player, near the polytopes; ``None`` if there is no answer. Empty if the proof contains the strategies
+        and making plans of a large game would be wasteful.
     stopped : Status
-        ``OPTIMAL`` if the method finished by its own account; the certificate decides what becomes of it.
+        ``OPTIMAL`` if the method claims to have finished; the certificate decides the final status.
     detail : str
-        What the method has to say of itself, for the message.
+        The method's own report, for the message.
     exact : ExactAnswer, optional
-        The answer in fractions, where the method proved it.
+        The answer in fractions, if the method proved it.
     proof : tuple of Profile and Certificate, optional
-        :func:`nearest_profile` of the plans and what the problem certifies of it, where the method had to know.
+        The :func:`nearest_profile` of the plans and its certificate, if the method computed them.
     """
 
     plans: Sequence[Floats] | None
@@ -172,7 +172,7 @@ class Outcome:
 
 
 def reported(options: Options, iterations: int, seconds: float, error: float | None) -> bool:
-    """Tell the listeners where the solve stands; whether one of them wants it to stop."""
+    """Report progress to the listeners; return whether one of them wants to stop the solve."""
     if options.progress is None and options.callback is None:
         return False
     report = Progress(iterations, seconds, error, options.tol, options.max_iterations)
@@ -182,12 +182,12 @@ def reported(options: Options, iterations: int, seconds: float, error: float | N
 
 
 def checked_seed(seed: Any) -> int:
-    """Return a seed for random numbers, 0 where none is given; refuse what is not one."""
+    """Return a checked seed for random numbers; 0 by default."""
     return 0 if seed is None else check_whole(seed, "seed", UnknownMethodError)
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
-    """Return the strategies that play in the proportions of a solver's vectors, round-off and all."""
+    """Return the strategies that play in the proportions of a solver's vectors, which may contain round-off."""
     treeplexes = game.sequence_form.treeplexes
     return Profile(
         [

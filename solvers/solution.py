@@ -1,4 +1,4 @@
-"""The one result type: strategies, bounds that they prove, and how they were found."""
+"""The result of a solve: strategies, the bounds that they prove, and how they were found."""
 
 import dataclasses
 import json
@@ -24,40 +24,40 @@ if TYPE_CHECKING:
 
     from ..seqform.interchange.page import Page
 
-#: By how much of the largest payoff, or of a bound, bounds may cross by round-off.
+#: The amount by which round-off may make bounds cross, relative to the largest payoff or bound.
 CROSSED = 1e-9
 
 
 class RunState:
-    """What a method keeps of a run: to go on where it stopped, and to report on it."""
+    """The state that a method keeps of a run, to resume it and to report on it."""
 
     @property
     def remark(self) -> str:
-        """What the message of the solution says of it besides."""
+        """An addition to the message of the solution."""
         return ""
 
     @property
     def multiplier_bound(self) -> float | None:
-        """What the multipliers were bounded by at the end; see :attr:`Solution.multiplier_bound`."""
+        """The final bound on the multipliers; see :attr:`Solution.multiplier_bound`."""
         return None
 
     @property
     def value_errors(self) -> tuple[float, ...] | None:
-        """The mean error of each step's queries, NaN where it was not measured; see :attr:`Solution.value_errors`."""
+        """The mean error of each step's queries, NaN if not measured; see :attr:`Solution.value_errors`."""
         return None
 
     def preference_record(self, solution: "Solution") -> dict[str, Any] | None:
-        """Return what the JSON of a solution says of its method's preferences; ``None`` if it has none."""
+        """Return the JSON entry about the method's preferences; ``None`` if it has none."""
         return None
 
 
 def _uncrossed(certificate: Certificate, problem: Problem) -> Certificate:
-    """Return a certificate whose lower bound is not above the upper one, not even by round-off.
+    """Return a certificate whose lower bound is at most its upper bound, without crossings by round-off.
 
     Raises
     ------
     SolverError
-        If they cross by more than that: then one of them is wrong.
+        If they cross by more than round-off, because then one of them is wrong.
     """
     lower, upper = certificate.lower, certificate.upper
     if lower is None or upper is None or lower <= upper:
@@ -77,8 +77,8 @@ def _uncrossed(certificate: Certificate, problem: Problem) -> Certificate:
 class Solution(Drawn, Displayed):
     """Strategies with the bounds that they prove.
 
-    Every bound is recomputed from the strategies by best responses; none is read back from the solver. A result whose
-    certificate fails is ``uncertified``, whatever the solver said.
+    Every bound is recomputed from the strategies by best responses; no bound is taken from the solver. A result whose
+    certificate fails is ``uncertified``, whatever the solver reports.
 
     Attributes
     ----------
@@ -88,37 +88,36 @@ class Solution(Drawn, Displayed):
     profile : Profile
     status : Status
     message : str
-        What the status means here, in one line.
+        The meaning of the status in this case, in one line.
     certificate : Certificate
     tolerance : float
-        What the status was judged by.
+        The tolerance that determined the status.
     iterations : int
-        Of the method: updates of both players, or simplex or interior-point iterations.
+        The method's iterations: updates of both players, or simplex or interior-point iterations.
     seconds : float
-        The solve alone, without importing, compiling and building.
+        The time of the solve alone, without importing, compiling and building.
     build_seconds : float
-        Building the game, whenever that was done, and what the method makes of it.
+        The time of building the game, at any time, and the method's own data.
     history : History
     multipliers : mapping of str to float
-        By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 alone is loosened.
-        Of constraints without an entry in `prices` it is one of several possible multipliers, or an estimate.
+        By constraint, at least 0: the gain of the constraint's player per unit by which only f(x) ≤ 0 is loosened. For
+        constraints without an entry in `prices`, it is one of several possible multipliers, or an estimate.
     prices : mapping of str to Price
-        By constraint, what loosening it earns and what tightening it costs, where an exact method found both.
+        By constraint: the gain from loosening it and the cost of tightening it, if an exact method found both.
     dual_multipliers : mapping of str to float
-        Multipliers that prove the bounds together, for :meth:`~treeplex.models.problems.Problem.certify`. Those of
-        `multipliers` prove bounds too, but looser ones where prices are not unique: each is the least that its own
-        constraint can have.
+        Multipliers that together prove the bounds, for :meth:`~treeplex.models.problems.Problem.certify`. The
+        `multipliers` also prove bounds, but looser ones if prices are not unique, because each is the smallest possible
+        multiplier of its constraint.
     state : object
-        What the method needs to go on where it stopped, for ``solve(…, start=solution)``; ``None`` if it cannot.
+        The method's state for ``solve(…, start=solution)``; ``None`` if it cannot be resumed.
     exact : ExactAnswer, optional
-        The same in exact fractions, by the method ``rational``; then ``value`` is a ``Fraction``.
+        The answer in exact fractions, by the method ``rational``; then ``value`` is a ``Fraction``.
     infeasibility : Infeasibility, optional
-        Why constraints cannot be met, if the status is ``infeasible``: then the profile is the one that comes nearest,
-        and there is no value.
+        Why the constraints cannot be met, if the status is ``infeasible``. The profile is then the one that comes
+        nearest to meeting them, and there is no value.
     time : mapping of str to float
-        Where the seconds of the call of ``solve`` went: ``loading``, ``compiling``, ``building``, ``solving``,
-        ``certifying`` and ``writing``, and under names of their own second questions, such as ``game_value``. They sum
-        to what the clock says.
+        The seconds of the call of ``solve`` by part: ``loading``, ``compiling``, ``building``, ``solving``,
+        ``certifying`` and ``writing``, and second questions by name, such as ``game_value``. Their sum is the total.
 
     Examples
     --------
@@ -157,12 +156,12 @@ class Solution(Drawn, Displayed):
 
     @property
     def objective(self) -> float | None:
-        """What the problem optimises, at these strategies."""
+        """The value of the problem's objective at these strategies."""
         return self.certificate.objective
 
     @property
     def value(self) -> Any:
-        """Player 0's expected payoff, or a tuple of all payoffs where they are not the opposite of each other.
+        """Player 0's expected payoff, or a tuple of all players' payoffs if they are not opposite.
 
         ``None`` if infeasible. A ``Fraction`` where the answer is exact, a float otherwise.
         """
@@ -175,7 +174,7 @@ class Solution(Drawn, Displayed):
 
     @property
     def values(self) -> tuple[Any, ...] | None:
-        """Every player's expected payoff, player 0's first; ``None`` if infeasible. Fractions where they are exact.
+        """All players' expected payoffs, player 0's first; ``None`` if infeasible. Fractions if they are exact.
 
         Examples
         --------
@@ -198,7 +197,7 @@ class Solution(Drawn, Displayed):
     def upper(self) -> float | None:
         """Proven upper bound on the optimal objective.
 
-        Of a response in steps: among the strategies that agree with its decisions before the last step.
+        For a response in steps: among the strategies that agree with its decisions before the last step.
         """
         return self.certificate.upper
 
@@ -209,33 +208,33 @@ class Solution(Drawn, Displayed):
 
     @property
     def exploitability(self) -> float:
-        """Of a profile, NashConv divided by the number of players; of one strategy, what it may lose of the value.
+        """NashConv divided by the number of players for a profile; the possible loss of the value for one strategy.
 
-        Of a commitment, what the follower's best reply would earn it more.
+        For a commitment, what the follower would gain by its best reply.
         """
         return self.certificate.exploitability
 
     @property
     def regrets(self) -> tuple[float, ...] | None:
-        """What each player's best response would gain; ε is the largest.
+        """The gain from each player's best response; ε is the largest.
 
-        Of :class:`~treeplex.models.problems.EpsilonNash`; ``None`` where payoffs sum to zero.
+        Only for :class:`~treeplex.models.problems.EpsilonNash`; ``None`` if payoffs sum to zero.
         """
         return self.certificate.regrets
 
     @property
     def player(self) -> int | None:
-        """Whose strategy was asked for; ``None`` if it was a profile."""
+        """The player whose strategy was sought; ``None`` for a profile."""
         return self.certificate.player
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy that was asked for.
+        """The strategy that was sought.
 
         Raises
         ------
         UnsupportedProblemError
-            If it was a profile.
+            If a profile was sought.
         """
         if self.player is None:
             raise UnsupportedProblemError(f"{self.problem.name} is about all players: its answer is the profile")
@@ -243,62 +242,62 @@ class Solution(Drawn, Displayed):
 
     @property
     def gain(self) -> float | None:
-        """What the strategy earns against the model of the opponent beyond the value of the game."""
+        """The strategy's payoff against the model of the opponent minus the value of the game."""
         return self.certificate.gain
 
     @property
     def opponent_value(self) -> float | None:
-        """What the strategy earns against the model of the opponent."""
+        """The strategy's payoff against the model of the opponent."""
         return self.certificate.opponent_value
 
     @property
     def game_value(self) -> float | None:
-        """The value of the game to the player who responds."""
+        """The value of the game to the responding player."""
         return self.certificate.game_value
 
     @property
     def steps(self) -> tuple[float, ...] | None:
-        """What each step's plan is worth in the step, of a depth-limited response; ``None`` of any other answer.
+        """For a depth-limited response, the value of each step's plan in that step; ``None`` for other answers.
 
-        ``certificate.steps`` has their levels and upper bounds too.
+        ``certificate.steps`` also has their levels and upper bounds.
         """
         steps = self.certificate.steps
         return tuple(step.objective for step in steps) if steps else None
 
     @property
     def safety_bound(self) -> float | None:
-        """What exploitability is at most by the gain and proven gaps: (p gain + gaps) / (1 − p).
+        """The bound on exploitability from the gain and proven gaps: (p gain + gaps) / (1 − p).
 
-        Of restricted Nash responses and :class:`~treeplex.CDRNR`; ``None`` where there is no such bound.
+        For restricted Nash responses and :class:`~treeplex.CDRNR`; ``None`` if there is no such bound.
         """
         return self.problem.safety_bound(self.certificate)
 
     @property
     def slack(self) -> float | None:
-        """How much less than the value of the game a best equilibrium strategy was allowed to guarantee, for round-off.
+        """The round-off allowance by which a best equilibrium strategy may guarantee less than the value of the game.
 
-        Only ``BestNash`` has one; see there.
+        Only for ``BestNash``; see there.
         """
         slack = self.problem.slack
         return None if slack is None else float(slack)
 
     @property
     def multiplier_bound(self) -> float | None:
-        """What the multipliers were bounded by at the end, where the method found a bound by doubling; see ``CCFR``."""
+        """The final bound on the multipliers, if the method found a bound by doubling; see ``CCFR``."""
         return self.kept.multiplier_bound
 
     @property
     def value_errors(self) -> tuple[float | None, ...] | None:
-        """The mean error of the queries of each step, where a value function was asked; see ``DepthLimitedCFR``.
+        """The mean error of the queries of each step, if a value function was used; see ``DepthLimitedCFR``.
 
-        Payoff units; ``None`` for a step whose errors the value function did not measure, 0 where it was not asked.
+        Payoff units; ``None`` for a step whose errors the value function did not measure, 0 for a step without queries.
         """
         errors = self.kept.value_errors
         return None if errors is None else tuple(None if math.isnan(error) else float(error) for error in errors)
 
     @property
     def kept(self) -> RunState:
-        """What the method keeps of its run."""
+        """The state that the method keeps of its run."""
         return self.state if isinstance(self.state, RunState) else RunState()
 
     @property
@@ -307,14 +306,14 @@ class Solution(Drawn, Displayed):
         return self.certificate.violation
 
     def price_text(self, name: str, text: Callable[[float], str]) -> str:
-        """Return the price of a constraint as text, with what is known of it.
+        """Return the price of a constraint as text, noting whether it is only a multiplier.
 
         Parameters
         ----------
         name : str
-            Of the constraint.
+            The constraint's name.
         text : callable
-            Writes a number.
+            Formats a number.
         """
         price, multiplier = self.prices.get(name), self.multipliers.get(name, 0.0)
         if price is None:
@@ -338,14 +337,14 @@ class Solution(Drawn, Displayed):
         return str(solution_sheet(self))
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the rows that ``print`` shows: a name and a text for each."""
+        """Return the rows that ``print`` shows, as pairs of name and text."""
         from .answers import solution_sheet
 
         return [(row.name, row.text) for row in solution_sheet(self).rows]
 
     @property
     def time_in_words(self) -> str:
-        """Where the seconds went, in a line."""
+        """The seconds by part, in one line."""
         return seconds_in_words(self.time or {"building": self.build_seconds, "solving": self.seconds})
 
     def to_dict(self) -> dict[str, Any]:
@@ -354,27 +353,27 @@ class Solution(Drawn, Displayed):
         Returns
         -------
         dict
-            What was not computed is ``None``; NaN and infinity never appear.
+            Values that were not computed are ``None``; NaN and infinity never appear.
         """
         from .answers import record_of
 
         return record_of(self)
 
     def report(self, *, again: str = "", explore: bool | None = None) -> "Page":
-        """Return a page that explains the solution: the answer, its proof, prices, strategies and what would change it.
+        """Return a page that explains the solution: the answer, its proof, prices, strategies and alternatives.
 
         Parameters
         ----------
         again : str
-            The command that makes it again; by default Python that does.
+            The command that reproduces the solution; by default Python code.
         explore : bool, optional
-            Whether to solve for other values of p, of ε or of a bound too, and show them by a slider; by default where
-            the game is small.
+            Whether to solve for other values of p, ε or a bound too, and show them with a slider; by default only for
+            small games.
 
         Returns
         -------
         Page
-            Notebooks show it; ``report().save("report.html")`` writes one file that needs no other.
+            Notebooks display it; ``report().save("report.html")`` writes one self-contained file.
 
         Examples
         --------
@@ -382,20 +381,20 @@ class Solution(Drawn, Displayed):
         >>> solve(Nash(load_game("kuhn"))).report()
         Page('nash on kuhn')
         """
-        from .. import solvers  # by its lazy names: a page solves for more, so that its module imports this one
+        from .. import solvers  # lazy names avoid a circular import: the page's module solves more problems
 
         return solvers.solution_page(self, again, explore)
 
     def figure(self, *shown: str) -> "Figure":
-        """Draw the solution, a panel for each thing that there is to see.
+        """Draw the solution in one or more panels.
 
         Parameters
         ----------
         *shown : str
-            Which panels: ``convergence``, how the error fell while an iterative method ran; ``frontier``, what a
-            response gains against the model and what it may lose, with the line above which no strategy is proven to
-            lie; ``prices`` of constraints, or how far they are missed if they cannot be met; ``strategy``, how often
-            each action is taken. By default those of the first three that there are, and without them the last.
+            The panels. ``convergence``: the error over the run of an iterative method. ``frontier``: a response's gain
+            against the model and its possible loss, with the proven limit of what any strategy can gain. ``prices``:
+            the prices of constraints, or their violations if they cannot be met. ``strategy``: how often each action is
+            taken. By default those of the first three that the solution has, or else the last.
 
         Returns
         -------
@@ -423,7 +422,7 @@ class Solution(Drawn, Displayed):
 
 
 def starting_profile(start: Any, game: Game) -> Profile:
-    """Return the strategies of a start, a solution or a profile of a game; refuse anything else.
+    """Return the strategies of a start, which must be a solution or a profile of the game.
 
     Raises
     ------

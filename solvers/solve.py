@@ -1,4 +1,4 @@
-"""One function that solves every problem with every method that serves it."""
+"""The function :func:`solve`, which solves every problem with every method that serves it."""
 
 import functools
 import math
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from .checkpoint import Checkpoint
 
 
-#: The tolerance of the game's value where a loop finds it, as a share of the problem's own.
+#: The tolerance for the value of the game if a loop computes it, relative to the problem's tolerance.
 _VALUE_SHARE = 0.1
-#: What may come of constraints that cannot be met.
+#: The statuses that infeasible constraints may lead to.
 _FAILED = (Status.INFEASIBLE, Status.UNBOUNDED, Status.ITERATION_LIMIT)
 
 
@@ -54,45 +54,46 @@ def solve(
     seed: int | None = None,
     checkpoint: "Checkpoint | str | PathLike[str] | None" = None,
 ) -> Solution:
-    """Solve a problem and prove how good the answer is.
+    """Solve a problem and certify the answer.
 
     Parameters
     ----------
     problem : Problem
     method : str or Method, optional
-        A method's name, for its defaults, or its hyper-parameters, such as ``CFR(updates="simultaneous")``. By default
-        ``highs``, and ``cvxpy`` for a problem that has no linear program.
+        A method's name, or its hyper-parameters, such as ``CFR(updates="simultaneous")``. The default is usually
+        ``highs``, and ``cvxpy`` for a problem without a linear program.
     tol : float, optional
-        What the certificate must prove, in payoff units: the exploitability for ``Nash``. With 0 an iterative method
-        runs exactly ``max_iterations``. The method has a default, relative to the game's stakes.
+        The largest certified error, in payoff units: the exploitability for ``Nash``. With 0, an iterative method runs
+        exactly ``max_iterations``. The default depends on the method and is relative to the game's stakes.
     max_iterations : int, optional
         One iteration updates every player once.
     time_limit : float, optional
-        Seconds for all that is done here, such as building a game that has not been built and compiling at first use.
+        Seconds for the whole call, including building the game if necessary; loading modules and compiling do not
+        count.
     start : Solution or Profile, optional
-        Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
-        stopped, and its iterations count on. Any other profile is the first iterate, with regrets that lean towards it;
-        how much that saves depends on the game. In a game in public form, such as a spot of hold'em, it is the answer
-        if it proves the tolerance, and the run begins anew if it does not. The simplex method goes on from the basis of
-        a solution by simplex or crossover whose linear program has as many rows and columns, such as that for another
-        bound or p. The interior point method solves smaller programs near the strategies, until what they prove is
-        enough.
+        Strategies to start from. A solution of the same problem by the same iterative method is resumed exactly where
+        it stopped, and its iterations are included in the count. Any other profile becomes the first iterate, with
+        regrets biased towards it; the time saved depends on the game. In a game in public form, such as a hold'em spot,
+        the profile is the answer if it proves the tolerance; otherwise the run begins anew. The simplex method starts
+        from the basis of a solution by simplex or crossover whose linear program has the same numbers of rows and
+        columns, such as the one for another bound or p. The interior point method solves smaller programs near the
+        strategies until their certificate meets the tolerance.
     progress : bool or callable, optional
-        With ``True`` a bar shows where the solve stands, on a terminal's standard error or in a notebook. A callable is
-        called about twenty times a second, by iterative methods, with a :class:`~treeplex.solvers.outcome.Progress`.
+        ``True`` shows a progress bar on a terminal's standard error or in a notebook. Iterative methods call a function
+        about twenty times a second with a :class:`~treeplex.solvers.outcome.Progress`.
     callback : callable, optional
         The same, and stops the solve by returning ``True``.
     seed : int, optional
-        For methods that draw random numbers.
+        The seed of methods that draw random numbers.
     checkpoint : Checkpoint or path-like, optional
-        A file in which the run is kept every minute, and at its end, for iterative methods. With
-        ``Checkpoint(path, resume=True)`` a run goes on from there, bit for bit as if it had never stopped; its
-        iterations count from the beginning, and the time limit from here.
+        A file in which iterative methods save the run every minute and at its end. With
+        ``Checkpoint(path, resume=True)`` the run is resumed, bit for bit as if it had never stopped; its iterations
+        count from the beginning, and the time limit applies to this call.
 
     Returns
     -------
     Solution
-        With the status ``interrupted`` and the best strategies so far after Ctrl-C.
+        After Ctrl-C, it has the status ``interrupted`` and the best strategies so far.
 
     Raises
     ------
@@ -101,9 +102,9 @@ def solve(
     UnsupportedProblemError
         If the method does not serve the problem.
     CheckpointError
-        If the checkpoint is damaged, of another run, or not to go on from, or cannot be written.
+        If the checkpoint is damaged, belongs to another run, cannot be resumed, or cannot be written.
     SolverError
-        If the method broke down without strategies.
+        If the method failed and returned no strategies.
 
     Examples
     --------
@@ -130,14 +131,14 @@ def solve(
 
 @dataclass
 class _Found:
-    """What a solve has found, which Ctrl-C does not take away once it is known."""
+    """The solution found so far, which is kept after Ctrl-C."""
 
     answer: Answer
     solution: Solution | None = None
 
 
 def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Solution:
-    """Solve a problem, look for the prices of its constraints unless it is a part of something, and count seconds."""
+    """Solve a problem, compute the prices of its constraints unless `prices` is false, and measure the time."""
     before = problem.given_game.build_seconds if isinstance(problem, Problem) else 0.0
     with settling(part=not prices) as answer, stopwatch() as watch:
         found = _Found(answer)
@@ -146,7 +147,7 @@ def _timed(problem: Any, method: Any, *, prices: bool = True, **how: Any) -> Sol
                 begun = counted_now()
                 solution = _ask(found, problem, method, **how)
                 if prices and solution.multipliers:
-                    from .parametric.prices import priced_within  # it solves for more, by modules that import this one
+                    from .parametric.prices import priced_within  # this module solves problems itself
 
                     limit = how.get("time_limit")
                     left = math.inf if limit is None else limit - (counted_now() - begun)
@@ -179,7 +180,7 @@ def _ask(
     seed: Any = None,
     checkpoint: Any = None,
 ) -> Solution:
-    """Check what is asked, and solve it."""
+    """Check the arguments, choose the method and solve the problem."""
     check_problem(problem)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise UnknownMethodError(f"progress is {shown(progress)}, expected True or a function")
@@ -207,7 +208,7 @@ def _ask(
 
 
 def _chosen(method: Any, problem: Problem) -> Method:
-    """Build the game, and return the method; a limit that comes before says what is known without the game."""
+    """Build the game and return the method; an expired time limit is reported with the range of payoffs."""
     try:
         return chosen_method(method, problem)
     except TimeLimitError as ending:
@@ -215,7 +216,7 @@ def _chosen(method: Any, problem: Problem) -> Method:
 
 
 def _listening(progress: Any, title: str, time_limit: Any) -> AbstractContextManager[Any]:
-    """Return a bar if one is asked for, else the function that is told of the progress, if there is one."""
+    """Return a progress bar if `progress` is true, otherwise the given function, if any."""
     if progress is True:
         from .progress import watched
 
@@ -224,7 +225,7 @@ def _listening(progress: Any, title: str, time_limit: Any) -> AbstractContextMan
 
 
 def _solved(found: _Found, problem: Any, chosen: Method, options: Options, part: str = "") -> Solution:
-    """Solve a problem by a method, and prove the answer; as a part of a run that is kept, if that is named."""
+    """Solve a problem by a method and certify the answer; `part` names a part of a run with a checkpoint."""
     reason = ""
     with time_limited(options.time_limit):
         try:
@@ -234,7 +235,7 @@ def _solved(found: _Found, problem: Any, chosen: Method, options: Options, part:
         except (KeyboardInterrupt, TimeLimitError) as ending:
             outcome = _unfinished(problem, ending)
         if outcome.stopped is Status.INTERRUPTED and not seconds_left():
-            outcome = replace(outcome, stopped=Status.TIME_LIMIT)  # what ended it came of the deadline
+            outcome = replace(outcome, stopped=Status.TIME_LIMIT)  # the deadline caused the interruption
         if problem.constraints and (outcome.plans is None or outcome.stopped in _FAILED):
             from .infeasibility import judged
 
@@ -246,7 +247,7 @@ def _solved(found: _Found, problem: Any, chosen: Method, options: Options, part:
     with finishing(), timed("certifying"):
         try:
             solution = found.solution = certified(problem, chosen, options, outcome)
-        except KeyboardInterrupt:  # what is known is not lost for that
+        except KeyboardInterrupt:  # keep the answer
             outcome = replace(outcome, stopped=Status.INTERRUPTED)
             solution = found.solution = certified(problem, chosen, options, outcome)
     if reason and reason not in solution.message:
@@ -255,14 +256,14 @@ def _solved(found: _Found, problem: Any, chosen: Method, options: Options, part:
 
 
 def _unfinished(problem: Any, ending: BaseException) -> Outcome:
-    """Return that the time limit came before the method had strategies, if there is a game to judge others by.
+    """Return the outcome of a method without strategies at the time limit, if uniform play can be certified instead.
 
     Raises
     ------
     KeyboardInterrupt
-        If it was Ctrl-C that ended the method.
+        If Ctrl-C ended the method.
     TimeLimitError
-        If the limit came before there was a game, or the value that the problem needs.
+        If the limit expired before the game was built, or before a required value of the game was found.
     """
     if isinstance(ending, KeyboardInterrupt) and seconds_left():
         raise ending
@@ -275,24 +276,24 @@ def _unfinished(problem: Any, ending: BaseException) -> Outcome:
 
 
 def solve_part(problem: Any, method: str | Method | None = None, *, needed: str = "", **limits: Any) -> Solution:
-    """Solve a problem on the way to something else, as :func:`solve` does; Ctrl-C ends both.
+    """Solve a problem as a part of another computation; Ctrl-C ends both.
 
     Parameters
     ----------
     problem : Problem
     method : str or Method, optional
-        By default the one that is chosen for exact answers.
+        By default the method for exact answers.
     needed : str
-        What the solution is called in the message if there must be one, such as ``the value of kuhn``.
+        The description of a required solution for messages, such as ``the value of kuhn``.
     **limits
         As for :func:`solve`.
 
     Raises
     ------
     SolverError
-        If it is needed and was not found.
+        If the solution is required but was not found.
     TimeLimitError
-        If a time limit of what is computed came first.
+        If a time limit of the whole computation expired.
     """
     if method is None:
         from .choice import choose
@@ -307,23 +308,23 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
 
 
 def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0) -> Any:
-    """Return a problem about one player's strategy with the value of the game to that player.
+    """Return a problem about one player's strategy with the value of the game to that player filled in.
 
-    It is found by linear programming, unless the problem is to be solved without: on the public form of a game.
+    The value is found by linear programming, or by a loop if the problem will be solved by a loop on a public form.
 
     Parameters
     ----------
     problem : Problem
-        With a method ``with_game_value``.
+        A problem with a method ``with_game_value``.
     method : Method, optional
-        What the problem is going to be solved by: if that is exact, the value is too.
+        The method for the problem; if it is exact, the value is exact too.
     tol : float
-        To what the problem is going to be solved, payoff units.
+        The tolerance for the problem, in payoff units.
 
     Raises
     ------
     SolverError
-        If it cannot be found and certified.
+        If the value cannot be found and certified.
     """
     exact = method is not None and method.is_exact
     needed = f"the value of {problem.game.spec}, which {problem.name} needs,"

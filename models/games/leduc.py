@@ -1,4 +1,4 @@
-"""Leduc poker: one private card, one public card, a round of betting before and after it."""
+"""Leduc poker: one private card, one public card, and a round of betting before and after the public card."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 class Leduc:
     """Leduc poker: one private card each, one public card, a round of betting before and after it.
 
-    Every player antes 1 and is dealt one card. In each round, from the first player left on, a player facing a bet
-    folds (``f``), calls (``c``) or raises (``r``); facing none, checks (``c``) or bets (``r``). Bets and raises are
-    of `bet1` in the first round and `bet2` in the second, and there are at most `raises` of them in a round. The
-    public card is dealt between the rounds. A private card that pairs the public one wins, then the higher rank;
-    equal hands split the pot.
+    Every player antes 1 and is dealt one card. The first player who has not folded begins each round. A player who
+    faces a bet folds (``f``), calls (``c``) or raises (``r``); otherwise the player checks (``c``) or bets (``r``).
+    Bets and raises are of size `bet1` in the first round and `bet2` in the second, with at most `raises` of them per
+    round. The public card is dealt between the rounds. A private card that pairs the public card wins, otherwise the
+    higher rank wins; equal hands split the pot.
 
     Parameters
     ----------
@@ -34,23 +34,23 @@ class Leduc:
     suits : int
         Cards of each rank.
     merge_suits : bool
-        Deal ranks, with chance weights from the cards that are left, in place of cards. Suits never matter at
-        showdown, so the value stays and the tree shrinks.
+        Deal ranks instead of cards, with chance weights from the remaining cards. Suits never matter at showdown, so
+        the value is the same and the tree is smaller.
     bet1, bet2 : int
         Size of a bet or raise in each round, in antes.
     raises : int
-        Largest number of bets and raises in a round, the bet counted.
+        Largest number of bets and raises in a round, including the first bet.
 
     Notes
     -----
-    *Infosets* are labelled by the private card, ``_`` and the first round's actions; in the second round there follow
-    ``_``, the public card, ``_`` and the second round's actions: ``K_``, ``K_cr``, ``K_rc_Q_``, ``K_rc_Q_cr``. A card
-    is its rank, and its suit if suits are kept: three ranks are J, Q, K; two suits are s and h (``Ks``).
+    *Infosets* are labelled by the private card, ``_`` and the first round's actions. In the second round, ``_``, the
+    public card, ``_`` and the second round's actions follow: ``K_``, ``K_cr``, ``K_rc_Q_``, ``K_rc_Q_cr``. A card is
+    named by its rank, followed by its suit if suits are kept: three ranks are J, Q, K; two suits are s and h (``Ks``).
 
-    *Sizes*, a player, with two players and the other defaults: 1,093 sequences and 468 infosets, 5,520 leaves; with
+    *Sizes* per player, with two players and the other defaults: 1,093 sequences and 468 infosets, 5,520 leaves; with
     merged suits 337, 144 and 1,116. Six ranks of two suits, merged: 1,303 and 558.
 
-    With three players OpenSpiel's deck has four ranks: ``players=3, ranks=4``.
+    With three players, OpenSpiel's deck has four ranks: ``players=3, ranks=4``.
 
     References
     ----------
@@ -105,16 +105,16 @@ class Leduc:
         return self.players
 
     def payoff_range(self) -> tuple[int, int]:
-        """Return what a player is paid at least and at most: everybody puts in the ante and all raises at most."""
+        """Return a player's smallest and largest payoff: a stake is at most the ante and all raises."""
         most = 1 + self.raises * (self.bet1 + self.bet2)
         return -most, most * (self.players - 1)
 
     def size(self) -> GameSize:
-        """Return how large the game is."""
+        """Return the size of the game."""
         return _size(self.players, len(self._copies), max(self._copies.values()), self.raises)
 
-    # A state is (who moves, private cards, public card or "", what everybody has seen, stakes, players who have not
-    # folded, bets and raises in this round, how many players have still to act in it).
+    # A state is (mover, private cards, public card or "", public history, stakes, players who have not folded, bets and
+    # raises in this round, number of players who still have to act in this round).
 
     def initial_state(self) -> tuple[Any, ...]:
         """Return the state before the deal."""
@@ -125,14 +125,14 @@ class Leduc:
         return state[0]  # type: ignore[no-any-return]
 
     def actions(self, state: Any) -> Sequence[str]:
-        """Return what the mover may do: fold only when facing a bet, raise only while raises are left."""
+        """Return the mover's actions: folding requires a bet, and raising requires that raises are left."""
         mover, _, _, _, stakes, _, raises, _ = state
         if max(stakes) > stakes[mover]:
             return ("f", "c", "r") if raises < self.raises else ("f", "c")
         return ("c", "r")
 
     def chance_outcomes(self, state: Any) -> Sequence[tuple[str, Fraction]]:
-        """Return the cards still in the deck, by how many there are of each."""
+        """Return the remaining cards, with probabilities by their numbers in the deck."""
         hands = state[1]
         left = self.ranks * self.suits - len(hands)
         remaining = ((card, copies - hands.count(card)) for card, copies in self._copies.items())
@@ -155,7 +155,7 @@ class Leduc:
             if action == "r":
                 stake += self.bet2 if public else self.bet1
                 raises += 1
-                to_act = len(live)  # everybody else has to answer
+                to_act = len(live)  # all other players have to respond
             stakes = (*stakes[:mover], stake, *stakes[mover + 1 :])
         to_act -= 1
         if len(live) == 1 or (to_act == 0 and public):
@@ -165,20 +165,20 @@ class Leduc:
         return following, hands, public, seen + action, stakes, live, raises, to_act
 
     def infoset(self, state: Any) -> str:
-        """Return the mover's card and what everybody has seen."""
+        """Return the mover's card and the public history."""
         return state[1][state[0]] + state[3]  # type: ignore[no-any-return]
 
     def public_state(self, state: Any) -> str:
-        """Return what everybody has seen: ``_``, the actions and the public card."""
+        """Return the public history: ``_``, the actions and the public card."""
         return state[3]  # type: ignore[no-any-return]
 
     def private_information(self, state: Any, player: int) -> str:
-        """Return a player's card, once it is dealt."""
+        """Return a player's card, or an empty text before it is dealt."""
         hands = state[1]
         return hands[player] if player < len(hands) else ""
 
     def public_history(self, state: Any) -> tuple[str, ...]:
-        """Return the actions so far, with the public card after those of the first round."""
+        """Return the actions so far, with the public card after the first round."""
         seen = state[3]
         if not state[2]:
             return tuple(seen[1:])
@@ -186,12 +186,12 @@ class Leduc:
         return (*first, public, *second)
 
     def shows(self, state: Any) -> tuple[int, ...]:
-        """Return who shows a card: all who have not folded, or nobody where all others have."""
+        """Return the players who show their cards: all who have not folded, or none if only one is left."""
         live: tuple[int, ...] = state[5]
         return live if len(live) > 1 else ()
 
     def betting(self, state: Any) -> "Offer":
-        """Return what the mover may bet, and how good its card is."""
+        """Return the mover's possible bets and the strength of its card."""
         from .betting import Offer
 
         mover, hands, public, _, stakes, _, raises, _ = state
@@ -203,7 +203,7 @@ class Leduc:
         )
 
     def _value(self, card: str, public: str) -> float:
-        """Return how likely a card wins, less how likely it loses, against one that is not seen."""
+        """Return the probability that a card wins minus the probability that it loses, against an unknown card."""
         left = {other: copies - (other == card) - (other == public) for other, copies in self._copies.items()}
         net = total = 0
         for shown, times in [(public, 1)] if public else left.items():
@@ -216,7 +216,7 @@ class Leduc:
         return net / total
 
     def payoffs(self, state: Any) -> Sequence[int | Fraction]:
-        """Return what each player wins or loses, in antes."""
+        """Return each player's win or loss, in antes."""
         _, hands, public, _, stakes, winners, _, _ = state
         if len(winners) > 1:
             scores = [self._score(hands[player], public) for player in winners]
@@ -227,7 +227,7 @@ class Leduc:
         return tuple([share - stake if player in winners else -stake for player, stake in enumerate(stakes)])
 
     def _score(self, card: str, public: str) -> int:
-        """Return how good a card is at showdown: a pair beats every rank."""
+        """Return the strength of a card at showdown: a pair beats every rank."""
         strength = self._strength[card]
         return len(self._strength) if strength == self._strength[public] else strength
 
@@ -239,11 +239,11 @@ def _size(players: int, kinds: int, copies: int, raises: int) -> GameSize:
     ----------
     players : int
     kinds : int
-        Cards that can be told apart.
+        Number of distinguishable cards.
     copies : int
         Cards of each kind.
     raises : int
-        Bets and raises in a round, at most.
+        Largest number of bets and raises in a round.
 
     Returns
     -------
@@ -251,13 +251,13 @@ def _size(players: int, kinds: int, copies: int, raises: int) -> GameSize:
 
     Notes
     -----
-    Cards never decide what a player may do, so a history is a deal and a course of betting, and both are counted by
-    themselves. Courses are counted backwards from their ends: how many follow depends on who is still in, in which
-    order they act, how many have still to answer and how many raises are left.
+    The legal actions do not depend on the cards, so deals and betting sequences are counted separately. Betting
+    sequences are counted backwards from their ends: the number of continuations depends on the players still in, their
+    order, how many of them still have to act and how many raises are left.
     """
     deals = _deals(kinds, copies, players + 1)
 
-    # All histories: how many players are in says enough.
+    # All histories: the number of players still in suffices as a state.
     live = range(2, players + 1)
     table = _Table(live=list(live), call=list(range(len(live))), fold=[number - 3 for number in live])
     nothing, one = [0] * len(live), [1] * len(live)
@@ -269,14 +269,14 @@ def _size(players: int, kinds: int, copies: int, raises: int) -> GameSize:
     ends = [deals[players] + deals[players + 1] * value for value in second]
     nodes = table.opened(raises, once, once, ends, deals[players])[-1] + sum(deals[:players])
 
-    # One player's decisions. A state is how many are in, how many of them sit before the player, and after how many
-    # others it is the player's turn.
+    # One player's decisions. A state is the number of players still in, how many of them act before the player, and how
+    # many others act until the player's turn.
     states = [(number, rank, turn) for number in live for rank in range(number) for turn in range(number)]
     index = {state: position for position, state in enumerate(states)}
     table = _Table(
         live=[number for number, _, _ in states],
         call=[index[number, rank, (turn - 1) % number] for number, rank, turn in states],
-        # Once the player has folded, or all others have, there is nothing left to count.
+        # After the player or all others have folded, nothing is left to count.
         fold=[
             index[number - 1, rank - ((rank - turn) % number < rank), turn - 1] if turn and number > 2 else -1
             for number, rank, turn in states
@@ -299,10 +299,10 @@ def _size(players: int, kinds: int, copies: int, raises: int) -> GameSize:
 
 @dataclass(frozen=True)
 class _Table:
-    """The players around the table in a round of betting, by states with the next one to act in each.
+    """The transitions between states of a betting round; each state determines the next player to act.
 
-    ``live`` is how many players are in, ``call`` the state after the next one calls or checks, ``fold`` the one after a
-    fold, −1 where nobody has to act any more.
+    ``live`` is the number of players still in, ``call`` the next state after a call or check, and ``fold`` the next
+    state after a fold, −1 if no player has to act any more.
     """
 
     live: list[int]
@@ -310,14 +310,14 @@ class _Table:
     fold: list[int]
 
     def opened(self, raises: int, two: list[int], three: list[int], closed: list[int], alone: int) -> list[int]:
-        """Return what a round counts for from each state on, before anybody has acted in it.
+        """Return the total count of a round from each state, before any action in the round.
 
-        A decision between two actions counts for ``two``, one between three for ``three``, the end of the round for
-        ``closed``, each by state; ``alone`` is the end where ``fold`` is −1.
+        A decision between two actions counts ``two``, a decision between three counts ``three``, and the end of the
+        round counts ``closed``, each by state; ``alone`` is the count of an end where ``fold`` is −1.
         """
         states = range(len(self.live))
         last = max(self.live)
-        after: list[int] = []  # once the next player has raised
+        after: list[int] = []  # counts after the next player has raised
         for left in range(raises):
             here = [three[s] + after[s] for s in states] if left else two
             value, rows = closed, [closed]
@@ -334,9 +334,9 @@ class _Table:
 
 
 def _deals(kinds: int, copies: int, most: int) -> list[int]:
-    """Return in how many ways 0 to `most` cards can be dealt one after the other."""
+    """Return the numbers of ways to deal 0 to `most` cards one after the other."""
     deals = [1] + [0] * most
-    for _ in range(kinds):  # cards of one kind stand anywhere between the others
+    for _ in range(kinds):  # cards of one kind can be anywhere between the others
         deals = [
             sum(math.comb(total, own) * deals[total - own] for own in range(min(copies, total) + 1))
             for total in range(most + 1)

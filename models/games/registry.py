@@ -1,4 +1,4 @@
-"""Families of games under their names, how ``name:key=value,key=value`` is read, and names of cards for rules."""
+"""Families of games by name, the reader of ``name:key=value,key=value``, and names of cards for rules."""
 
 import dataclasses
 import os
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """A known value of a game and where it comes from.
+    """A known value of a game and its source.
 
     Parameters
     ----------
     value : Fraction or float
-        Player 0's payoff in equilibrium: a ``Fraction`` where it is exact.
+        Player 0's payoff in equilibrium; a ``Fraction`` if it is exact.
     source : str
-        Who found it, and how precisely.
+        The source of the value, and its precision.
     """
 
     value: Fraction | float
@@ -35,12 +35,12 @@ class Reference:
 
 
 def known_value(value: Fraction, source: str) -> Callable[[Any], Reference]:
-    """Return the reference of a family whose games all have one value."""
+    """Return the reference of a family whose games all have the same value."""
     return lambda rules: Reference(value, source)
 
 
 def _unknown(rules: Any) -> None:
-    """Say that the value of no game is known."""
+    """Return ``None``: the reference of a family whose values are not known."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,15 +50,15 @@ class Family:
     Parameters
     ----------
     rules : type
-        The frozen dataclass of the rules. Its fields declared by :class:`~.parameters.About` are the parameters,
+        The frozen dataclass of the rules. Its fields declared with :class:`~.parameters.About` are the parameters, and
         its class attribute ``name`` is the name of the family.
     summary : str
         The game in a few words; by default the first line of the docstring of the rules.
     citation : str
-        Where the game comes from.
+        The source of the game.
     reference : callable
-        From rules to the :class:`Reference` of that game, or to ``None`` where the value is not known; by default it is
-        not known.
+        Takes rules and returns the :class:`Reference` of that game, or ``None`` if the value is not known; by default
+        always ``None``.
     """
 
     rules: Any
@@ -80,7 +80,7 @@ class Family:
         return parameters_of(self.rules)
 
     def values(self, rules: Any) -> dict[str, Any]:
-        """Return every parameter of the given rules by name, defaults included."""
+        """Return all parameters of the given rules by name, including defaults."""
         return {each.name: getattr(rules, each.name) for each in self.parameters}
 
     def spec(self, rules: Any) -> str:
@@ -93,7 +93,7 @@ class Family:
         'leduc:ranks=6,merge_suits=true'
         """
         values = self.values(rules)
-        # A default may depend on other parameters, so try without each rather than compare with its default.
+        # A default may depend on other parameters, so try to leave out each one instead of comparing with a default.
         for name in list(values):
             others = {key: value for key, value in values.items() if key != name}
             try:
@@ -106,12 +106,12 @@ class Family:
         return ":".join(filter(None, (self.name, ",".join(given))))
 
     def game(self, values: Mapping[str, Any]) -> "Game":
-        """Return the game with the given parameters, the others at their defaults.
+        """Return the game with the given parameters and defaults for the others.
 
         Raises
         ------
         InvalidGameError
-            If a value is not what its parameter takes, or values do not go together.
+            If a value is not allowed for its parameter, or values contradict each other.
         """
         from ...seqform.game import Game
 
@@ -128,7 +128,7 @@ class Family:
         )
 
     def parts(self, rules: Any) -> dict[str, Any]:
-        """Return what :class:`~treeplex.Game` is made of: the rules, unless a family knows better."""
+        """Return the main arguments of :class:`~treeplex.Game`: the rules, unless a family overrides this."""
         return {"rules": rules}
 
 
@@ -142,9 +142,9 @@ def _accept(game: Any) -> tuple[str, Family, type[Any]]:
     if not isinstance(rules, type) or "__dataclass_fields__" not in vars(rules):
         raise InvalidGameError(f"expected a Family, or a frozen dataclass of rules, got {shown(game)}")
     check_attribute(rules, "name", str, "the name of the game in texts, such as 'my_game'", InvalidGameError)
-    if type(family).parts is Family.parts:  # otherwise the game is made of something else
+    if type(family).parts is Family.parts:  # otherwise the game is not made from the rules alone
         check_members(rules, rules.__name__, vars(rules)["__dataclass_fields__"])
-    _ = family.parameters  # raises here if they are not declared as they should be
+    _ = family.parameters  # raises an error now if a declaration is invalid
     return family.name, family, rules
 
 
@@ -172,21 +172,21 @@ GAMES: Registry[Family] = Registry(_GRAMMAR, "treeplex.games", _accept, _OWN, __
 
 
 def register_game(game: Registered) -> Registered:
-    """Add a family of games, so that :func:`load_game` and every command know it by its name.
+    """Register a family of games, so that :func:`load_game` and every command find it by name.
 
-    A package that is installed adds its games by entry points of the group ``treeplex.games`` instead, which other
-    processes find too: see :doc:`/reference/extensions`.
+    Installed packages register their games by entry points of the group ``treeplex.games`` instead, which work in every
+    process; see :doc:`/reference/extensions`.
 
     Parameters
     ----------
     game : Family or type
-        A family; or the frozen dataclass of its rules with a class attribute ``name``, whose docstring then begins with
+        A family, or the frozen dataclass of its rules with a class attribute ``name``; its docstring then begins with
         the summary.
 
     Returns
     -------
     Family or type
-        The same, so that this can stand above a class.
+        The argument, so that this function can be used as a class decorator.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def register_game(game: Registered) -> Registered:
     >>> load_game("guess:places=3").sequence_form
     SequenceForm(sequences=[4, 4], infosets=[1, 1])
 
-    To take it out again:
+    To remove it again:
 
     >>> from treeplex.models.games import GAMES
     >>> GAMES.remove("guess")
@@ -250,16 +250,17 @@ def families() -> tuple[Family, ...]:
 
 
 def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
-    """Return a game by name and parameters, from a file, or from OpenSpiel.
+    """Load a game by name and parameters, from a file, or from OpenSpiel.
 
     Parameters
     ----------
     spec : str or path-like
-        ``name`` or ``name:key=value,key=value``: integers, decimals, fractions (``1/3``), ``true`` and ``false``, or
-        one of a parameter's choices. Or the name of a file that ends with ``.efg``, ``.graphml``, ``.json`` or
-        ``.npz``, or with ``.toml`` for a spot of hold'em. Or ``openspiel:`` and a game as OpenSpiel names it.
+        One of three forms. ``name`` or ``name:key=value,key=value``, where values are integers, decimals, fractions
+        (``1/3``), ``true``, ``false`` or one of a parameter's choices. The name of a file that ends with ``.efg``,
+        ``.graphml``, ``.json`` or ``.npz``, or with ``.toml`` for a hold'em spot. Or ``openspiel:`` followed by
+        OpenSpiel's name of a game.
     **parameters
-        Parameters by keyword; they take precedence over those in `spec`. Only for games by name.
+        Parameters by keyword, for games by name only; they take precedence over those in `spec`.
 
     Returns
     -------
@@ -270,11 +271,11 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     UnknownGameError
         If there is no such game, `spec` is not text, or the game has no such parameter.
     InvalidGameError
-        If `spec` cannot be read, or a value is not what its parameter takes.
+        If `spec` cannot be read, or a value is not allowed for its parameter.
     GameFileError
-        If there is no such file, or it cannot be read.
+        If the file does not exist or cannot be read.
     MissingExtraError
-        If OpenSpiel is needed, and not installed.
+        If OpenSpiel is needed but not installed.
 
     Examples
     --------
@@ -286,7 +287,7 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     if not isinstance(spec, str):
         raise UnknownGameError(f"expected a game's name, such as 'leduc:ranks=6', got {shown(spec)}")
     name, text = _GRAMMAR.split(spec) if ":" in spec else (spec.strip(), None)
-    if name not in GAMES or "." in spec:  # perhaps a file, which may be called as a game is, with a suffix
+    if name not in GAMES or "." in spec:  # perhaps a file, whose name may begin with the name of a game
         from .files import OPENSPIEL, SUFFIXES, game_from_elsewhere
 
         found = game_from_elsewhere(spec, parameters, family=name in GAMES)
@@ -306,14 +307,14 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
 
 _RANKS = "23456789TJQK"
 _SUITS = "shdc"
-#: How many suits have a name.
+#: The number of named suits.
 MAX_NAMED_SUITS = len(_SUITS)
 
 
 def rank_names(number: int) -> tuple[str, ...]:
-    """Return names for so many ranks, lowest first.
+    """Return names for a number of ranks, lowest first.
 
-    Up to twelve end with the king (three are J, Q, K), thirteen are a whole suit from 2 to A, and more are numbers.
+    Up to twelve ranks end with the king (three are J, Q, K). Thirteen ranks are 2 to A. More ranks are numbers.
 
     Examples
     --------

@@ -21,24 +21,24 @@ class Nash(SaddleProblem):
     Parameters
     ----------
     game : Game
-        Zero-sum, or with another constant sum of payoffs. Exact methods need two players; iterative ones take more,
-        without a guarantee to converge. A game of one player is a decision problem: its best strategy is found.
+        Zero-sum, or with another constant sum of payoffs. Exact methods need two players; iterative methods accept
+        more, but may not converge. A one-player game is a decision problem: its best strategy is found.
 
     Raises
     ------
     InvalidGameError
-        If it is not a Game.
+        If `game` is not a Game.
     UnsupportedProblemError
         If the payoffs do not have a constant sum.
 
     Notes
     -----
-    The linear program is player 0's, max f · q over x and q, such that E x = e, x ≥ 0 and Fᵀ q ≤ Aᵀ x, q free. q(I)
-    may be taken to be the value of player 1's infoset I to player 0 under player 1's best response, weighted by the
-    reach of chance and player 0: it is at most that, and equal to it where a best response leads. The dual is player
-    1's program, so the multipliers of Fᵀ q ≤ Aᵀ x are player 1's equilibrium plan, and f · q is the value of the game
-    (Koller, Megiddo and von Stengel, "Efficient computation of equilibria for extensive two-person games", Games and
-    Economic Behavior 14, 1996, section 3).
+    The linear program is player 0's: max f · q over x and q, such that E x = e, x ≥ 0 and Fᵀ q ≤ Aᵀ x, with q free.
+    q(I) can be read as the value of player 1's infoset I to player 0 under player 1's best response, weighted by the
+    reach of chance and player 0. It is at most that value, and equal to it at infosets that a best response reaches.
+    The dual is player 1's program, so the multipliers of Fᵀ q ≤ Aᵀ x are player 1's equilibrium plan, and f · q is the
+    value of the game (Koller, Megiddo and von Stengel, "Efficient computation of equilibria for extensive two-person
+    games", Games and Economic Behavior 14, 1996, section 3).
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Nash(SaddleProblem):
 
     @property
     def needs(self) -> frozenset[str]:
-        """One program for two players, and support for more players otherwise."""
+        """A canonical program for two players, otherwise support for more players."""
         return self.always_needs if self.game.num_players == 2 else frozenset({Feature.PLAYERS})
 
     def saddle(self, exact: bool = False) -> Saddle:
@@ -83,8 +83,8 @@ class Nash(SaddleProblem):
     ) -> Certificate:
         """Compute the bounds that a profile proves on the value of the game, and its exploitability.
 
-        For two players ``lower`` is player 0's payoff against player 1's best response, and ``upper`` that of player
-        0's best response; the value of the game lies between. For more players there are no bounds.
+        For two players, ``lower`` is player 0's payoff against player 1's best response, and ``upper`` is the payoff of
+        player 0's best response; the value of the game lies between them. For more players there are no bounds.
         """
         if self.game.num_players == 2:
             return super().certify(profile)
@@ -103,5 +103,5 @@ class Nash(SaddleProblem):
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the quantity compared with the tolerance: the exploitability."""
+        """Return the quantity that is compared with the tolerance: the exploitability."""
         return certificate.exploitability

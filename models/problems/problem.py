@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class _GameWhenAsked:
-    """The game of a problem: made and checked when something first asks for it, so that posing builds nothing."""
+    """The game of a problem, made and checked on first use, so that posing a problem builds nothing."""
 
     def __get__(self, problem: "Problem | None", owner: type | None = None) -> Game:
         if problem is None:
-            raise AttributeError("game")  # a dataclass takes it that the field has no default
+            raise AttributeError("game")  # to a dataclass, this means that the field has no default
         found = problem.__dict__["game"] = problem._posed_on(problem.given_game)
         try:
             problem.check_game()
@@ -43,38 +43,38 @@ class _GameWhenAsked:
 
 
 class Problem(Explained, ABC):
-    """A problem on a game, as data.
+    """A problem posed on a game, as data.
 
-    Posing one checks its numbers, and a game that is built. It builds nothing: :func:`~treeplex.solve` does, within its
-    time limit.
+    Posing a problem checks its numbers, and its game if that is built already. It builds nothing:
+    :func:`~treeplex.solve` does, within its time limit.
 
     Attributes
     ----------
     name : str
         Its name on the command line.
     question : str
-        What is asked, as a sentence in which ``{player}``, ``{other}`` and ``{problem.p}`` stand for theirs.
+        The question as a sentence, with fields such as ``{player}``, ``{other}`` and ``{problem.p}``.
     given_game : Game
-        As it was given; perhaps it is not built yet.
+        The game as it was given, perhaps not built yet.
     game : Game
-        The zero-sum game that is solved: a constant that the payoffs of two players sum to is taken off. Asking for it
-        builds the game, and refuses one on which the problem cannot be posed.
+        The zero-sum game that is solved, with the constant sum of two players' payoffs subtracted. The first use builds
+        the game and raises an error if the problem cannot be posed on it.
     player : int or None
-        The player whose strategy it is about; ``None`` if it is about a profile.
+        The player whose strategy is sought; ``None`` for a profile.
     constraints : sequence of Constraint
-        On either player's plan (possibly none).
+        Constraints on either player's plan (possibly none).
     model : Strategy or None
         A model of the opponent, if there is one.
     game_value : float, Fraction or None
         The value of the game to the player, if it is known and needed.
     value_error : float
-        By how much the value may be above ``game_value``, where it was found up to a tolerance.
+        How far the value may be above ``game_value``, if that was found up to a tolerance.
     penalty : float, Fraction or None
         Cost per unit of violation; ``None`` if constraints are hard.
     slack : float or None
-        How far below the game's value the guaranteed payoff may lie (:class:`BestNash` only).
+        How far below the game's value the guaranteed payoff may be (:class:`BestNash` only).
     needs_game_value : bool
-        Whether stating or certifying the problem takes the value of the game; :func:`~treeplex.solve` then finds it.
+        Whether stating or certifying the problem requires the value of the game; :func:`~treeplex.solve` then finds it.
     """
 
     name: ClassVar[str]
@@ -89,19 +89,19 @@ class Problem(Explained, ABC):
     penalty: float | Fraction | None = None
     slack: float | None = None
     needs_game_value: ClassVar[bool] = False
-    #: The features of a method that every problem of the class needs.
+    #: The features that every problem of the class needs from a method.
     always_needs: ClassVar[frozenset[str]] = frozenset()
-    #: The fields of which exactly one is given, if there are any such.
+    #: Fields of which exactly one must be given.
     one_of: ClassVar[tuple[str, ...]] = ()
-    #: Whether the objective is paid to the player whom the problem is about.
+    #: Whether the objective is a payoff of the problem's player.
     objective_is_payoff: ClassVar[bool] = True
-    #: Whether an error of 0 proves that nothing is better.
+    #: Whether an error of 0 proves optimality.
     error_proves: ClassVar[bool] = True
-    #: What the exploitability is, in words that follow its number, if not what the strategy may lose of the value.
+    #: Words after the exploitability's number, unless it means what the strategy may lose of the game's value.
     exploitability_meaning: ClassVar[str] = ""
-    #: The method that solves it by default; ``highs`` leaves it to constraints and the game (``solvers/choice.py``).
+    #: The default method; with ``highs``, it depends on constraints and the game (``solvers/choice.py``).
     usual_method: ClassVar[str] = "highs"
-    #: The exact method that finds the value of the game, if it is needed and not the one for equilibria.
+    #: The exact method that finds the value of the game if needed; ``None`` for the default method for equilibria.
     value_method: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
@@ -112,9 +112,9 @@ class Problem(Explained, ABC):
                 "Game.from_sequence_form(…) make one"
             )
         object.__setattr__(self, "given_game", given)
-        if given.is_built:  # refuse it at once where it does not fit
+        if given.is_built:  # report an unsuitable game at once
             self._posed_on(given)
-        for each in parameters_of(type(self)):  # numbers that may be exact, such as p, by what their fields declare
+        for each in parameters_of(type(self)):  # check numbers that may be exact, such as p, as their fields declare
             value = getattr(self, each.name)
             left_out = value is None and each.default is None and not each.required
             if each.kind is Fraction and each.about.kind is None and not left_out:
@@ -123,7 +123,7 @@ class Problem(Explained, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "__repr__" not in vars(cls):  # that of a dataclass would build the game
+        if "__repr__" not in vars(cls):  # a dataclass's own would build the game
             cls.__repr__ = Problem.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
@@ -135,20 +135,20 @@ class Problem(Explained, ABC):
         return f"{type(self).__name__}({', '.join(stated)})"
 
     def _posed_on(self, game: Game) -> Game:
-        """Return the game that is solved if this one is given."""
+        """Return the game that is solved for a given one."""
         return game
 
     def _check_stated_players(self, *allowed: int) -> None:
-        """Refuse a game whose rules state that it is of neither two nor so many players; others are built first."""
+        """Reject a game whose rules state neither two nor an allowed number of players, without building it."""
         rules = self.given_game.rules
         if rules is not None and rules.num_players not in allowed:
             check_player_count(self.name, self.given_game)
 
     def check_game(self) -> None:
-        """Refuse a game, now built, in which the question has no meaning; runs once, before anything uses the game."""
+        """Raise an error if the problem has no meaning on the game; runs once, after the game is built."""
 
     def build(self) -> None:
-        """Build the game, and refuse one on which the problem cannot be posed; :func:`~treeplex.solve` begins so.
+        """Build the game, or raise an error if the problem cannot be posed on it; the first step of ``solve``.
 
         Raises
         ------
@@ -158,36 +158,36 @@ class Problem(Explained, ABC):
 
     @property
     def roles(self) -> Mapping[int, str]:
-        """What reports call the players, by player, where one of them commits; empty where none does."""
+        """The names of the players in reports if one of them commits, otherwise empty."""
         return {}
 
     @property
     def is_linear(self) -> bool:
-        """Whether all its constraints are linear or piecewise linear, so that linear programs can state it."""
+        """Whether all its constraints are linear or piecewise linear, so that a linear program can state it."""
         return all(constraint.is_linear for constraint in self.constraints)
 
     @property
     def hard_constraints(self) -> tuple[Constraint, ...]:
-        """The constraints of a program that must be met: strategies that miss them prove nothing."""
+        """The constraints that must be met: strategies that violate them prove nothing."""
         return ()
 
     def missed(self, certificate: Certificate) -> list[str]:
-        """Return the hard constraints that strategies miss by more than round-off, by what their certificate says."""
+        """Return the hard constraints that are violated by more than round-off according to a certificate."""
         violations = certificate.violations
         return [one.name for one in self.hard_constraints if violations.get(one.name, 0.0) > one.allowance]
 
     @property
     def needs(self) -> frozenset[str]:
-        """The features of a method that this problem needs."""
+        """The features that this problem needs from a method."""
         return self.always_needs if self.is_linear else self.always_needs | {Feature.CONVEX}
 
     @property
     def meaning(self) -> str:
-        """What the objective is, in words that follow its number; empty if that is clear."""
+        """The meaning of the objective, in words that follow its number; empty if it is clear."""
         return ""
 
     def in_words(self) -> str:
-        """Return what is asked as a sentence, such as a report begins with.
+        """Return the question as a sentence, as reports show it.
 
         Examples
         --------
@@ -211,7 +211,7 @@ class Problem(Explained, ABC):
         multipliers: Mapping[str, float] | None = None,
         dual_certificate: Mapping[str, Floats] | None = None,
     ) -> Certificate:
-        """Compute how good a profile is, from its plans alone.
+        """Compute the certificate of a profile from its plans alone.
 
         Parameters
         ----------
@@ -219,13 +219,13 @@ class Problem(Explained, ABC):
         multipliers : mapping of str to float, optional
             By constraint.
         dual_certificate : mapping of str to ndarray, optional
-            Whatever else helps to prove a bound, such as subgradients by constraint. Any multipliers and dual
+            Other arrays that help to prove a bound, such as subgradients by constraint. Any multipliers and dual
             certificates give valid bounds; good ones give tight bounds.
         """
 
     @abstractmethod
     def error(self, certificate: Certificate) -> float:
-        """Return the quantity compared with the tolerance, in payoff units."""
+        """Return the quantity that is compared with the tolerance, in payoff units."""
 
     def with_bound(self, name: str, bound: Number) -> Self:
         """Return the same problem with another bound of one constraint.
@@ -246,47 +246,44 @@ class Problem(Explained, ABC):
         ----------
         value : number
         slack : float
-            How far below it the strategy found with it guarantees, from round-off alone.
+            How much less than the value the strategy found with it guarantees, because of round-off.
         """
         raise UnsupportedProblemError(f"{self.name} does not take the value of the game")
 
     @property
     def steps_are_payoffs(self) -> bool:
-        """Whether the values of steps are payoffs of the whole game, not of parts of it or relative to a plan."""
+        """Whether the values of steps are payoffs of the whole game, not of a part of it or relative to a plan."""
         return True
 
     def safety_bound(self, certificate: Certificate) -> float | None:
-        """Return what gain and gaps of a certificate leave exploitability at most; ``None`` if that is no bound."""
+        """Return the bound on exploitability that follows from a certificate's gain and gaps; ``None`` if none does."""
         return None
 
     def gain_line(self, certificate: Certificate, multipliers: Mapping[str, float]) -> tuple[float, float] | None:
-        """Return the line above which no strategy lies, in the plane of what it may lose and what it gains.
+        """Return a line that bounds the gain of every strategy by its exploitability.
 
         Returns
         -------
         tuple of float or None
-            The gain on the line where nothing may be lost, and the line's slope: what a strategy gains against the
-            model is at most the first, plus the second times what it may lose of the value of the game. ``None`` if
-            the certificate proves no such line.
+            Intercept and slope: a strategy's gain against the model is at most the intercept plus the slope times what
+            the strategy may lose of the value of the game. ``None`` if the certificate proves no such line.
         """
         return None
 
     def earned(self, objective: Any, worst: Any) -> Any:
-        """Return what the strategy is proven to earn against a set of opponents; ``None`` if there is none.
+        """Return the payoff that the strategy is proven to earn against a set of opponents; ``None`` without a set.
 
         Parameters
         ----------
         objective : number
-            What the certificate proves the objective to be at least.
+            The certificate's lower bound on the objective.
         worst : number
-            What the strategy guarantees.
+            The strategy's guaranteed payoff.
         """
         return None
 
     def known_value(self, exact: bool = False) -> Any:
-        """Return the value of the game to the player, as a float or as a fraction.
-
-        It is that of the game that is solved, in which payoffs sum to zero.
+        """Return the player's value of the zero-sum game that is solved, as a float or as a fraction.
 
         Raises
         ------
@@ -301,16 +298,17 @@ class Problem(Explained, ABC):
         return self.game.as_posed(given, self.player or 0)
 
     def _refuse_bound(self, name: str, known: Sequence[str]) -> NoReturn:
-        """Raise an error that lists the constraints, as there is none of that name."""
+        """Raise an error that lists the constraints, because no constraint has that name."""
         raise InvalidConstraintError(
             f"{self.name} has no constraint {shown(name)}; it has {', '.join(known) or 'none'}"
         )
 
 
 class SaddleProblem(Problem):
-    """A problem that is an instance of the canonical saddle program: it states which, and all else follows.
+    """A problem that is an instance of the canonical saddle program.
 
-    A subclass defines :meth:`saddle`. If it is about a profile, the program is posed from player 0's seat.
+    A subclass defines :meth:`saddle`; everything else follows from it. If it is about a profile, the program is posed
+    from player 0's seat.
     """
 
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM})
@@ -342,7 +340,7 @@ class SaddleProblem(Problem):
 
     @property
     def hard_constraints(self) -> tuple[Constraint, ...]:
-        """The constraints of a program that must be met: strategies that miss them prove nothing."""
+        """The constraints that must be met: strategies that violate them prove nothing."""
         if not self.constraints:
             return ()
         saddle = self.canonical
@@ -352,7 +350,7 @@ class SaddleProblem(Problem):
     def linear_program(self) -> "LinearProgram":
         """Return the exact formulation as a sparse linear program.
 
-        Its blocks are listed at :func:`~treeplex.models.saddle.linear.linear_program`.
+        :func:`~treeplex.models.saddle.linear.linear_program` lists its blocks.
 
         Raises
         ------
@@ -378,13 +376,13 @@ class SaddleProblem(Problem):
     def to_cvxpy(self) -> "cp.Problem":
         """Return the exact formulation in cvxpy, on the variables ``game.plan(player)``.
 
-        Its value is the objective; but where constraints of both players are not linear it maximises the one player's
-        objective less the other's, which is 0 at the optimum.
+        Its value is the objective. If both players have constraints that are not linear, it maximises one player's
+        objective minus the other's, which is 0 at the optimum.
 
         Raises
         ------
         UnsupportedProblemError
-            If constraints of both players are not linear, and one needs a cone that is neither second-order nor
+            If both players have constraints that are not linear, and one needs a cone that is neither second-order nor
             exponential.
         """
         from ..saddle import ConicProgram
@@ -397,7 +395,7 @@ class SaddleProblem(Problem):
         multipliers: Mapping[str, float] | None = None,
         dual_certificate: Mapping[str, Floats] | None = None,
     ) -> Certificate:
-        """Compute how good a profile is; see :meth:`Problem.certify`."""
+        """Compute the certificate of a profile; see :meth:`Problem.certify`."""
         check_same_game(profile[0], self.game)
         return self._certificate(self.canonical, profile.plans, multipliers or {}, dual_certificate or {})
 
@@ -407,7 +405,7 @@ class SaddleProblem(Problem):
         multipliers: Mapping[str, Fraction],
         dual_certificate: Mapping[str, Fractions],
     ) -> Certificate:
-        """Compute what :meth:`certify` does, from plans in fractions: all numbers but the residual are fractions."""
+        """Compute a certificate from plans in fractions; all its numbers except the residual are fractions."""
         return self._certificate(self.exact_canonical, plans, multipliers, dual_certificate)
 
     def _certificate(
@@ -417,13 +415,13 @@ class SaddleProblem(Problem):
         multipliers: Mapping[str, Any],
         dual_certificate: Mapping[str, Any],
     ) -> Certificate:
-        """Compute a certificate in the numbers of a saddle program."""
+        """Compute a certificate in the number type of a saddle program."""
         view = saddle.view
         own, other = plans[view.player], plans[1 - view.player]
         chosen = other if view.replies is None else view.replies.chosen(other, dual_certificate.get(REPLY))
         bounds = saddle.bounds(own, chosen, multipliers, dual_certificate)
         if self.player is None:
-            # Without constraints both best responses are the bounds.
+            # Without constraints the two best-response values are the bounds.
             payoff, spread = bounds.value, bounds.upper - bounds.lower
             if saddle.has_rows:
                 payoff, spread = view.payoff(own, other), view.best_case(other) - view.worst_case(own)
@@ -441,6 +439,6 @@ class SaddleProblem(Problem):
         return strategy_certificate_with_bounds(self, saddle, plans, bounds)
 
     def error(self, certificate: Certificate) -> float:
-        """Return the quantity compared with the tolerance: the larger of the gap and the violation."""
+        """Return the quantity that is compared with the tolerance: the larger of the gap and the violation."""
         assert certificate.gap is not None
         return max(certificate.gap, certificate.violation)

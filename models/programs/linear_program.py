@@ -1,4 +1,4 @@
-"""Linear programs as data, put together block by block: what models write down and solvers, files and tests read."""
+"""Linear programs as data, and their construction from blocks of columns and rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from ...seqform.arrays import Floats
 from ...seqform.rationals import to_fractions
 from .triplets import Triplets
 
-#: Blocks of columns whose coefficients are penalties and bounds, which may be as large as a user likes.
+#: Blocks of columns whose coefficients are penalties and bounds; users may choose them arbitrarily large.
 PRICED = frozenset({"excess", "prices"})
-#: The largest coefficient of an objective: solvers take 1e20 for infinite.
+#: The largest coefficient of an objective: solvers treat 1e20 as infinite.
 FARTHEST = 1e19
 
 
@@ -33,7 +33,7 @@ class LinearProgram:
     column_lower, column_upper : ndarray of float64, shape (columns,)
     maximise : bool
     columns, rows : mapping of str to slice
-        What each part of ``z`` and of the rows represents; the model that wrote the program documents its names.
+        The blocks of ``z`` and of the rows by name; the model that built the program documents the names.
     """
 
     objective: Floats
@@ -48,9 +48,9 @@ class LinearProgram:
 
     @property
     def objective_unit(self) -> float:
-        """The largest coefficient of the objective, apart from those of columns in :data:`PRICED` if there are others.
+        """The largest coefficient of the objective, ignoring the columns in :data:`PRICED` if there are others.
 
-        Solvers' tolerances are absolute, and a penalty of a million would hide payoffs of one. One that is more than
+        Solvers' tolerances are absolute, so a penalty of a million would hide payoffs of one. A penalty more than
         :data:`FARTHEST` times as large hides them in any unit.
         """
         costs = np.abs(self.objective)
@@ -67,7 +67,7 @@ class LinearProgram:
         return int(rows), int(columns)
 
     def to_highs(self) -> Any:
-        """Return the program as a ``highspy.HighsLp``: same rows, columns, objective and sense.
+        """Return the program as a ``highspy.HighsLp`` with the same rows, columns, objective and sense.
 
         Examples
         --------
@@ -91,23 +91,23 @@ class LinearProgram:
         return model
 
     def write(self, path: str | Path) -> None:
-        """Write the program to a file for other solvers, whole or not at all: free-format MPS, or CPLEX's LP format.
+        """Write the program atomically to a file for other solvers, in free-format MPS or CPLEX's LP format.
 
         Parameters
         ----------
         path : path-like
-            Its suffix says the format: ``.mps`` or ``.lp``.
+            The suffix selects the format: ``.mps`` or ``.lp``.
 
         Raises
         ------
         GameFileError
-            If the suffix is another one, or the file cannot be written.
+            If the suffix is unknown, or the file cannot be written.
 
         Notes
         -----
-        HiGHS writes the file, with 15 significant digits a number, and leaves out matrix entries below 1e-9. Rows and
-        columns are named after their blocks: ``plan_3``, ``response_12``. In an LP file a row with two different bounds
-        becomes two rows.
+        HiGHS writes the file, with 15 significant digits per number, and omits matrix entries below 1e-9. Rows and
+        columns are named after their blocks: ``plan_3``, ``response_12``. In an LP file, a row with two different
+        bounds becomes two rows.
 
         Examples
         --------
@@ -126,8 +126,8 @@ class ProgramBlocks:
     ----------
     exact : bool
         Whether numbers are kept as fractions, for
-        :meth:`~treeplex.models.programs.rational_program.RationalProgram.of_blocks`; floats then count as
-        :func:`~treeplex.seqform.rationals.intended_fraction` has it. Without it fractions become floats.
+        :meth:`~treeplex.models.programs.rational_program.RationalProgram.of_blocks`; floats are then converted by
+        :func:`~treeplex.seqform.rationals.intended_fraction`. If false, fractions become floats.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class ProgramBlocks:
         self.exact = exact
         self._columns: dict[str, slice] = {}
         self._rows: dict[str, slice] = {}
-        # Arrays of floats or of fractions, as `exact` says.
+        # Arrays of fractions if `exact`, otherwise of floats.
         self._of_columns: list[tuple[Any, Any, Any]] = []  # objective, lower and upper bounds, block by block
         self._of_rows: list[tuple[Any, Any]] = []  # lower and upper bounds
         self._entries: list[tuple[Any, Any, Any]] = []  # rows, columns and values
@@ -184,13 +184,14 @@ class ProgramBlocks:
         lower: npt.ArrayLike = -np.inf,
         upper: npt.ArrayLike = np.inf,
     ) -> None:
-        """Add a block of rows: the sum of a matrix times a block of variables lies between bounds.
+        """Add a block of rows: a sum of matrices, each times a block of variables, is between two bounds.
 
         Parameters
         ----------
         name : str
         terms : mapping of str to sparse array or Triplets
-            By block of variables, added before; at least one, all with equally many rows.
+            At least one matrix by block of variables; the blocks were added before, and all have the same number of
+            rows.
         lower, upper : array_like, shape (count,) or a number for all
         """
         count = next(iter(terms.values())).shape[0]
@@ -201,7 +202,7 @@ class ProgramBlocks:
             self._entries.append((rows + self._rows[name].start, columns + self._columns[column].start, values))
 
     def program(self, maximise: bool) -> LinearProgram:
-        """Return the program in floats; the blocks are in the order in which they were added."""
+        """Return the program in floats, with the blocks in the order in which they were added."""
         assert not self.exact
         rows, columns, values = self.entries()
         matrix = sp.csc_array((values, (rows, columns)), shape=self.shape, dtype=np.float64)
@@ -219,7 +220,7 @@ class ProgramBlocks:
         return rows, columns, values
 
     def but_matrix(self) -> dict[str, Any]:
-        """Return what a program is made of beside its matrix."""
+        """Return the parts of the program other than its matrix."""
         objective, column_lower, column_upper = map(np.concatenate, zip(*self._of_columns, strict=True))
         row_lower, row_upper = map(np.concatenate, zip(*self._of_rows, strict=True))
         return {
@@ -248,6 +249,6 @@ class ProgramBlocks:
 
 
 def _next_slice(blocks: Mapping[str, slice], length: int) -> slice:
-    """Return where a block lies that follows others."""
+    """Return the slice of a block that follows others."""
     start = max((block.stop for block in blocks.values()), default=0)
     return slice(start, start + length)

@@ -1,4 +1,4 @@
-"""Saddle programs as linear programs, in floats or in fractions, and how to read their solutions."""
+"""Saddle programs as linear programs, in floats or in fractions, and a reader of their solutions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from ..programs.linear_program import LinearProgram, ProgramBlocks
 from ..programs.rational_program import RationalProgram
 from .program import REPLY, SAFETY, Answer, PlayerView, Saddle
 
-#: Multipliers below this are round-off: no plan can be read off rows that are multiplied by so little.
+#: Multipliers below this are round-off: rows with smaller multipliers do not determine a plan.
 NEGLIGIBLE = 1e-12
 
 
@@ -22,14 +22,15 @@ def linear_program(saddle: Saddle, room: float = 0.0) -> LinearProgram:
     ----------
     saddle : Saddle
     room : float
-        By how much the floor is lowered, payoff units.
+        Amount by which the floor is lowered, in payoff units.
 
     Returns
     -------
     LinearProgram
         Column blocks ``plan`` (x), ``auxiliary`` (s), ``excess`` (violations of soft rows), ``prices`` (μ), ``reply
-        prices`` (of replies that rows state), ``factors`` (z) and ``values`` (q); row blocks ``plan``, ``constraints``,
-        ``penalty``, ``auxiliary prices``, ``response``, ``factors`` and ``safety``; only those that the program needs.
+        prices`` (of replies defined by rows), ``factors`` (z) and ``values`` (q); row blocks ``plan``, ``constraints``,
+        ``penalty``, ``auxiliary prices``, ``response``, ``factors`` and ``safety``. Blocks that are not needed are
+        absent.
 
     Raises
     ------
@@ -38,18 +39,18 @@ def linear_program(saddle: Saddle, room: float = 0.0) -> LinearProgram:
 
     Notes
     -----
-    By duality of the inner minimum, the program is, with rows G x + K s ≤ h on x and H y + L t ≤ k on y,
+    By duality of the inner minimum, with rows G x + K s ≤ h on x and H y + L t ≤ k on y, the program is
 
         max  c · x + ω (f · q − k · μ) − penalty · v
         s.t. E x = e,  G x + K s − v ≤ h,  Fᵀ q − Hᵀ μ ≤ Mᵀ x,  Lᵀ μ = 0,  f · q ≥ floor,  x, v, μ ≥ 0,
 
-    where μ is at most the penalty where rows on y are soft, and Lᵀ μ ≥ 0 for those t that are at least 0. The
-    multipliers of the rows ``response`` are ω y + κ y_s, with κ that of ``safety``. Solvers' tolerances are absolute
-    and E and F hold ones, so M, q and μ are in units of M's mean absolute entry, and each constraint is divided by its
-    largest coefficient; the objective is in payoff units. Where payoffs are factored, M = L D⁻¹ R, the columns and rows
-    ``factors`` (Dᵀ z − Lᵀ x = 0) link x to the response (Fᵀ q − Rᵀ z ≤ 0), and M is never formed. If a program has a
-    floor and also rows on y, or replies, the floor has values, a response and factors of its own, named ``floor
-    values`` and so on.
+    where μ is at most the penalty if rows on y are soft, and Lᵀ μ ≥ 0 for those t that are at least 0. The multipliers
+    of the rows ``response`` are ω y + κ y_s, where κ is the multiplier of ``safety``. Solvers' tolerances are absolute
+    and the entries of E and F are ones. Therefore M, q and μ are in units of M's mean absolute entry, and each
+    constraint is divided by its largest coefficient; the objective is in payoff units. With factored payoffs,
+    M = L D⁻¹ R, the columns and rows ``factors`` (Dᵀ z − Lᵀ x = 0) link x to the response (Fᵀ q − Rᵀ z ≤ 0), and M is
+    never formed. If a program has a floor together with rows on y or replies, the floor has its own values, response
+    and factors, named ``floor values`` and so on.
     """
     for rows in (saddle.own, saddle.other):
         curved = [] if rows is None else [one.name for one in rows.constraints if not one.is_linear]
@@ -61,7 +62,9 @@ def linear_program(saddle: Saddle, room: float = 0.0) -> LinearProgram:
 
 
 def rational_program(saddle: Saddle) -> RationalProgram:
-    """Return a saddle program in fractions as the program of :func:`linear_program`, in payoff units.
+    """Return a saddle program in fractions as a linear program with the blocks of :func:`linear_program`.
+
+    All its numbers are in payoff units.
 
     Raises
     ------
@@ -97,7 +100,7 @@ def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, 
     if saddle.floor is not None:
         multipliers[SAFETY] = floor_price / view.unit
     own = primal["plan"]
-    # The rows are in units of payoff, so their multipliers are the weights of y times that unit.
+    # The rows are in units of `view.unit`, so their multipliers are the weights of y times that unit.
     priced = 0 if saddle.weight is None else saddle.weight * view.unit
     if "floor response" in dual:
         if floor_price:
@@ -133,7 +136,7 @@ def _blocks(saddle: Saddle, room: Any = 0) -> ProgramBlocks:
         _add_response(blocks, whole, weight, {"reply prices": -limits.T})
     if saddle.floor is not None:
         apart = ""
-        if more or whole is not view:  # the floor holds against all plans, whatever the rows on y and the replies
+        if more or whole is not view:  # the floor holds against all plans, regardless of rows on y and replies
             apart = "floor "
             _add_response(blocks, whole, 0, {}, apart)
         row = sp.coo_array(-whole.other.e[None, :])
@@ -142,9 +145,9 @@ def _blocks(saddle: Saddle, room: Any = 0) -> ProgramBlocks:
 
 
 def _add_response(blocks: ProgramBlocks, view: PlayerView, weight: Any, more: dict[str, Any], prefix: str = "") -> None:
-    """Add the payoff that x guarantees, ``weight`` times, to the objective: the columns q and the rows that bound them.
+    """Add ``weight`` times the payoff that x guarantees to the objective: the columns q and the rows that bound them.
 
-    ``more`` holds further terms of the rows, by blocks of columns; the names of all blocks begin with the prefix.
+    ``more`` holds additional terms of the rows by block of columns; the names of all new blocks begin with the prefix.
     """
     unit, matrices, other = view.unit, view.scaled_matrices, view.other
     objective = weight * unit * (to_fractions(other.e) if view.exact else other.e)

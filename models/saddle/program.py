@@ -1,4 +1,4 @@
-"""The canonical program, of which two-player problems are instances, and the game from the seat of one player."""
+"""The canonical program of two-player problems, and the game from the seat of one player."""
 
 import math
 import sys
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PlayerView:
-    """The game as one player sees it: its plans x, the other player's plans y, and its payoff xᵀ M y.
+    """The game from one player's seat: its plans x, the other player's plans y, and its payoff xᵀ M y.
 
     M is A for player 0 and −Aᵀ for player 1.
 
     Parameters
     ----------
     game : Game
-        Two players, zero-sum. Methods that use only the player's own polytope work for any game.
+        A two-player zero-sum game. Methods that use only the player's own polytope work for any game.
     player : int
     exact : bool
-        Whether plans, payoffs and programs are in fractions. Payoffs are then those of the rules or the tree, if the
-        game has one; floats are converted by :func:`~treeplex.seqform.rationals.intended_fraction`.
+        Whether plans, payoffs and programs are in fractions. Payoffs then come from the rules or the tree if the game
+        has them; floats are converted by :func:`~treeplex.seqform.rationals.intended_fraction`.
     replies : Replies, optional
         The opponent's decision polytope, if it differs from its realization plans; M T then replaces M.
     """
@@ -72,7 +72,7 @@ class PlayerView:
 
     @cached_property
     def form(self) -> SequenceForm:
-        """The game between the plans that both players choose from, player 0 first."""
+        """The game between the polytopes that the players choose from, player 0 first."""
         form = self.game.sequence_form
         if self.replies is None:
             return form
@@ -110,7 +110,7 @@ class PlayerView:
         return -self.most_of_other(self.other_gradient(own))
 
     def worst_reply(self, own: Any) -> Any:
-        """Return a pure plan y that attains min over y of xᵀ M y, up to round-off even with exact numbers."""
+        """Return a pure plan y that attains min over y of xᵀ M y up to round-off, even with exact numbers."""
         floats = PlayerView(self.game, self.player, replies=self.replies)
         found = best_response_plan(self.other, floats.other_gradient(np.asarray(own, dtype=np.float64)))
         return exact_plan(self.other, found.behaviour) if self.exact else found.plan
@@ -128,29 +128,29 @@ class PlayerView:
         return (exact_best_response_value if self.exact else best_response_value)(self.other, payoffs)
 
     def made_plan(self, given: Any) -> Any:
-        """Return the other player's plan that plays as given numbers do: theirs, where they are one."""
+        """Return the other player's plan in the proportions of a vector; an exact plan is returned unchanged."""
         if self.exact and exact_residual(self.other, given) == 0:
             return given
         behaviour = self.other.behaviour(np.maximum(np.asarray(given, dtype=np.float64), 0.0))
         return exact_plan(self.other, behaviour) if self.exact else self.other.plan(behaviour)
 
     def plan_of(self, strategy: Strategy) -> Any:
-        """Return a strategy's realization plan; in fractions by :func:`~treeplex.seqform.rationals.exact_plan`."""
+        """Return a strategy's realization plan, made by :func:`~treeplex.seqform.rationals.exact_plan` if exact."""
         return exact_plan(strategy.treeplex, strategy.behaviour) if self.exact else strategy.plan
 
     def residual(self, plans: Sequence[Any]) -> float:
-        """Return how far all players' plans, player 0's first, are from their polytopes."""
+        """Return the largest distance of the players' plans, player 0's first, from their polytopes."""
         residual = exact_residual if self.exact else Treeplex.residual
         treeplexes = self.game.sequence_form.treeplexes
         return float(max(residual(treeplex, plan) for treeplex, plan in zip(treeplexes, plans, strict=True)))
 
     def number(self, number: Any) -> Any:
-        """Return a number as a fraction where exact, else as a float."""
+        """Return a number as a fraction if exact, otherwise as a float."""
         return intended_fraction(number) if self.exact else float(number)
 
     @cached_property
     def unit(self) -> Any:
-        """The mean absolute entry of M, or of its left factor: solvers' tolerances are absolute. 1 where exact."""
+        """The mean absolute entry of M or of its left factor, because solvers' tolerances are absolute; 1 if exact."""
         if self.exact:
             return 1
         factored = self.game.sequence_form.factored
@@ -160,18 +160,18 @@ class PlayerView:
 
     @cached_property
     def scaled_matrices(self) -> tuple[Any, ...]:
-        """:attr:`matrices`, of which the first is in units of :attr:`unit`."""
+        """:attr:`matrices`, with the first one in units of :attr:`unit`."""
         if self.exact:
             return self.matrices
         first, *others = self.matrices
-        mantissa, exponent = math.frexp(self.unit)  # 1 / unit would overflow where payoffs are denormal
+        mantissa, exponent = math.frexp(self.unit)  # 1 / unit would overflow for denormal payoffs
         scaled = first.copy()
         scaled.data = np.ldexp(first.data, -exponent) * (1.0 / mantissa)
         return (scaled, *others)
 
     @cached_property
     def factored(self) -> FactoredPayoff | None:
-        """M in factors, if the game has it so; ``None`` else."""
+        """M in factors if the game stores it so, otherwise ``None``."""
         factored = self.game.sequence_form.factored
         if factored is None:
             return None
@@ -180,7 +180,7 @@ class PlayerView:
 
     @cached_property
     def matrices(self) -> tuple[Any, ...]:
-        """M itself, or its left and its right factor, of which quantities may be chained: see :attr:`factored`."""
+        """M itself, or its left and right factors; their quantities may be chained, see :attr:`factored`."""
         if self.factored is not None:
             factors: tuple[Any, ...] = self.factored.left, self.factored.right
             if self.exact:
@@ -198,7 +198,7 @@ class PlayerView:
 
 
 def check_two_players(problem: str, game: Game) -> None:
-    """Refuse a game that is not a constant-sum game of two players.
+    """Raise an error unless the game is a two-player constant-sum game.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def check_two_players(problem: str, game: Game) -> None:
 
 
 def check_player_count(problem: str, game: Game) -> None:
-    """Refuse a game that is not of two players, whatever its payoffs sum to.
+    """Raise an error unless the game has two players; payoffs are not checked.
 
     Raises
     ------
@@ -220,9 +220,9 @@ def check_player_count(problem: str, game: Game) -> None:
 
 
 def zero_sum_of(problem: str, game: Game) -> Game:
-    """Return the zero-sum game that a problem is posed on, a constant that payoffs sum to being taken off.
+    """Return the zero-sum game that a problem is posed on: a constant sum of the payoffs is subtracted.
 
-    A game of one player gets a second one who never decides anything; games of more than two are returned as they are.
+    A one-player game gets a second player without decisions; games of more than two players are returned unchanged.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def zero_sum_of(problem: str, game: Game) -> Game:
 
 
 def check_zero_sum(problem: str, game: Game) -> None:
-    """Refuse a game that is not zero-sum, for any number of players.
+    """Raise an error unless the game is zero-sum, for any number of players.
 
     Raises
     ------
@@ -256,19 +256,19 @@ def check_zero_sum(problem: str, game: Game) -> None:
         )
 
 
-#: Name of the floor in multipliers and violations.
+#: The floor's name in multipliers and violations.
 SAFETY = "safety"
-#: Name of the plan z of a view's replies in a dual certificate.
+#: The name, in a dual certificate, of the plan of a view's replies.
 REPLY = "reply"
 
 
-#: Sums of payoffs at this price are finite.
+#: The largest price at which sums of payoffs remain finite.
 _LARGEST_PRICE = 1e-6 * sys.float_info.max
 
 
 @dataclass(frozen=True, eq=False)
 class Saddle:
-    """A saddle program between two polytopes of plans, from the seat of the player who maximises.
+    """A saddle program between two polytopes of plans, from the seat of the maximising player.
 
     Parameters
     ----------
@@ -277,17 +277,17 @@ class Saddle:
     tilt : ndarray, shape (num_sequences of the player,), optional
         c; 0 by default.
     weight : float or Fraction, optional
-        ω; by default the objective does not depend on the other player. 0 gives the same optimum, but reports a worst
-        reply as y where ``None`` reports uniform play, unless there is a model or a floor.
+        ω; by default the objective does not depend on the other player. 0 gives the same optimum but reports a worst
+        reply as y, whereas ``None`` reports uniform play, unless there is a model or a floor.
     own, other : Rows, optional
         Constraints on x and on y, hard or soft.
     floor : float or Fraction, optional
-        f, in payoff units: what x must guarantee against every plan of the other player, including those that the rows
-        on y or the view's replies exclude.
+        f, in payoff units: the payoff that x must guarantee against every plan of the other player, including plans
+        that the rows on y or the view's replies exclude.
     model : ndarray, optional
-        The opponent's plan reported when the program does not determine y; by default a worst reply to x.
+        The opponent's plan that is reported if the program does not determine y; by default a worst reply to x.
     maximises : bool
-        Whether the problem reports the objective as it is; one that minimises reports its negative.
+        Whether the problem reports the objective itself; a minimising problem reports its negative.
 
     Notes
     -----
@@ -296,23 +296,23 @@ class Saddle:
         max over x in X of  c · x + ω · min over y in Y of [xᵀ M y + paid(y)] − paid(x)
         subject to          rows on x, rows on y, and min over all plans y_s of xᵀ M y_s ≥ f,
 
-    where rows are f_i(x) ≤ 0 and h_j(y) ≤ 0, convex, and hard or soft; for soft rows a player pays the penalty times
-    the sum of its violations, or times the largest. Let x and y be plans in X and Y, y_s any plan, κ, λ, μ ≥ 0; where
-    rows are soft, each multiplier is at most the penalty if the sum is paid for, and their sum is at most the penalty
-    if the largest is. Then
+    where the rows f_i(x) ≤ 0 and h_j(y) ≤ 0 are convex, and hard or soft. For soft rows, a player pays the penalty
+    times the sum of its violations, or times the largest one. Let x and y be plans in X and Y, y_s any plan, and
+    κ, λ, μ ≥ 0. For soft rows, each multiplier is at most the penalty if the sum is penalised, and the sum of the
+    multipliers is at most the penalty if the largest violation is penalised. Then
 
         upper = max over x' in X of [x' · (c + ω M y + κ M y_s) − Σ λ_i f_i(x')] − κ f + ω paid(y),
         lower = c · x + ω · min over y' in Y of [xᵀ M y' + Σ μ_j h_j(y')] − paid(x)
 
-    satisfy lower ≤ optimum if x meets its hard rows and the floor, and optimum ≤ upper if y meets its hard rows. Where
-    f_i and h_j are not affine they are replaced by affine minorants, given by subgradients. Restricted Nash responses
-    are c = p M ŷ, ω = 1 − p (M. Johanson, M. Zinkevich and M. Bowling,
-    "Computing robust counter-strategies", NIPS 2007); constraints as in T. Davis, K. Waugh and M. Bowling, "Solving
-    large extensive-form games with strategy constraints", AAAI 2019.
+    satisfy lower ≤ optimum if x meets its hard rows and the floor, and optimum ≤ upper if y meets its hard rows. If
+    f_i and h_j are not affine, they are replaced by affine minorants, given by subgradients. Restricted Nash responses
+    are the case c = p M ŷ, ω = 1 − p (M. Johanson, M. Zinkevich and M. Bowling, "Computing robust counter-strategies",
+    NIPS 2007). Constraints are as in T. Davis, K. Waugh and M. Bowling, "Solving large extensive-form games with
+    strategy constraints", AAAI 2019.
 
     Examples
     --------
-    What equilibrium strategies of Kuhn poker guarantee, as a saddle program, solved and certified:
+    The bounds that uniform play proves on the value of Kuhn poker:
 
     >>> from treeplex import load_game
     >>> from treeplex.models.saddle import PlayerView, Saddle
@@ -339,7 +339,7 @@ class Saddle:
 
     @property
     def objective_unit(self) -> float:
-        """The largest coefficient without penalties, at least 1e-19 of the largest penalty; 1 if there is none."""
+        """The largest coefficient without penalties, but at least 1e-19 of the largest penalty; 1 if there is none."""
         tilt = 0.0 if self.tilt is None else float(np.abs(self.tilt).max(initial=0))
         penalty = max((float(rows.penalty or 0) for rows in (self.own, self.other) if rows is not None), default=0.0)
         largest = max(tilt, float(self.weight or 0) * float(self.view.unit))
@@ -357,7 +357,7 @@ class Saddle:
 
     @property
     def has_rows(self) -> bool:
-        """Whether the problem is of a kind that has constraints, even if none was given."""
+        """Whether the problem can have constraints, even if none was given."""
         return self.own is not None or self.other is not None
 
     @property
@@ -388,13 +388,13 @@ class Saddle:
         return Saddle(self.view.swapped, weight=self.weight, own=self.other, other=self.own)
 
     def reply_to(self, own: Any) -> Any:
-        """Return the plan reported as y when the program does not determine it; ``None`` if it has no part in it."""
+        """Return the plan that is reported as y if the program does not determine it; ``None`` if y is not involved."""
         if self.model is not None:
             return self.model
         return None if self.weight is None and self.floor is None else self.view.worst_reply(own)
 
     def seated(self, own: Any, other: Any = None) -> tuple[Any, ...]:
-        """Return one realization plan per player, from x and y; uniform play for players without a plan."""
+        """Return one realization plan per player from x and y; players without a plan play uniformly."""
         view, plans = self.view, []
         if other is not None and view.replies is not None:
             other = view.replies.image(other)
@@ -417,9 +417,10 @@ class Saddle:
         Parameters
         ----------
         own, other : ndarray
-            x and y, in floats or in fractions as :attr:`view` has it.
+            x and y, in the number type of :attr:`view`.
         multipliers : mapping of str to number, optional
-            By constraint, with ``safety`` for the floor; 0 if not given. Any are valid; good ones prove tight bounds.
+            By constraint, with ``safety`` for the floor; 0 by default. Any multipliers prove valid bounds; good ones
+            prove tight bounds.
         subgradients : mapping of str to ndarray, optional
             By constraint: slopes that select an affine minorant of a function that is not linear; any are valid.
         """
@@ -441,7 +442,7 @@ class Saddle:
         upper = constant + self._most(own, gradient, given, picked)
         lower = value = -own_paid if self.tilt is None else view.number(self.tilt @ own) - own_paid
         if self.weight is None:
-            upper = min(upper, zero) if self.tilt is None else upper  # nobody is paid for violations
+            upper = min(upper, zero) if self.tilt is None else upper  # the objective is then at most 0: −paid(x)
         else:
             other_paid, priced, offset = zero, view.other_gradient(own), zero
             if self.other is not None:
@@ -460,12 +461,14 @@ class Saddle:
     def gradients(
         self, own: Any, other: Any, multipliers: Mapping[str, Any], subgradients: Mapping[str, Any]
     ) -> tuple[Any, Any]:
-        """Return what each sequence of x and of y earns its player against the other plan, prices paid.
+        """Return the payoff per unit of each sequence of x and of y against the other plan, less the rows' prices.
+
+        The program must have a weight and no floor.
 
         Parameters
         ----------
         own, other, multipliers, subgradients
-            As in :meth:`bounds`; of a program with a weight, without a floor.
+            As in :meth:`bounds`.
         """
         view = self.view
         gradient, _ = self._gradient(view.own_gradient(other), None, multipliers)
@@ -474,14 +477,14 @@ class Saddle:
         return gradient - slope, self.weight * (view.other_gradient(own) - priced)
 
     def _gradient(self, against: Any, floor_reply: Any, multipliers: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return c + ω M y + κ M y_s, and −κ f, by M y; y is used as y_s if that is not given."""
+        """Return c + ω M y + κ M y_s, and −κ f, given M y; y is used as y_s if that is not given."""
         view = self.view
         zero = view.number(0)
         floor_price = zero if self.floor is None else max(zero, multipliers.get(SAFETY, zero))
         reply = against
         if floor_price and floor_reply is not None:
             reply = view.whole.own_gradient(floor_reply)
-        if floor_price and not view.exact:  # where payoffs are denormal, their price is infinite; any proves a bound
+        if floor_price and not view.exact:  # denormal payoffs can make the price infinite; any price proves a bound
             floor_price = min(floor_price, _LARGEST_PRICE / max(1.0, abs(self.floor), float(np.abs(reply).max())))
         gradient = np.full(view.own.num_sequences, zero) if self.tilt is None else self.tilt
         priced = zero if self.weight is None else self.weight
@@ -496,7 +499,7 @@ class Saddle:
     def _most(self, own: Any, gradient: Any, multipliers: Mapping[str, Any], subgradients: Mapping[str, Any]) -> Any:
         """Return an upper bound on max over x' in X of gradient · x' − Σ λ_i f_i(x').
 
-        Each f_i is replaced by an affine minorant: the subgradients', or a further one that tightens the bound.
+        Each f_i is replaced by an affine minorant: that of the subgradients, or another one that tightens the bound.
         """
         view, rows = self.view, self.own
         if rows is None:
@@ -525,7 +528,7 @@ class Bounds:
     lower, upper : float or Fraction
         Bounds on the optimum: ``lower`` if x meets its hard rows and the floor, ``upper`` if y meets its hard rows.
     violations : mapping of str to float or Fraction
-        By constraint, and ``safety`` of the floor; positive where it is violated.
+        By constraint, and ``safety`` for the floor; positive if violated.
     """
 
     value: Any
@@ -536,17 +539,17 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The solution of a program: plans, and the multipliers that help to certify them.
+    """The solution of a program: plans, and multipliers that help to certify them.
 
     Attributes
     ----------
     plans : tuple of ndarray of float64 or of Fraction
         One realization plan per player.
     multipliers : mapping of str to float or Fraction
-        By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 is loosened.
+        By constraint, at least 0: the gain of the constraint's player per unit by which f(x) ≤ 0 is loosened.
     dual_certificate : mapping of str to ndarray
-        Whatever else helps to prove a bound, such as subgradients by constraint where a function has a kink. All of it
-        is checked or clipped before use, so that none can prove a wrong bound.
+        Other arrays that help to prove a bound, such as subgradients by constraint at a kink of its function. They are
+        checked or clipped before use, so they cannot prove a wrong bound.
     """
 
     plans: tuple[Any, ...]

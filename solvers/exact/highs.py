@@ -1,4 +1,4 @@
-"""Linear programs through HiGHS directly: matrices handed over in one call, duals read back."""
+"""The backend of the method ``highs``: linear programs through HiGHS's own interface."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
     begun = counted_now()
     try:
         interrupted = run_solver(solver, interruptible=large)
-    except (KeyboardInterrupt, TimeLimitError):  # it goes on unseen, and must not be asked for anything
+    except (KeyboardInterrupt, TimeLimitError):  # HiGHS is still running in its thread and must not be called
         return Outcome(
             plans=None,
             stopped=Status.INTERRUPTED,

@@ -1,4 +1,4 @@
-"""Linear programs in HiGHS: in units that its absolute tolerances suit, what it found, and what that proves."""
+"""Linear programs in HiGHS: scaling for its absolute tolerances, its solutions and their certificates."""
 
 import math
 from collections.abc import Sequence
@@ -20,17 +20,17 @@ from ..outcome import Options, Status, nearest_profile
 if TYPE_CHECKING:
     from ..methods import HiGHS
 
-#: What HiGHS is asked for in feasibility and optimality.
+#: HiGHS's feasibility and optimality tolerance.
 TOLERANCE = 1e-9
-#: The algorithms by interior point.
+#: The interior point algorithms.
 INTERIOR = ("ipm", "ipm-crossover")
-#: Interior point takes tens of iterations, or stays where it is for ever.
+#: Iteration limit of interior point, which takes tens of iterations or stalls.
 STALLED = 1_000
-#: Actions of one infoset above which there is no presolve: its time would grow with their square.
+#: Presolve is off if an infoset has more actions than this: its time grows with their square.
 LONG = 5_000
 
-# What HiGHS says of itself is a hint alone: interior point without crossover and PDLP end with an unknown status on
-# good solutions. The certificate decides.
+# HiGHS's own status is only a hint: interior point without crossover and PDLP return good solutions with an unknown
+# status. The certificate decides.
 _STOPPED = {
     highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
     highspy.HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
@@ -42,10 +42,10 @@ _STOPPED = {
 
 
 def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
-    """Return a HiGHS instance that holds a linear program, silent and with tight tolerances.
+    """Return a silent HiGHS instance with a linear program and tight tolerances.
 
-    HiGHS minimises an objective in units of ``program.objective_unit``, since its tolerances are absolute; what it says
-    of duals and objective is to be multiplied by :func:`objective_factor`.
+    HiGHS minimises an objective in units of ``program.objective_unit``, because its tolerances are absolute. Multiply
+    its duals and its objective by :func:`objective_factor`.
     """
     model = program.to_highs()
     model.sense_ = highspy.ObjSense.kMinimize
@@ -61,8 +61,8 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
 def prepared(
     method: "HiGHS", problem: SaddleProblem, options: Options, algorithm: str, program: LinearProgram, seconds: float
 ) -> Any:
-    """Return a HiGHS instance that holds a program and has an algorithm, tolerances and limits set."""
-    # PDLP is first-order: digits beyond the tolerance are dear. Its own tolerance is relative, so two more are kept.
+    """Return a HiGHS instance with a program, an algorithm, tolerances and limits."""
+    # PDLP is first-order, so digits beyond the tolerance are expensive. Its tolerance is relative, so keep two extra.
     relative = options.tol / problem.game.stakes
     solver = load(program, min(1e-4, max(TOLERANCE, relative / 100.0)) if algorithm == "pdlp" else TOLERANCE)
     choose_algorithm(solver, algorithm)
@@ -75,21 +75,21 @@ def prepared(
 
 
 def silent_solver(tolerance: float = TOLERANCE) -> Any:
-    """Return a HiGHS instance that says nothing, with such tolerances."""
+    """Return a HiGHS instance that prints nothing, with the given tolerance."""
     solver = highspy.Highs()
     solver.silent()
     for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality", "pdlp_optimality"):
         solver.setOptionValue(f"{kind}_tolerance", tolerance)
-    # What is smaller HiGHS takes for zero: by default 1e-9, which is what a rare outcome of chance makes of payoffs.
+    # HiGHS treats smaller entries as zero. Its default, 1e-9, is the size of payoffs after a rare chance outcome.
     solver.setOptionValue("small_matrix_value", 1e-12)
     return solver
 
 
 def choose_algorithm(solver: Any, algorithm: str) -> None:
-    """Set what a HiGHS instance solves by: ``simplex``, ``ipm``, ``ipm-crossover`` or ``pdlp``.
+    """Set the algorithm of a HiGHS instance: ``simplex``, ``ipm``, ``ipm-crossover`` or ``pdlp``.
 
-    HiGHS's own ``ipm`` leaves the choice between its interior point solvers to what is installed beside it; ``ipx`` is
-    always the one that this package was tested with.
+    HiGHS's own option ``ipm`` selects an interior point solver by the packages that are installed; ``ipx`` is always
+    the solver that this package is tested with.
     """
     interior = algorithm in INTERIOR
     solver.setOptionValue("solver", "ipx" if interior else algorithm)
@@ -97,19 +97,20 @@ def choose_algorithm(solver: Any, algorithm: str) -> None:
 
 
 def objective_factor(program: LinearProgram) -> float:
-    """Return the factor by which HiGHS's objective, which it minimises, is multiplied to give the program's.
+    """Return the factor that turns HiGHS's objective, which it minimises, into the program's objective.
 
-    It is negative to maximise. HiGHS could do that itself, but 1.15 forgets to turn the duals round when it maximises
-    by interior point without crossover.
+    It is negative if the program maximises. HiGHS could maximise itself, but HiGHS 1.15 returns duals of the wrong sign
+    when it maximises by interior point without crossover.
     """
     return -program.objective_unit if program.maximise else program.objective_unit
 
 
 def run_solver(solver: Any, interruptible: bool) -> bool:
-    """Run HiGHS; whether Ctrl-C or the deadline ended it. What it raises leaves HiGHS at work.
+    """Run HiGHS; return whether Ctrl-C or the deadline ended it. After an exception HiGHS may still be running.
 
-    To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time. So
-    a small one runs in the main thread, and HiGHS's own time limit ends it. Ctrl-C comes to the main thread alone.
+    To be interruptible, HiGHS must call back into Python at every iteration, which costs a small model a fifth of its
+    time. A small model therefore runs in the main thread under HiGHS's own time limit. Only the main thread receives
+    Ctrl-C.
     """
     if not interruptible:
         try:
@@ -119,24 +120,23 @@ def run_solver(solver: Any, interruptible: bool) -> bool:
         return False
     from .interruptible import run_interruptibly
 
-    # highspy has a loop of its own for this, which prints to standard output when Ctrl-C comes and shares its locks
-    # between all solvers of the process.
+    # highspy's own loop for this prints to standard output at Ctrl-C, and all solvers of the process share its locks.
     solver.HandleUserInterrupt = True
     return run_interruptibly(solver.run, solver.cancelSolve)
 
 
 def stopped(solver: Any) -> Status:
-    """Return how HiGHS ended."""
+    """Return the status with which HiGHS ended."""
     return _STOPPED.get(solver.getModelStatus(), Status.OPTIMAL)
 
 
 def said(solver: Any) -> str:
-    """Return what HiGHS says of the model, in words."""
+    """Return HiGHS's status of the model, in words."""
     return f"HiGHS says {solver.modelStatusToString(solver.getModelStatus()).lower()}"
 
 
 def iterations(solver: Any, algorithm: str) -> int:
-    """Return how many iterations HiGHS took by an algorithm."""
+    """Return the number of iterations of HiGHS's algorithm."""
     info = solver.getInfo()
     counts = {
         "simplex": info.simplex_iteration_count,
@@ -148,22 +148,22 @@ def iterations(solver: Any, algorithm: str) -> int:
 
 
 def solution_of(solver: Any, program: LinearProgram) -> tuple[Floats, Floats] | None:
-    """Return what HiGHS found: a program's columns and the multipliers of its rows."""
+    """Return HiGHS's solution: the values of the columns and the multipliers of the rows."""
     solution = solver.getSolution()
     if not (solution.value_valid and solution.dual_valid):
         return None
-    with np.errstate(over="ignore"):  # prices beyond the largest float are cut to it
+    with np.errstate(over="ignore"):  # prices beyond the largest float are clipped to it
         return np.array(solution.col_value), np.nan_to_num(np.array(solution.row_dual) * objective_factor(program))
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Where the simplex method ended: which columns and rows of a linear program are basic or at which bound.
+    """A simplex basis: which columns and rows of a linear program are basic, and the bounds of the others.
 
     Attributes
     ----------
     shape : tuple of int
-        Of the program: its rows and columns.
+        The program's numbers of rows and columns.
     columns, rows : tuple
         HiGHS's status of each.
     """
@@ -174,24 +174,24 @@ class Basis:
 
     @classmethod
     def of(cls, solver: Any, shape: tuple[int, int]) -> "Basis | None":
-        """Return the basis of a solver that has finished; ``None`` if it has none."""
+        """Return the basis of a finished solver; ``None`` if it has none."""
         basis = solver.getBasis()
         return cls(shape, tuple(basis.col_status), tuple(basis.row_status)) if basis.valid else None
 
     @classmethod
     def from_codes(cls, shape: Sequence[int], codes: Sequence[int]) -> "Basis":
-        """Return the basis of which :attr:`codes` was kept."""
+        """Return the basis with the given :attr:`codes`."""
         rows, columns = shape
         found = tuple(map(highspy.HighsBasisStatus, codes))
         return cls((rows, columns), found[:columns], found[columns:])
 
     @property
     def codes(self) -> list[int]:
-        """HiGHS's numbers for the status of each column, then of each row."""
+        """HiGHS's status codes of the columns, followed by those of the rows."""
         return [int(one) for one in (*self.columns, *self.rows)]
 
     def give(self, solver: Any) -> None:
-        """Let a solver start from the basis."""
+        """Make a solver start from the basis."""
         basis = highspy.HighsBasis()
         basis.col_status, basis.row_status = list(self.columns), list(self.rows)
         basis.valid = True
@@ -200,15 +200,15 @@ class Basis:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """An answer and what it proves.
+    """An answer and its proof.
 
     Attributes
     ----------
     answer : Answer or None
     proof : tuple of Profile and Certificate, or None
-        The strategies that play the answer, and what they prove.
+        The answer's strategies and their certificate.
     excess : float
-        The proven error in payoff units, or 0 if that is within what is asked; infinite if hard constraints are missed.
+        The proven error in payoff units, or 0 if it is within the tolerance; infinite if hard constraints are violated.
     """
 
     answer: Answer | None = None
@@ -216,11 +216,11 @@ class Attempt:
     excess: float = math.inf
 
     def betters(self, other: "Attempt") -> bool:
-        """Whether the excess is less, or there are strategies where another has none."""
+        """Whether the excess is smaller, or only this attempt has strategies."""
         return self.excess < other.excess or (self.proof is not None and other.proof is None)
 
     def or_better(self, other: "Attempt") -> "Attempt":
-        """Return the better one of two."""
+        """Return the better of two attempts."""
         return other if other.betters(self) else self
 
     @classmethod
@@ -231,7 +231,7 @@ class Attempt:
         program: LinearProgram,
         numbers: tuple[Floats, Floats] | None,
     ) -> "Attempt":
-        """Read the answer off a program's columns and the multipliers of its rows, if there are any."""
+        """Make an attempt from the values of a program's columns and the multipliers of its rows, if there are any."""
         if numbers is None:
             return cls()
         primal, dual = numbers
@@ -246,7 +246,7 @@ class Attempt:
 
     @classmethod
     def of(cls, problem: SaddleProblem, options: Options, answer: Answer, profile: Profile) -> "Attempt":
-        """Prove what an answer's strategies are worth."""
+        """Make an attempt by certifying an answer's strategies."""
         profile, certificate = proven(problem, profile, answer.multipliers, answer.dual_certificate)
         error = math.inf if problem.missed(certificate) else proven_error(problem, profile, certificate)
         return cls(answer, (profile, certificate), error if error > enough(problem, certificate, options) else 0.0)

@@ -1,4 +1,4 @@
-"""Linear programs by HiGHS, as a method."""
+"""The methods that solve linear programs with HiGHS."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -8,7 +8,7 @@ from ...models.problems import Feature
 from ...seqform.parameters import About
 from .registry import Method
 
-#: What linear programs can do.
+#: The features that linear programs serve.
 LINEAR = frozenset({Feature.PROGRAM, Feature.ALONE, Feature.TILT, Feature.FLOOR, Feature.CONSTRAINTS, Feature.REPLIES})
 
 
@@ -19,15 +19,15 @@ class HiGHS(Method):
     Parameters
     ----------
     algorithm : {"auto", "simplex", "ipm", "ipm-crossover", "pdlp"}
-        ``auto`` is the dual simplex method up to :attr:`large` sequences of both players together, in flow polytopes up
-        to :attr:`large_flow`, and the interior point method without crossover above. Interior point with crossover ends
-        at a vertex; PDLP is first-order.
+        ``auto`` is the dual simplex method for up to :attr:`large` sequences of both players together (up to
+        :attr:`large_flow` in flow polytopes), and the interior point method without crossover for more. Interior point
+        with crossover ends at a vertex; PDLP is a first-order method.
 
     Notes
     -----
-    Interior point takes strategies to start from, for equilibria, constrained or not. It then solves a smaller program:
-    of what the strategies play, and of what loses at most a quarter of their error. The certificate, which knows all
-    sequences, says what that lacked, and programs follow with more until it is enough.
+    For equilibria, with or without constraints, interior point can start from strategies. It then solves a smaller
+    program with the sequences that the strategies play and those that lose at most a quarter of their error. The
+    certificate covers all sequences and shows which ones are missing; larger programs follow until it is good enough.
 
     Huangfu and Hall, "Parallelizing the dual revised simplex method", Mathematical Programming Computation 10 (2018).
 
@@ -45,24 +45,24 @@ class HiGHS(Method):
 
     serves: ClassVar[frozenset[str]] = LINEAR | {Feature.FLOAT_REPLIES}
     backend: ClassVar[str] = "treeplex.solvers.exact.highs"
-    #: Number of sequences of both players above which ``auto`` takes the interior point method.
+    #: The number of sequences of both players above which ``auto`` uses the interior point method.
     large: ClassVar[int] = 6_000
-    #: The same in flow polytopes, on which the simplex method is slow.
+    #: The same for flow polytopes, on which the simplex method is slow.
     large_flow: ClassVar[int] = 1_000
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """What the command line calls it."""
+        """Its name on the command line."""
         return "highs" if self.algorithm == "auto" else f"highs-{self.algorithm}"
 
     @property
     def takes_start(self) -> bool:  # type: ignore[override]
-        """Whether it is interior point: others go on from a basis or not at all."""
+        """Whether it is an interior point method; others start from a basis or not at all."""
         return self.algorithm in ("ipm", "ipm-crossover")
 
     @property
     def default_tolerance(self) -> float:  # type: ignore[override]
-        """1e-9 if an algorithm that ends at a vertex is named, else what HiGHS's own tolerances can give."""
+        """1e-9 for an algorithm that ends at a vertex, otherwise the accuracy of HiGHS's own tolerances."""
         return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
 
 

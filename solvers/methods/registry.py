@@ -1,4 +1,4 @@
-"""Methods under their names: what every one declares of itself, and which of them serve a problem."""
+"""Methods by name, their declarations, and the methods that serve a problem."""
 
 import dataclasses
 import re
@@ -16,36 +16,36 @@ from ...seqform.registry import Registry
 
 
 class Method(Explained):
-    """A way to solve some problems: hyper-parameters, and what they serve.
+    """A solution method: its hyper-parameters and the features that it serves.
 
-    A method is a frozen dataclass. It says who runs it, and does nothing itself.
+    A method is a frozen dataclass. It names the backend that runs it and does nothing itself.
 
     Attributes
     ----------
     name : str
-        What the command line calls it.
+        Its name on the command line.
     serves : frozenset of Feature
-        What it can do: it solves the problems that need no more than that.
+        Its features: it solves the problems that need no others.
     serves_in_public_form : frozenset of Feature
-        What it can do besides on games in public form.
+        Additional features on games in public form.
     is_exact : bool
         Whether its answers are fractions.
     keeps_runs : bool
-        Whether its runs can be kept by a :class:`~treeplex.Checkpoint`, and go on from it.
+        Whether a :class:`~treeplex.Checkpoint` can save and resume its runs.
     takes_start : bool
-        Whether it begins with the strategies that it is given, :attr:`Options.start`.
+        Whether it can begin with given strategies, :attr:`Options.start`.
     default_tolerance : float
-        Of the certificate where none is asked for, relative to the game's stakes.
+        The default tolerance of the certificate, relative to the game's stakes.
     default_iterations : int
-        Iteration limit where none is given.
+        The default iteration limit.
     samples : bool
-        Whether it samples histories, so that the game needs rules and need not be held whole.
+        Whether it samples histories, so that the game needs rules but need not fit in memory.
     backend : str or callable
-        Who runs it: a method that takes a problem and :class:`~treeplex.solvers.outcome.Options` and returns an
-        :class:`~treeplex.solvers.outcome.Outcome`; or the full name of a module, imported when first needed, whose
+        The code that runs it: a method that takes a problem and :class:`~treeplex.solvers.outcome.Options` and returns
+        an :class:`~treeplex.solvers.outcome.Outcome`; or the full name of a module, imported on first use, whose
         function ``run`` takes the method, the problem and the options.
     backend_of_steps : str, optional
-        Who runs it on problems that are decided in steps, if that is another module.
+        The module that runs it on problems that are decided in steps, if it is another one.
     """
 
     name: ClassVar[str]
@@ -70,7 +70,7 @@ class Method(Explained):
 
 
 def check_method(kind: type[Any]) -> None:
-    """Refuse a class of methods that does not say what every method has to say.
+    """Raise an error if a method's class lacks a required attribute.
 
     Raises
     ------
@@ -84,18 +84,18 @@ def check_method(kind: type[Any]) -> None:
         check_attribute(kind, name, types, expected, UnknownMethodError)
 
 
-#: Makes a method: a class, or a class with some of its hyper-parameters, ``partial(HiGHS, algorithm="pdlp")``.
+#: A callable that makes a method: a class, or one with some hyper-parameters, ``partial(HiGHS, algorithm="pdlp")``.
 Maker = type[Any] | partial[Any]
 Registered = TypeVar("Registered", bound=Maker)
 
 
 def class_of(maker: Maker) -> type[Any]:
-    """Return the class of what a maker makes."""
+    """Return the class of the methods that a maker makes."""
     return maker.func if isinstance(maker, partial) else maker  # type: ignore[return-value]
 
 
 def _accept(maker: Any) -> tuple[Any, Maker, type[Any]]:
-    """Return the name of a method, what makes it, and its class."""
+    """Return the name, the maker and the class of a method."""
     from ...seqform.extensions import check_class
 
     kind = class_of(maker)
@@ -104,7 +104,7 @@ def _accept(maker: Any) -> tuple[Any, Maker, type[Any]]:
     for field in dataclasses.fields(kind):
         if field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise UnknownMethodError(f"{kind.__name__}: the hyper-parameter {field.name} has no default; expected one")
-    _ = parameters_of(kind)  # raises here if they are not declared as they should be
+    _ = parameters_of(kind)  # raises an error now if a declaration is invalid
     return kind.name if isinstance(kind.name, str) else maker().name, maker, kind
 
 
@@ -139,29 +139,29 @@ _OWN = {
     "os-mccfr": "sampling:OutcomeSamplingMCCFR",
     "es-pref-cfr": "sampling:ESPrefCFR",
 }
-#: What makes each method, under its name.
+#: The makers of all methods, by name.
 METHODS: Registry[Maker] = Registry(
     Grammar("method", UnknownMethodError, UnknownMethodError), "treeplex.methods", _accept, _OWN, __package__
 )
 
 
 def register_method(method: Registered) -> Registered:
-    """Add a method, so that :func:`~treeplex.solve` and every command know it by its name.
+    """Register a method, so that :func:`~treeplex.solve` and every command find it by name.
 
-    A package that is installed adds its methods by entry points of the group ``treeplex.methods`` instead, which other
-    processes find too: see :doc:`/reference/extensions`.
+    Installed packages register their methods by entry points of the group ``treeplex.methods`` instead, which work in
+    every process; see :doc:`/reference/extensions`.
 
     Parameters
     ----------
     method : type or functools.partial
         A frozen dataclass of hyper-parameters, all with defaults: a subclass of :class:`~treeplex.solvers.Method` with
-        class attributes ``name`` and ``serves``, and a ``backend``. Or such a class with some of its hyper-parameters,
-        whose attribute ``name`` then depends on them.
+        class attributes ``name`` and ``serves``, and a ``backend``. Or such a class with some of its hyper-parameters
+        set; its attribute ``name`` then depends on them.
 
     Returns
     -------
     type or functools.partial
-        The same, so that this can stand above a class.
+        The argument, so that this function can be used as a class decorator.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def method_names() -> tuple[str, ...]:
 
 
 def methods_for(needed: Iterable[str]) -> list[str]:
-    """Return the names of the methods that have all of some features.
+    """Return the names of the methods that serve all the given features.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def methods_for(needed: Iterable[str]) -> list[str]:
 
 
 def sampling_methods() -> list[str]:
-    """Return the names of the methods that sample a game, and need not hold the whole of it.
+    """Return the names of the methods that sample a game, which need not fit in memory.
 
     Examples
     --------
@@ -278,12 +278,12 @@ def find_method(name: str, **options: Any) -> Method:
 
 
 def _maker(name: str) -> Maker:
-    # Names hold a plus, which some write as a word.
+    # Users may write the plus in a name as a word.
     return METHODS.find(name, hinted=re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-"))
 
 
 def check_served(method: Method, problem: Problem) -> None:
-    """Refuse a problem that a method cannot solve, and say which methods can.
+    """Raise an error that lists suitable methods if a method cannot solve a problem.
 
     Raises
     ------
@@ -291,14 +291,14 @@ def check_served(method: Method, problem: Problem) -> None:
     """
     served = _served(type(method), problem.game)
     if not problem.needs <= served:
-        # What samples histories needs a game that has some.
+        # Sampling methods need a game with rules.
         kinds = {name: class_of(maker) for name, maker in METHODS.items()}
         able = [
             name
             for name, kind in kinds.items()
             if problem.needs <= _served(kind, problem.game) and (problem.game.rules is not None or not kind.samples)
         ]
-        # Where it solves other problems of the kind, say what is too much about this one.
+        # If the method solves other problems of this class, name the features that it lacks.
         usual = problem.always_needs <= served
         reason = f" with {' and '.join(sorted(problem.needs - served))}" if usual else ""
         advice = f"use {', '.join(able)}" if able else "no method can"

@@ -1,4 +1,4 @@
-"""Methods of the counterfactual-regret family that walk the whole game."""
+"""Methods of the counterfactual-regret family that traverse the whole game."""
 
 import dataclasses
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from .rules import DualRule, LocalBias, Rule
 
 #: Averaging schemes by name: iterate t has weight t to this power.
 AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "cubic": 3.0, "quartic": 4.0}
-#: What the members of the family can do that average and are proven to converge.
+#: The features of the members that average and are proven to converge.
 SADDLES = frozenset(
     {
         *(
@@ -37,24 +37,25 @@ class RegretMethod(Method):
     Parameters
     ----------
     updates : {"alternating", "simultaneous"}
-        Whether player 1 answers player 0's new strategy or its old one.
+        Whether player 1 responds to player 0's new strategy or to its old one.
     averaging : str or float
         Weight of iterate t in the average: t to this power, or ``uniform`` (0), ``linear`` (1), ``quadratic`` (2),
         ``cubic`` (3), ``quartic`` (4). The first iterate is the start.
     iterate : {"average", "last"}
-        Which strategies are returned and certified.
+        The strategies that are returned and certified.
     precision : {"double", "single", "half", "auto"}
-        Of the numbers that are iterated on. Single ones take two thirds of the memory and, in games too large for the
-        nearest caches, of the time; exploitability falls to some 1e-6 of the largest payoff with them, not further.
-        ``half`` keeps regrets and averages in 16 bits, and computes in 32: half of the memory of single ones, for
-        equilibria of games in public form that are averaged by turns, and for nothing else. Exploitability falls to
-        some 1e-4 of the largest payoff with them.
-        ``auto`` is single for tolerances from 1e-5 of the largest payoff on, in games of 2,000 sequences or more, if
-        neither violations nor a penalty want more digits; and half where single does not fit the memory and half can
-        be had. Certificates are in double precision always, and so is all under constraints that are not linear.
+        Precision of the iterations. ``single`` takes two thirds of the memory and, in games that exceed the first
+        caches, two thirds of the time; exploitability falls to about 1e-6 of the largest payoff.
+        ``half`` stores regrets and averages in 16 bits and computes in 32 bits. It takes half the memory of ``single``;
+        exploitability falls to about 1e-4 of the largest payoff. It works only for equilibria of games in public form,
+        with averages and alternating updates.
+        ``auto`` is ``single`` for tolerances of at least 1e-5 of the largest payoff in games with 2,000 or more
+        sequences, unless violations or a penalty need more digits. It is ``half`` if ``single`` does not fit in memory
+        and ``half`` is possible. Certificates are always in double precision, and so are all computations under
+        constraints that are not linear.
     initial_regrets : float
-        The first regrets are random numbers between 0 and this, in payoff units, drawn with the seed of the solve:
-        where equilibria differ, runs may end at different ones.
+        The first regrets are random numbers between 0 and this, in payoff units, drawn with the seed of the solve. If
+        there are several equilibria, runs may end at different ones.
     """
 
     updates: Updates = "alternating"
@@ -77,14 +78,14 @@ class RegretMethod(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # One spelling of each power, so that equal methods compare equal.
+        # Each power has one spelling, so that equal methods compare equal.
         names = {power: name for name, power in AVERAGING.items()}
         power = self.averaging_power
         object.__setattr__(self, "averaging", names.get(power, power))
 
     @property
     def draws(self) -> bool:
-        """Whether the first regrets are drawn."""
+        """Whether the first regrets are random."""
         return self.initial_regrets > 0
 
     @property
@@ -95,22 +96,22 @@ class RegretMethod(Method):
 
     @property
     def local_rule(self) -> Rule:
-        """The local regret minimiser and the averaging, as numbers of the compiled loop."""
+        """The local regret minimiser and the averaging, as numbers for the compiled loop."""
         return replace(self.accumulation, averaging=self.averaging_power)
 
     @property
     def dual_rule(self) -> DualRule:
-        """How the multipliers of constraints move, where there are any."""
+        """The update rule for the multipliers of constraints, if there are any."""
         return DualRule()
 
     @property
     def first_bound(self) -> float | None:
-        """What multipliers are bounded by at first, payoff units; ``None`` where they are free."""
+        """The first bound on the multipliers, in payoff units; ``None`` if they are unbounded."""
         return None
 
     @property
     def bias(self) -> LocalBias | None:
-        """What the local rule is biased to, if the method knows preferences."""
+        """The bias of the local rule, if the method supports preferences."""
         return None
 
 
@@ -167,7 +168,7 @@ class DCFR(RegretMethod):
     Parameters
     ----------
     updates, averaging, iterate, precision
-        As :class:`RegretMethod`; the averaging power is the paper's γ, 2 by default.
+        As for :class:`RegretMethod`; the averaging power is the paper's γ, 2 by default.
     alpha, beta : float
         Exponents of the discounts of positive and of negative regrets.
 
@@ -198,7 +199,7 @@ class DCFR(RegretMethod):
 
     @property
     def local_rule(self) -> Rule:
-        """The discounts, and the averaging."""
+        """The discounts and the averaging."""
         return replace(super().local_rule, positive=self.alpha, negative=self.beta)
 
 
@@ -227,5 +228,5 @@ class PCFRPlus(RegretMethod):
     serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
 
 
-#: Methods that others are built on, by name.
+#: The methods that other methods are built on, by name.
 BASES: dict[str, type[RegretMethod]] = {"cfr": CFR, "cfr+": CFRPlus, "dcfr": DCFR, "pcfr+": PCFRPlus}

@@ -1,4 +1,4 @@
-"""The arrays that the compiled loop reads and changes, in the parts that each function of it needs."""
+"""The arrays that the compiled loop reads and changes, grouped by the functions that use them."""
 
 from typing import Any, NamedTuple
 
@@ -11,16 +11,16 @@ from .placement import Cells, Runs
 
 @record
 class InflowArrays(NamedTuple):
-    """What leads to the infosets of flows.
+    """The inflows of infosets in flow polytopes.
 
     Attributes
     ----------
     groups, ranges : ndarray of uint32
-        Bucket ``b`` has its infosets in groups of ``width``, of which ``groups[b]`` is the first; group ``k`` has the
-        runs ``ranges[k]:ranges[k + 1]``.
+        The infosets of bucket ``b`` are in groups of ``width``, the first of which is ``groups[b]``; group ``k`` has
+        the runs ``ranges[k]:ranges[k + 1]``.
     runs : ndarray of uint32, shape (num_runs, 2)
-        Position ``s`` and place ``p``: of the plan at ``s + j``, ``patterns[p + j]`` leads to the group's infoset ``j``
-        (0 ≤ j < width).
+        Position ``s`` and place ``p``: the plan at ``s + j`` leads with weight ``patterns[p + j]`` to the group's
+        infoset ``j`` (0 ≤ j < width).
     patterns : ndarray of float
         The distinct weights.
     """
@@ -38,21 +38,21 @@ class PolytopeArrays(NamedTuple):
     Attributes
     ----------
     bases : ndarray of uint32, shape (num_players + 1,)
-        The position of each player's empty sequence; at the end the total length. In flows the ``width`` positions from
-        there on stand for it.
+        The position of each player's empty sequence, followed by the total length. In flows the ``width`` positions
+        from there on all represent it.
     buckets : ndarray of uint32, shape (num_buckets, 4)
         First position, number of infosets, number of actions, first infoset. Top-down for each player.
     bucket_ranges : ndarray of uint32, shape (num_players * num_shares + 1,)
         Share ``k`` owns the buckets ``bucket_ranges[k]:bucket_ranges[k + 1]``. Each player's shares are its trunk and
         the same number of branches; see :mod:`~treeplex.solvers.regret.branches`.
     roots : ndarray of uint32, shape (num_players * num_shares,)
-        Where each share's buckets of infosets that come after the trunk end: they are the first ones of a branch.
+        The end of each share's first buckets, whose infosets directly follow the trunk.
     shares : ndarray of uint32, shape (num_players * num_shares + 1,)
-        The first position of each share, a trunk's being that of the empty sequence; at the end the total length.
+        The first position of each share, followed by the total length; a trunk begins with the empty sequence.
     parents : ndarray of uint32, shape (num_infosets of all players,)
-        The position of each infoset's parent sequence, bucket after bucket. Empty where a player's polytope is a flow.
+        The position of each infoset's parent sequence, in the order of buckets. Empty for flow polytopes.
     inflow : InflowArrays or None
-        Of flows; ``None`` in trees.
+        The inflows of flow polytopes; ``None`` in trees.
     """
 
     bases: Any
@@ -66,17 +66,17 @@ class PolytopeArrays(NamedTuple):
 
 @record
 class PayoffArrays(NamedTuple):
-    """The payoffs of two actions against two.
+    """The payoff blocks of two actions against two.
 
     Attributes
     ----------
     patterns : ndarray of float
         The distinct payoffs of blocks.
     block_columns : ndarray of uint32, shape (num_block_columns, 3)
-        Two players: two actions of an opponent's infoset against two of one's own. The positions of the opponent's two
-        actions, and how far one's own second action stands from the first.
+        For two players: two actions of an opponent's infoset against two of the player's own. The positions of the
+        opponent's two actions, and the distance of the own second action from the first.
     block_ranges, block_starts, blocks : ndarray of uint32
-        As for :class:`~treeplex.solvers.regret.placement.Runs`: row ``r`` of one's own first action, and place ``p`` of
+        As for :class:`~treeplex.solvers.regret.placement.Runs`: row ``r`` of the own first action, and place ``p`` of
         the four payoffs in ``patterns``, row by row.
     """
 
@@ -89,14 +89,14 @@ class PayoffArrays(NamedTuple):
 
 @record
 class LeafArrays(NamedTuple):
-    """The payoffs of any number of players but two.
+    """The payoffs of games with other than two players.
 
     Attributes
     ----------
     positions : ndarray of uint32, shape (num_leaves, num_players)
         The leaves' sequences.
     payoffs : ndarray of float, shape (num_leaves, num_players)
-        Chance multiplied in.
+        Multiplied by chance.
     """
 
     positions: Any
@@ -105,16 +105,16 @@ class LeafArrays(NamedTuple):
 
 @record
 class FactorArrays(NamedTuple):
-    """The payoffs of two players in factors.
+    """The factored payoffs of two players.
 
     Attributes
     ----------
     holding, paying : Runs
-        For player ``i``'s gradient, how much the opponent's positions (columns) hold of each factor (rows); and what a
-        unit of each factor (columns) pays at player ``i``'s positions (rows).
+        For player ``i``'s gradient: the contribution of the opponent's positions (columns) to each factor (rows), and
+        the payoff per unit of each factor (columns) at player ``i``'s positions (rows).
     chained : ndarray of bool
-        Whether each factor is added to the sum of those before it, for player 0's gradient; of those behind it, for
-        player 1's. Empty where none is.
+        Whether each factor is added to the sum of the factors before it (for player 0's gradient) or after it (for
+        player 1's). Empty if none is.
     """
 
     holding: Runs
@@ -124,19 +124,19 @@ class FactorArrays(NamedTuple):
 
 @record
 class GameArrays(NamedTuple):
-    """A game. What is ``None`` is not compiled.
+    """A game. Code for parts that are ``None`` is not compiled.
 
     Attributes
     ----------
     polytopes : PolytopeArrays
     payoffs : PayoffArrays
     runs, tiles, cells : Runs, Runs, Cells
-        Two players: diagonal runs of the payoff, tiles, and its other cells. Rows are one's own positions, columns the
-        opponent's.
+        For two players: the payoff's diagonal runs, tiles and other cells. Rows are the player's own positions, columns
+        the opponent's.
     factored : FactorArrays or None
-        Two players: what of the payoff is in factors.
+        For two players: the factored part of the payoff.
     leaves : LeafArrays or None
-        Any other number of players.
+        For any other number of players.
     """
 
     polytopes: PolytopeArrays
@@ -150,46 +150,46 @@ class GameArrays(NamedTuple):
 
 @record
 class ConstraintArrays(NamedTuple):
-    """Constraints on the players' plans, row by row, those of a player together; of curved ones, tangents."""
+    """Constraints on the players' plans as rows, grouped by player; curved constraints are given by tangents."""
 
     ranges: Any  # each player's rows
     starts: Any  # each row's entries
     positions: Any
     coefficients: Any
     limits: Any
-    units: Any  # what a violation of the row counts, in the unit of payoffs
-    caps: Any  # the most that the row's multiplier may be
+    units: Any  # the weight of a violation of the row, in the unit of payoffs
+    caps: Any  # upper bounds on the rows' multipliers
 
 
 @record
 class MultiplierArrays(NamedTuple):
-    """The multipliers of constraints, what they are averaged from, and the rows' last violations."""
+    """The multipliers of constraints, the sums for their averages, and the rows' last violations."""
 
     values: Any
     sums: Any
     average: Any
     violations: Any
     tallies: Any  # since averaging began: sums of violations, sums of violations times multipliers, largest multipliers
-    slopes: Any  # of curved rows: sums of multipliers times slopes, or times arguments where Python knows these alone
+    slopes: Any  # of curved rows: sums of multipliers times slopes, or times arguments if only Python knows the slopes
     offsets: Any
-    choices: Any  # slopes of norms and maxima with kinks, which learn as multipliers do
-    arguments: Any  # what these answered last
+    choices: Any  # slopes of norms and maxima with kinks, which are learned like multipliers
+    arguments: Any  # the arguments to which these responded last
 
 
 @record
 class CurveArrays(NamedTuple):
-    """Rows that are tangents of convex functions Σ φ(B x − c) + a · x − b, and where these were last looked at."""
+    """Rows that are tangents of convex functions Σ φ(B x − c) + a · x − b, and the points of the last evaluation."""
 
-    ranges: Any  # each player's, among the rows that are curved
-    rows: Any  # which of all rows these are
-    curved: Any  # of all rows, whether they are
-    starts: Any  # each one's terms φ
+    ranges: Any  # each player's curved rows
+    rows: Any  # the numbers of the curved rows among all rows
+    curved: Any  # whether each of all rows is curved
+    starts: Any  # each curved row's terms φ
     kinds: Any
-    rates: Any  # how far the slopes of each norm or maximum move along its arguments
+    rates: Any  # step lengths of the slopes of each norm or maximum along its arguments
     places: Any  # each term's arguments z = B x − c
     entry_starts: Any  # each argument's entries of B
-    entries: Any  # their columns, as places among the coefficients of all rows
-    weights: Any  # their values
+    entries: Any  # the entries' columns, as places among the coefficients of all rows
+    weights: Any  # the entries' values
     shifts: Any  # c
     anchors: Any  # z at an interior plan
     linear: Any  # a, among the coefficients of all rows
@@ -197,20 +197,20 @@ class CurveArrays(NamedTuple):
     arguments: Any
     slopes: Any  # of φ at these
     offsets: Any  # φ(z) − slopes · z, by term
-    proven_coefficients: Any  # what the multipliers prove on average, in the form of the rows
+    proven_coefficients: Any  # the average tangents, which the certificate uses, in the form of the rows
     proven_limits: Any
-    values: Any  # of all rows that are curved, at the average plan
-    calls: Any  # where Python is called, and whether it wants the loop to stop
+    values: Any  # of the curved rows, at the average plan
+    calls: Any  # the address of the Python callback, and whether it requests the loop to stop
 
 
 @record
 class DualNumbers(NamedTuple):
-    """How multipliers move, as :class:`~treeplex.solvers.methods.rules.DualRule` says, and what of them is proven."""
+    """The update rule of multipliers, see :class:`~treeplex.solvers.methods.rules.DualRule`, and their penalties."""
 
     step: Any
     power: Any
     optimism: Any
-    total: Any  # what those of a player sum to at the most
+    total: Any  # upper bound on the sum of a player's multipliers
     soft: Any  # whether violations are paid for
     at_average: Any  # whether tangents are taken at the average plan
 
@@ -228,45 +228,45 @@ class LimitArrays(NamedTuple):
 
 @record
 class BiasArrays(NamedTuple):
-    """What the local rule is biased to."""
+    """The bias of the local rule."""
 
-    places: Any  # of each register of infosets, where among the patterns its own begins
-    patterns: Any  # the distinct ones: action after action δ, then what is played where no regret is above the cost
-    costs: Any  # over positions, at the first action of each infoset, what is taken from its instantaneous regrets
+    places: Any  # for each register of infosets, the start of its pattern
+    patterns: Any  # the distinct ones: δ by action, then the behaviour if no regret is above the cost
+    costs: Any  # over positions, at each infoset's first action: the cost subtracted from its instantaneous regrets
 
 
 @record
 class PricingArrays(NamedTuple):
-    """How the costs follow from plans, where they do."""
+    """The dependence of costs on plans, if there is one."""
 
     runs: Runs  # two players: the costs (rows, at first actions) of the opponent's plan (columns)
-    cells: Cells  # of these, what stands alone
-    seen: Any  # the sums of plans when they were last looked at, over positions
-    kept: Any  # by player, how much of their weight these have now
+    cells: Cells  # the cells of this matrix that are in no run
+    seen: Any  # the sums of plans at the last update of the costs, over positions
+    kept: Any  # by player, the fraction of their weight that these sums have now
     recent: Any  # the mean plans since then
-    infosets: Any  # any other number of players: the position of the first action of each history's infoset
+    infosets: Any  # other numbers of players: the position of the first action of each history's infoset
     histories: Any  # the others' positions there, and the empty sequence of the infoset's own player
     ranges: Any  # each player's histories
-    weights: Any  # vulnerability, chance multiplied in
+    weights: Any  # vulnerability, multiplied by chance
 
 
 @record
 class PreferenceArrays(NamedTuple):
     """Preferences for actions."""
 
-    bias: Any  # of each player, whether it has any and what it then plays: IN_PROPORTION or ON_ONE
-    depending: Any  # of each player, whether costs depend on the others' plans
+    bias: Any  # by player: IN_PROPORTION, ON_ONE, or 0 for the plain local rule
+    depending: Any  # by player: whether costs depend on the others' plans
     local: BiasArrays
     pricing: PricingArrays
 
 
 @record
 class PartArrays(NamedTuple):
-    """A part of the game: what is settled, and what comes in from elsewhere; vectors over positions."""
+    """A part of the game: fixed behaviour, and inflows from other parts; vectors over positions."""
 
-    settled: Any  # at the first action of each infoset, above zero where behaviour stays as it is
-    kept: Any  # that behaviour
-    inflow: Any  # at the first action of each infoset, what comes there beside the parent sequence
+    settled: Any  # at each infoset's first action: above zero if its behaviour is fixed
+    kept: Any  # the fixed behaviour
+    inflow: Any  # at each infoset's first action: the inflow in addition to the parent sequence
 
 
 @record
@@ -280,54 +280,54 @@ class StateArrays(NamedTuple):
     gradient: Any
     average: Any
     factors: Any
-    older: Any  # in single precision: sums of plans up to some iteration, in double
-    lag: Any  # what these count now beside plan_sums
-    clock: Any  # updates DONE, how many when the next certificate is DUE, and how many when averaging had BEGUN
+    older: Any  # in single precision: sums of plans up to an earlier iteration, in double precision
+    lag: Any  # the weight of `older` relative to `plan_sums`
+    clock: Any  # the updates DONE, those at which the next certificate is DUE, and those when averaging had BEGUN
 
 
 #: Places in the clock.
 DONE, DUE, BEGUN = 0, 1, 2
 
 
-#: What threads are to do at the branches.
+#: The step that threads do at the branches.
 JOB = np.dtype([("step", np.int64), ("player", np.uint64)])
 
 
 @record
 class BranchArrays(NamedTuple):
-    """What threads share that take the branches of a game."""
+    """The arrays shared by the threads that process the branches of a game."""
 
     team: Any
     job: Any  # an item of JOB
-    decays: Any  # of each player: by what sums are multiplied before branches have their new plans; below 0 if they do
-    arrivals: Any  # what comes up from the branches, at the positions of the trunk
-    stride: Any  # how many of these are of one branch
+    decays: Any  # by player: the decay of sums with the branches' pending plans; below 0 if no plans are pending
+    arrivals: Any  # the values passed up from the branches, at the positions of the trunk
+    stride: Any  # the number of `arrivals` per branch
 
 
 @record
 class RunArrays(NamedTuple):
-    """What one call of the loop is to do, and what it writes down at certificates."""
+    """The arguments of one call of the loop, and its records of certificates."""
 
     iterations: Any
     alternating: Any
     last_iterate: Any
-    tilt: Any  # what is added to gradients, over positions; or empty
-    scales: Any  # by player, of gradients
+    tilt: Any  # added to gradients, over positions; or empty
+    scales: Any  # factors of gradients, by player
     tolerance: Any
-    growth: Any  # of the updates done, from one certificate to the next
+    growth: Any  # factor of the updates from one certificate to the next
     checked: Any  # the updates done at each certificate
     values: Any  # exploitability, best-response values and payoffs of each
 
 
 @record
 class LoopArrays(NamedTuple):
-    """All that the loop is given; what is ``None`` is not compiled."""
+    """All arguments of the loop; code for parts that are ``None`` is not compiled."""
 
     game: GameArrays
     state: StateArrays
     run: RunArrays
     rule: RuleNumbers
-    now: Any  # what regrets count in this update
+    now: Any  # the discounts of this update
     limits: Any  # LimitArrays, or None without constraints
     preferences: Any  # PreferenceArrays or None
     part: Any  # PartArrays or None

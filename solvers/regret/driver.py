@@ -1,4 +1,4 @@
-"""Regret minimisation at work: the compiled loop as a stepper, its starts, and multipliers whose bound is doubled."""
+"""The backend of the regret methods: the compiled loop as a stepper, its starts, and the bound on multipliers."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ from .warm_start import adopt
 
 @dataclass(frozen=True, eq=False)
 class RegretState(RunState):
-    """What a regret method needs to go on where it stopped."""
+    """The state from which a regret method can be resumed."""
 
     method: RegretMethod
     kernel: Kernel
     state: KernelState
-    problem: tuple[object, ...]  # what identifies it beside the game: multipliers and regrets are of that alone
+    problem: tuple[object, ...]  # identifies the problem on the game; multipliers and regrets are valid only for it
     bound: MultiplierBound | None = None
-    stake: float | None = None  # of the floor, where there is one
+    stake: float | None = None  # of the floor, if there is one
 
     @property
     def multiplier_bound(self) -> float | None:
-        """What the multipliers were bounded by at the end, if there was a bound."""
+        """The final bound on the multipliers, if there was one."""
         return None if self.bound is None else self.bound.beta
 
     def preference_record(self, solution: Solution) -> dict[str, Any] | None:
-        """Return how far preferences were followed, and what is proven of their cost."""
+        """Return how far preferences were followed, and the proven bounds on their cost."""
         return preference_record(solution)
 
 
 class RegretStepper(Stepper):
-    """The compiled loop on a problem that was posed for it.
+    """The compiled loop as a stepper on a posed problem.
 
     Parameters
     ----------
@@ -75,16 +75,16 @@ class RegretStepper(Stepper):
     state : KernelState
         Changed in place.
     bound : MultiplierBound, optional
-        What bounds the multipliers, where nothing else does.
+        The bound on the multipliers, if nothing else bounds them.
     stake : float, optional
-        Of the floor; by default its first one.
+        The stake of the floor; by default its first one.
     last : int, optional
-        The last iteration of the run: after it no bound is doubled.
+        The last iteration of the run; the bound is not doubled after it.
 
     Attributes
     ----------
     proof : tuple of Profile and Certificate, or None
-        Of the strategies as they were when the certificate was computed outside the loop.
+        The strategies and their certificate when it was last computed outside the loop.
     """
 
     def __init__(
@@ -107,29 +107,29 @@ class RegretStepper(Stepper):
         self.begins_with_check = state.iteration > 0 and self.next_check is None
         self.aim(problem.options.tol)
         self._last = last
-        # Where the last run ended at a look, what follows from it is still to be done.
+        # If the last run ended at a look, the consequences of the look are still to be applied.
         looks = problem.floor is not None or (self.rows is not None and not self.rows.soft)
         self._next_look = next_look(state.iteration - 1, 0 if bound is None else bound.begun) if looks else NEVER
         self.proof: tuple[Profile, Certificate] | None = None
 
     @property
     def iterations(self) -> int:
-        """Updates of every player."""
+        """Number of updates of every player."""
         return self.state.iteration
 
     @property
     def room(self) -> int:
-        """Not beyond the next look: what is found there is not to depend on the clock."""
+        """Iterations up to the next look, whose result must not depend on the clock."""
         return min(super().room, self._next_look - self.iterations)
 
     def aim(self, tolerance: float) -> None:
-        """Let the loop's own certificate end steps at a tolerance, payoff units."""
-        # With a tolerance of 0 every iteration asked for is run; otherwise a little is kept for the order of additions,
-        # in which the certificate differs from the loop.
+        """Set the tolerance, in payoff units, at which the loop's own certificate ends a step."""
+        # With a tolerance of 0 all iterations are run. Otherwise a small margin allows for round-off: the certificate
+        # adds in another order than the loop.
         self._tolerance = tolerance * (1.0 - 1e-9) if tolerance > 0.0 else -np.inf
 
     def step(self, iterations: int) -> Checks | None:
-        """Run the compiled loop, which computes the certificate if it knows all of the problem."""
+        """Run the compiled loop, which computes the certificate itself if it knows the whole problem."""
         if self.next_check is not None:
             self.state.next_check = NEVER
         report = self.kernel.run(
@@ -149,11 +149,11 @@ class RegretStepper(Stepper):
         return Checks(report.checked, report.exploitabilities, report.converged)
 
     def check(self) -> float:
-        """Return the error of the strategies so far, by the loop's certificate or the problem's."""
+        """Return the error of the current strategies, from the loop's certificate or the problem's."""
         if self.next_check is not None:
             self.proof = self._prove()
             return self.problem.error(self.proof[1])
-        # On a copy: a check changes when the next one is due, and in single precision the order of additions.
+        # Use a copy: a check changes the time of the next one and, in single precision, the order of additions.
         state = self.state.copy()
         state.next_check = self.iterations
         report = self.kernel.run(state, self.rule, 0, last_iterate=self._takes_last, constraints=self.rows)
@@ -161,10 +161,10 @@ class RegretStepper(Stepper):
         return report.exploitability
 
     def confirms(self) -> bool:
-        """Whether the problem's certificate agrees, where the loop's own is not to be trusted.
+        """Whether the problem's certificate meets the tolerance too, in cases where the loop's own is not reliable.
 
-        That is computed from plans that may miss their constraints, has its own tangents of convex ones, and in single
-        precision it is a little off.
+        The loop's certificate uses plans that may violate constraints and its own tangents of convex constraints, and
+        it has round-off in single precision.
         """
         constrained = bool(self.problem.original.hard_constraints)
         if not constrained and (self.next_check is not None or self.kernel.layout.number is not np.float32):
@@ -175,9 +175,9 @@ class RegretStepper(Stepper):
         return agrees
 
     def look(self) -> Status | None:
-        """Ask at looks whether the multipliers prove that constraints cannot be met, or are held back by a bound.
+        """Test from time to time whether multipliers prove infeasibility, or are held back by their bound.
 
-        What begins averages anew is left to the run that goes on from here, if this is the last iteration of this one.
+        Changes that restart the averages are left to a resumed run if this is the last iteration.
         """
         if self.iterations < self._next_look:
             return None
@@ -188,7 +188,7 @@ class RegretStepper(Stepper):
             return None
         problem, rows, state, bound = self.problem, self.rows, self.state, self.bound
         plans, averages = self.plans(), self.kernel.average_multipliers(state)
-        # Those that a bound holds back prove more on average: the latest may all be at the bound.
+        # With a bound, averages prove more: the latest multipliers may all be at the bound.
         proofs = [state.multipliers.values] if bound is None else [state.multipliers.values, averages]
         evidence = rows.curves.evidence(state.multipliers)
         given = problem.game, problem.constraints
@@ -206,7 +206,7 @@ class RegretStepper(Stepper):
         return None
 
     def _raise_stake(self) -> None:
-        """Raise the stake of the floor where the price comes near to it although the floor is missed."""
+        """Raise the stake of the floor if the price is near it but the floor is still violated."""
         assert self.problem.floor is not None
         missed = self._prove()[1].violations[SAFETY]
         if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.options.tol:
@@ -214,7 +214,7 @@ class RegretStepper(Stepper):
             self.state.average_anew()
 
     def saved(self) -> Saved:
-        """Return where the loop stands, with the bound, the stake, and when it is looked at next."""
+        """Return the state of the loop, with the bound, the stake, and the times of the next check and look."""
         state, bound = self.state, self.bound
         return {
             **state.lasting,
@@ -225,7 +225,7 @@ class RegretStepper(Stepper):
         }
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there."""
+        """Restore the state that :meth:`saved` returned."""
         fill(self.state.lasting, saved)
         origin = saved.get("origin")
         self.state.origin = None if origin is None else np.array(origin)
@@ -235,15 +235,15 @@ class RegretStepper(Stepper):
             self.rows = self.rows.bounded(self.bound.beta)
 
     def plans(self) -> list[Floats]:
-        """Return the players' average plans so far."""
+        """Return the players' current average plans."""
         return self.problem.plans(self.kernel.average(self.state))
 
     def current_plans(self) -> list[Floats]:
-        """Return the plans that the players play now."""
+        """Return the players' current plans."""
         return self.problem.plans(self.state.arrays.plan)
 
     def answer(self) -> list[Floats]:
-        """Return the plans that the method takes: the averages, or the last ones."""
+        """Return the plans of the method's answer: the average or the last ones."""
         return self.problem.plans(self._vector())
 
     def _vector(self) -> Floats:
@@ -251,19 +251,19 @@ class RegretStepper(Stepper):
 
     @property
     def multipliers(self) -> dict[str, float]:
-        """By constraint, averaged."""
+        """The average multipliers, by constraint."""
         of_rows = {} if self.rows is None else self.rows.multipliers(self.state.multipliers.average)
         return of_rows | self.problem.floor_price(self._vector, self.stake)
 
     @property
     def dual_certificate(self) -> dict[str, Floats]:
-        """What helps to prove bounds: subgradients by constraint, and the plan of replies that stand for others."""
+        """Arrays that help to prove bounds: subgradients by constraint, and the plan in a view's replies."""
         subgradients = {} if self.rows is None else self.rows.curves.evidence(self.state.multipliers)
         return subgradients | self.problem.reply(self._vector)
 
     @property
     def reached(self) -> RegretState:
-        """What another run needs to go on from here."""
+        """The state from which another run can go on."""
         return RegretState(self.method, self.kernel, self.state, self.problem.identity, self.bound, self.stake)
 
     @property
@@ -276,14 +276,14 @@ class RegretStepper(Stepper):
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`.
+    """Iterate until the certificate meets the tolerance or a limit is reached; see :class:`~treeplex.solvers.CFR`.
 
-    The first loop of :data:`LOOPS` that takes the problem runs it.
+    The first of the :data:`LOOPS` that accepts the problem runs it.
 
     Raises
     ------
     UnknownMethodError, UnsupportedProblemError
-        If precision or constraints are for the loop on games in public form, which does not take the problem.
+        If the precision or the constraints require the loop on public forms, which does not accept the problem.
     """
     loop = next(loop for loop in LOOPS if loop.takes(method, problem, options))
     return loop.run(method, problem, options)
@@ -291,14 +291,14 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of the regret methods: which problems it takes, and what runs it."""
+    """A loop of the regret methods: a test for the problems that it accepts, and the function that runs it."""
 
     takes: Callable[[RegretMethod, Problem, Options], bool]
     run: Callable[[RegretMethod, Problem, Options], Outcome]
 
 
 def _on_plans(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Run the loop on plans; constraints that leave no room are met by leaving out actions, not by multipliers."""
+    """Run the loop on plans; constraints that only a face satisfies are met by removing actions, not by multipliers."""
     check_precision(method, problem)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
@@ -321,8 +321,8 @@ def _takes_public_form(method: RegretMethod, problem: Problem, options: Options)
     return problem.game.public_form is not None and public.serves(method, problem, options.start)
 
 
-#: The loops, in the order in which they are asked whether they take a problem: on vectors of hands in public form, on
-#: plans of several players whose payoffs are an operator, and on plans of two or more players, which takes all.
+#: The loops in the order in which they are tried: on vectors of hands in public form, on plans of several players with
+#: an operator as payoffs, and on plans of two or more players, which accepts every problem.
 LOOPS = (
     Loop(_takes_public_form, public.run),
     Loop(lambda method, problem, options: _is_joint(problem), joint.run),
@@ -331,12 +331,12 @@ LOOPS = (
 
 
 def _is_joint(problem: Problem) -> bool:
-    """Whether payoffs of several players are an operator on their plans."""
+    """Whether there are more than two players and their payoffs are an operator on plans."""
     return problem.game.num_players > 2 and isinstance(problem.game.sequence_form.payoffs, JointPayoff)
 
 
 def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretStepper | joint.JointStepper:
-    """Return the loop on a problem as it is, ready to begin or to go on."""
+    """Return a stepper on a problem without pruning, ready to begin or to be resumed."""
     if _is_joint(problem):
         return joint.JointStepper(method, problem, options)
     check_precision(method, problem)
@@ -344,7 +344,7 @@ def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretS
 
 
 def check_precision(method: RegretMethod, problem: Problem) -> None:
-    """Refuse 16 bits, in which only the loop on games in public form keeps its numbers."""
+    """Raise an error for 16 bits, which only the loop on public forms supports."""
     if method.precision == "half":
         raise UnknownMethodError(
             f"{method.name} got precision='half' for {problem.name}, expected single or double: 16 bits are for "
@@ -355,7 +355,7 @@ def check_precision(method: RegretMethod, problem: Problem) -> None:
 def run_steps(
     method: RegretMethod, problem: Problem, options: Options, kind: type[RegretStepper] = RegretStepper
 ) -> Outcome:
-    """Run the compiled loop on a problem as it is, by such a stepper."""
+    """Run the compiled loop on a problem without pruning, with a stepper of the given class."""
     begun = counted_now()
     ready = posed(method, problem, options)
     build_seconds = counted_now() - begun
@@ -381,7 +381,7 @@ def run_steps(
 
 
 def _begin(method: RegretMethod, problem: PosedProblem, kind: type[RegretStepper] = RegretStepper) -> RegretStepper:
-    """Return the loop where a start says: in the state of a solution, playing a profile, or fresh."""
+    """Return the stepper at its start: in the state of a solution, at a profile, or fresh."""
     bound = None if method.first_bound is None else MultiplierBound(method.first_bound)
     options = problem.options
     start: Any = options.start
@@ -401,7 +401,7 @@ def _begin(method: RegretMethod, problem: PosedProblem, kind: type[RegretStepper
 
 
 def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Floats | None:
-    """Return the random regrets that a run begins with, in the order of sequences; none where they are to be zero."""
+    """Return random first regrets as a kernel vector, drawn in the order of sequences; ``None`` if they are zero."""
     if not method.initial_regrets:
         return None
     random = np.random.default_rng(checked_seed(seed))
@@ -413,7 +413,7 @@ def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Fl
 
 @functools.cache
 def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
-    """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
+    """Compile the loop on a tiny game, or load it from the cache, so that this does not count towards a solve."""
     with compiling(), compiled_at_once():
         game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
         ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")

@@ -1,4 +1,4 @@
-"""The compiled loop on one game: its rule as numbers, its state, and calls whose arguments have the right types."""
+"""The compiled loop on one game: its state, and calls with arguments of the right types."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ Integers = NDArray[np.int64]
 
 HISTORY_ROWS = 512
 CACHE_LINE = 64  # bytes
-#: Games whose vectors have more numbers than this are not interpreted.
+#: The largest length of vectors at which the loop is interpreted.
 TINY = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What one call of :meth:`Kernel.run` did.
+    """The result of one call of :meth:`Kernel.run`.
 
     Attributes
     ----------
     iterations : int
-        Updates done since the start, earlier calls included.
+        Updates done since the start, including earlier calls.
     exploitability : float
-        NashConv / n at the last check of this call, payoff units; NaN without a check.
+        NashConv / n at the last check of this call, in payoff units; NaN without a check.
     converged : bool
-        Whether that is within the tolerance.
+        Whether the exploitability is within the tolerance.
     checked : ndarray of int64, shape (checks,)
         Updates done at each check of this call.
     exploitabilities : ndarray of float64, shape (checks,)
@@ -71,7 +71,7 @@ class Report:
 
 
 def _zeros(shape: tuple[int, ...], number: Any = np.float64) -> Any:
-    """Return zeros that begin at a cache line, so that vector loads at multiples of it do not straddle two."""
+    """Return zeros aligned to a cache line, so that aligned vector loads do not straddle two lines."""
     bytes_each = np.dtype(number).itemsize
     size, line = math.prod(shape), CACHE_LINE // bytes_each
     room = np.zeros(size + line, dtype=number)
@@ -80,27 +80,27 @@ def _zeros(shape: tuple[int, ...], number: Any = np.float64) -> Any:
 
 
 def _no_multipliers() -> MultiplierArrays:
-    """Return the multipliers where there are no constraints."""
+    """Return empty multipliers, for a problem without constraints."""
     return MultiplierArrays._make(np.zeros((3, 0) if name == "tallies" else 0) for name in MultiplierArrays._fields)
 
 
 @dataclass(eq=False)
 class KernelState:
-    """All that an iteration changes. Its vectors are over positions; see :class:`KernelLayout`.
+    """The state that an iteration changes. Its vectors are indexed by position; see :class:`KernelLayout`.
 
     Attributes
     ----------
     arrays : StateArrays
         Cumulative regrets, behaviour, plan, sums of plans, and the clock.
     multipliers : MultiplierArrays
-        Of constraints; empty without them.
+        The multipliers of constraints; empty without constraints.
     origin : ndarray of float64, optional
-        The regrets when averaging began, where they were not zero.
+        The regrets when averaging began, if they were not zero.
     preferences : PreferenceArrays, optional
-        What the local rule is biased to; without them, to nothing.
+        The bias of the local rule, if there is one.
     restarts : ndarray of float64, shape (3,)
-        Where iterations begin anew now and then, the error where they last did, the last one that was looked at, and
-        when the next one is.
+        For methods that restart: the error at the last restart, the error at the last look, and the iteration of the
+        next look.
     """
 
     arrays: StateArrays
@@ -111,7 +111,7 @@ class KernelState:
 
     @property
     def sums(self) -> Floats:
-        """The weighted sums of plans (a kernel vector of float64)."""
+        """The weighted sums of plans, as a kernel vector of float64."""
         arrays = self.arrays
         if not len(arrays.older):
             return np.asarray(arrays.plan_sums)
@@ -119,7 +119,7 @@ class KernelState:
 
     @property
     def iteration(self) -> int:
-        """Updates done."""
+        """Number of updates done."""
         return int(self.arrays.clock[DONE])
 
     @property
@@ -152,7 +152,7 @@ class KernelState:
 
     @property
     def lasting(self) -> dict[str, Any]:
-        """The arrays that hold where iterations stand, by name; the others are made anew by each."""
+        """The arrays that persist between iterations, by name; each iteration recomputes the others."""
         arrays = self.arrays._asdict() | {
             f"multipliers_{name}": each for name, each in self.multipliers._asdict().items()
         }
@@ -164,7 +164,7 @@ class KernelState:
         return {name: array for name, array in arrays.items() if name not in ("gradient", "average", "factors")}
 
     def average_anew(self) -> None:
-        """Begin the averages here: strategies, regrets and multipliers stay as they are."""
+        """Restart the averages without changing strategies, regrets and multipliers."""
         self.origin = np.array(self.arrays.regrets)
         self.arrays.plan_sums[:] = 0.0
         self.arrays.older[:] = 0.0
@@ -185,13 +185,13 @@ class Kernel:
     ----------
     layout : KernelLayout
     threads : int, optional
-        How many do the iterations, which are the same, bit for bit, for any number; by default
-        :func:`~treeplex.seqform.budget.most_threads`, and one where the game has no branches.
+        Number of threads, which does not change any bit of the result; by default
+        :func:`~treeplex.seqform.budget.most_threads`, or one if the game has no branches.
 
     Notes
     -----
-    Every argument of a compiled function gets its type here: numba compiles anew, silently and for seconds, for an
-    ``int`` in place of a ``float`` or a read-only array in place of a writable one.
+    Every argument of a compiled function gets its type here, because numba silently recompiles for seconds if it
+    receives an ``int`` instead of a ``float``, or a read-only array instead of a writable one.
     """
 
     layout: KernelLayout
@@ -208,15 +208,14 @@ class Kernel:
         preferences: PreferenceArrays | None = None,
         regrets: Floats | None = None,
     ) -> KernelState:
-        """Return the state before the first update: behaviour as regrets want it, multipliers of zero.
+        """Return the state before the first update, with multipliers of zero.
 
         Parameters
         ----------
         constraints : KernelConstraints, optional
         preferences : PreferenceArrays, optional
         regrets : ndarray of float64, shape (layout.size,), optional
-            The first regrets, payoff units; by default none, with which behaviour is uniform unless actions are
-            preferred.
+            The first regrets, in payoff units; by default zero. Behaviour is then uniform unless actions are preferred.
         """
         multipliers = _no_multipliers() if constraints is None else constraints.initial_multipliers()
         number, size = self.layout.number, self.layout.size
@@ -236,7 +235,7 @@ class Kernel:
         return state
 
     def _chosen(self, state: KernelState) -> Floats:
-        """Return the behaviour (a kernel vector) that the local rule forms of a state's regrets."""
+        """Return the behaviour, as a kernel vector, that the local rule derives from a state's regrets."""
         behaviour: Floats = np.ones(self.layout.size)
         preferences = state.preferences
         weights = np.maximum(state.arrays.regrets, 0.0)
@@ -257,7 +256,7 @@ class Kernel:
         return behaviour
 
     def set_behaviour(self, state: KernelState, behaviour: Floats) -> None:
-        """Let a state play a behaviour (a kernel vector); regrets and averages stay as they are."""
+        """Set the behaviour of a state to a kernel vector, without changing regrets and averages."""
         arrays, layout = state.arrays, self.layout
         arrays.behaviour[:] = behaviour
         arrays.plan[:] = 0.0
@@ -268,7 +267,7 @@ class Kernel:
             above = layout.reach(arrays.plan, first, count)
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
-            if flow:  # reaches are like one more action that is always taken
+            if flow:  # a reach is stored like an additional action that is always taken
                 reaches = slice(place.stop, place.stop + count)
                 arrays.plan[reaches], arrays.behaviour[reaches] = above, 1.0
 
@@ -287,10 +286,10 @@ class Kernel:
         constraints: KernelConstraints | None = None,
         part: PartArrays | None = None,
     ) -> Report:
-        """Do up to that many more updates; stop at a certificate within the tolerance.
+        """Do up to `iterations` more updates; stop when a certificate meets the tolerance.
 
-        Ctrl-C arrives when the call returns, so callers ask for a fraction of a second of updates at a time. Splitting
-        a run into several calls changes nothing.
+        Ctrl-C takes effect when the call returns, so callers request updates for a fraction of a second at a time.
+        Splitting a run into several calls does not change its result.
 
         Parameters
         ----------
@@ -299,23 +298,24 @@ class Kernel:
         rule : Rule
         iterations : int
         tolerance : float
-            Exploitability (NashConv / n), payoff units, at which to stop.
+            Exploitability (NashConv / n) at which to stop, in payoff units.
         growth : float
-            The next check comes after ``growth`` times the updates done, sooner within twice the tolerance; infinity
-            for no further check.
+            The next check is due after ``growth`` times the updates done, or sooner within twice the tolerance;
+            infinity means no further check.
         alternating : bool
-            Whether each player answers the new plans of the players before it, or all answer the old ones.
+            Whether each player responds to the new plans of the players before it, or all respond to the old plans.
         last_iterate : bool
-            Whether to certify the current plans, not the averages.
+            Whether to certify the current plans instead of the averages.
         tilt : ndarray of float64, shape (layout.size,), optional
-            Added to the gradient of every iteration, not to the certificate's.
+            Added to the gradient of every iteration, but not to the certificate's.
         scales : array_like of float, shape (num_players,), optional
-            Factor of each player's gradient, before the tilt; not of the certificate's.
+            Factor of each player's gradient, applied before the tilt, but not to the certificate's.
         constraints : KernelConstraints, optional
-            Two players. Their multipliers are in the state, and the certificate is then of the constrained problem: the
-            exploitability is the larger of the gap and the largest violation.
+            For two players. Their multipliers are in the state. The certificate is then that of the constrained
+            problem: the exploitability is the larger of the gap and the largest violation.
         part : PartArrays, optional
-            What of the game is solved, in trees; by default all of it. The certificate is always of the whole game.
+            The part of the game that is solved, in trees; by default the whole game. The certificate is always of the
+            whole game.
 
         Returns
         -------
@@ -324,7 +324,7 @@ class Kernel:
         layout, unit = self.layout, self.layout.unit
         checked = np.zeros(HISTORY_ROWS, dtype=np.int64)
         values = np.zeros((HISTORY_ROWS, 1 + 2 * layout.num_players))
-        # Divided before it is rounded: the unit may be beyond what 32 bits hold.
+        # Divide before rounding, since the unit may exceed the range of 32-bit floats.
         tilts = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
         loop = LoopArrays(
             game=layout.game,
@@ -365,7 +365,7 @@ class Kernel:
         )
 
     def _run(self, loop: LoopArrays, curved: bool) -> tuple[float, int]:
-        """Return the exploitability at the last certificate and how many there were."""
+        """Return the exploitability at the last certificate and the number of certificates."""
         rows = 0
         if self.is_interpreted and not curved and not is_ready(run_loop, loop, True, np.uint64(0)):
             from .interpreted import interpret
@@ -382,7 +382,7 @@ class Kernel:
             found: tuple[float, int] = run_loop(loop, leads, np.uint64(first))
             return found
 
-        # Others do not help while it may have to be compiled first.
+        # Use one thread if the loop may have to be compiled first.
         signature = loop.limits is None, curved, loop.preferences is None, loop.part is None
         threads = self.threads if signature in self._compiled else 1
         found, more = call(True, 0) if loop.branches is None else in_company(call, loop.branches.team, threads)
@@ -391,11 +391,11 @@ class Kernel:
 
     @property
     def is_interpreted(self) -> bool:
-        """Whether Python runs the loop where it is not compiled yet."""
+        """Whether Python may run the loop while it is not compiled yet."""
         return self.layout.size <= TINY and self.layout.number is np.float64 and PATIENCE.left > 0
 
     def average(self, state: KernelState) -> Floats:
-        """Return the average plans so far (a kernel vector of float64): the current ones before the first update."""
+        """Return the average plans as a kernel vector of float64; before the first update, the current plans."""
         average: Floats = state.arrays.plan.astype(np.float64)
         sums = state.sums
         for base, end in pairwise(self.layout.bases.tolist()):
@@ -404,13 +404,13 @@ class Kernel:
         return average
 
     def average_multipliers(self, state: KernelState) -> Floats:
-        """Return the average multipliers of rows so far: the current ones before the first update."""
+        """Return the average multipliers of rows; before the first update, the current ones."""
         weight = float(state.sums[self.layout.bases[0]])
         average: Floats = state.multipliers.sums / weight if weight > 0.0 else state.multipliers.values.copy()
         return average
 
     def certificate(self, plan: Floats) -> Report:
-        """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
+        """Return the certificate of a kernel vector of plans: exploitability, best-response values and payoffs."""
         state = self.initial_state()
         state.arrays.plan[:] = plan
         self.layout.fill_reaches(state.arrays.plan)
@@ -418,7 +418,7 @@ class Kernel:
         return self.run(state, CFR, 0, last_iterate=True)
 
     def exploitability(self, plan: Floats) -> float:
-        """Return NashConv / n of plans (a kernel vector)."""
+        """Return NashConv / n of a kernel vector of plans."""
         return self.certificate(plan).exploitability
 
 
@@ -426,7 +426,7 @@ _kernels: WeakKeyDictionary[SequenceForm, dict[type, Kernel]] = WeakKeyDictionar
 
 
 def kernel_of(form: SequenceForm, number: type = np.float64) -> Kernel:
-    """Return the compiled loop laid out for a game, in numbers of a type; built once."""
+    """Return the compiled loop for a game and a number type; it is built once."""
     kernels = _kernels.setdefault(form, {})
     if number not in kernels:
         kernels[number] = Kernel(build_layout(form, number))

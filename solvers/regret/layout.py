@@ -1,10 +1,10 @@
 """The memory layout of a game in the compiled kernel.
 
-The kernel keeps all players' sequences in one array. A player's part starts with the empty sequence and goes on with
-one *bucket* per level (own decisions above) and number of actions. Inside a bucket sequences are action-major: action
-``j`` of the bucket's ``i``-th infoset stands at ``start + j * count + i``, so that a vector register takes the same
-action of neighbouring infosets; buckets are filled up to whole registers. Index arrays are unsigned, because numba
-tests every signed index for wrap-around.
+The kernel keeps all players' sequences in one array. A player's part starts with the empty sequence, followed by one
+*bucket* for each combination of level (own decisions above) and number of actions. Inside a bucket, sequences are
+action-major: action ``j`` of the bucket's ``i``-th infoset is at ``start + j * count + i``, so that a vector register
+holds the same action of neighbouring infosets. Buckets are padded to whole registers. Index arrays are unsigned,
+because numba tests every signed index for wrap-around.
 """
 
 from __future__ import annotations
@@ -53,32 +53,32 @@ from .placement import (
     width_of,
 )
 
-#: Games that take less work are taken whole: handing out branches takes a microsecond or two.
+#: Games with less work are not split into branches: distributing branches takes a microsecond or two.
 SMALL = 40_000.0
-#: Room of branches begins at multiples of so many numbers: two threads write to no cache line.
+#: Alignment of the arrays of branches, in numbers, so that no two threads write to the same cache line.
 _APART = 16
 
 
 @dataclass(frozen=True, eq=False)
 class KernelLayout:
-    """A game as the kernel's flat arrays, and the permutation that leads to them and back.
+    """A game as the kernel's flat arrays, and the permutation between them and the user's order.
 
-    A *position* is an index into the kernel's arrays of all players' sequences.
+    A *position* is an index into the kernel's arrays over all players' sequences.
 
     Attributes
     ----------
     positions : tuple of ndarray of int64, each shape (num_sequences[i],)
         The position of each sequence of a player, in the user's order.
     game : GameArrays
-        What the compiled functions read. Payoffs are the row's player's, chance multiplied in.
+        The arrays that the compiled functions read. Payoffs are those of the row's player, multiplied by chance.
     inflow : csr_array, shape (num_infosets of all players, size)
-        What leads to infosets in flows, as a matrix; see :class:`~treeplex.solvers.regret.factors.Inflows`.
+        The inflows of infosets in flows, as a matrix; see :class:`~treeplex.solvers.regret.factors.Inflows`.
     num_factors : int
-        Length of the vector of factors, 0 if the payoff is not in factors.
+        Length of the vector of factors; 0 if the payoff is not factored.
     unit : float
-        All payoffs here are in units of this one, the largest: stakes do not matter to the loop.
+        The largest payoff, which is the unit of all payoffs here, so that the loop does not depend on their scale.
     number : type
-        Of the numbers here, and of the kernel's vectors: float64, or float32.
+        The type of the numbers here and of the kernel's vectors: float64 or float32.
     """
 
     positions: tuple[Integers, ...]
@@ -95,34 +95,34 @@ class KernelLayout:
 
     @property
     def num_sequences(self) -> tuple[int, ...]:
-        """Each player's number of sequences, the empty one counted."""
+        """Each player's number of sequences, including the empty one."""
         return tuple(map(len, self.positions))
 
     @property
     def bases(self) -> Unsigned:
-        """The position of each player's empty sequence; at the end the total length."""
+        """The position of each player's empty sequence, followed by the total length."""
         bases: Unsigned = self.game.polytopes.bases
         return bases
 
     @property
     def buckets(self) -> Unsigned:
-        """Of each bucket first position, number of infosets, number of actions, first entry in :attr:`parents`."""
+        """For each bucket: first position, number of infosets, number of actions, first entry in :attr:`parents`."""
         buckets: Unsigned = self.game.polytopes.buckets
         return buckets
 
     @property
     def parents(self) -> Unsigned:
-        """The position of each infoset's parent sequence, bucket after bucket; empty where a polytope is a flow."""
+        """The position of each infoset's parent sequence, in the order of buckets; empty for flow polytopes."""
         parents: Unsigned = self.game.polytopes.parents
         return parents
 
     @property
     def num_branches(self) -> int:
-        """How many branches iterations take on their own, none in small games."""
+        """The number of branches that iterations process separately; 0 in small games."""
         return len(self.game.polytopes.roots) // self.num_players - 1
 
     def branches(self) -> BranchArrays | None:
-        """Return what threads share in one run that take the branches; ``None`` where there are none."""
+        """Return the arrays that threads share in one run with branches; ``None`` without branches."""
         count = self.num_branches
         if not count:
             return None
@@ -138,7 +138,7 @@ class KernelLayout:
 
     @property
     def width(self) -> int:
-        """How many numbers a vector register holds."""
+        """The number of numbers in a vector register."""
         return width_of(self.number)
 
     @property
@@ -147,10 +147,10 @@ class KernelLayout:
         return int(self.bases[-1])
 
     def reach(self, plan: Floats, first: int, count: int) -> Floats:
-        """Return how much of a kernel vector leads to the infosets at ``count`` places from ``first`` on."""
+        """Return the weight with which a kernel vector reaches the infosets at ``count`` places from ``first`` on."""
         if len(self.parents):
             return plan[self.parents[first : first + count]]
-        # By hand: of many small levels slicing a sparse matrix would take most of the time.
+        # Without slicing the sparse matrix, which would take most of the time in games with many small levels.
         starts = self.inflow.indptr[first : first + count + 1]
         inflows = slice(int(starts[0]), int(starts[-1]))
         amounts = self.inflow.data[inflows] * plan[self.inflow.indices[inflows]]
@@ -158,7 +158,7 @@ class KernelLayout:
         return np.bincount(owners, weights=amounts, minlength=count).astype(np.float64, copy=False)
 
     def fill_reaches(self, plans: Floats) -> None:
-        """Write reaches, and what stands for empty sequences, into a flow's kernel vector of plans or sums of plans."""
+        """Write reaches and copies of the empty sequences into a flow's kernel vector of plans or sums of plans."""
         if not len(self.parents):
             for base in self.bases[:-1].tolist():
                 plans[base : base + self.width] = plans[base]
@@ -188,7 +188,7 @@ class KernelLayout:
         player : int
         vector : array_like of float, shape (num_sequences[player],)
         out : ndarray of float64, shape (size,), optional
-            Kernel vector to write into; by default a new one of zeros. Other players' parts stay as they are.
+            Kernel vector to write into; by default a new one of zeros. Other players' parts are not changed.
 
         Returns
         -------
@@ -206,7 +206,7 @@ def build_layout(sequence_form: SequenceForm, number: Any = np.float64) -> Kerne
     ----------
     sequence_form : SequenceForm
     number : type
-        Of the kernel's vectors, float64 or float32.
+        The type of the kernel's vectors, float64 or float32.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any = None) -> Kerne
     ----------
     treeplexes : Treeplexes
     A : sparse array or array_like, shape (player 0's sequences, player 1's sequences)
-        Player 0's payoff, chance multiplied in.
+        Player 0's payoff, multiplied by chance.
     B : sparse array or array_like, the same shape, optional
         Player 1's payoff; by default ``-A``.
     """
@@ -251,7 +251,7 @@ def layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any = None) -> Kerne
 def layout_from_leaves(
     treeplexes: Treeplexes, sequences: ArrayLike, chance: ArrayLike, payoffs: ArrayLike
 ) -> KernelLayout:
-    """Lay out a game for any number of players, given by its leaves.
+    """Lay out a game of any number of players from its leaves.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def layout_from_leaves(
         The last sequence of each player before the leaf.
     chance : array_like of float, shape (num_leaves,)
     payoffs : array_like of float, shape (num_leaves, num_players)
-        Chance not multiplied in.
+        Not multiplied by chance.
     """
     leaves = np.asarray(sequences)
     amounts = np.asarray(payoffs, dtype=np.float64)
@@ -281,7 +281,7 @@ def layout_from_leaves(
 
 
 def _no_payoffs() -> PayoffArrays:
-    """Return no payoffs of two actions against two."""
+    """Return empty arrays of payoff blocks of two actions against two."""
     none, numbers = np.zeros(0, dtype=np.uint32), np.zeros(0)
     return PayoffArrays(
         patterns=numbers,
@@ -300,7 +300,7 @@ def _laid_out(
     num_factors: int = 0,
     **others: Any,
 ) -> KernelLayout:
-    """Put a layout together from places and payoffs; matrices that are not given are empty."""
+    """Assemble a layout from places and payoffs; missing matrices are empty."""
     number = treeplexes.number
     flows, inflow = None, sparse.csr_array((0, 0))
     if treeplexes.inflows:
@@ -322,7 +322,7 @@ def _laid_out(
 
 
 def _ready(arrays: Any, number: Any) -> Any:
-    """Return arrays as compiled functions want them: indices as they are, numbers of one type."""
+    """Return arrays as compiled functions require them, with floats of the given type and unchanged indices."""
 
     def ready(array: Any) -> Any:
         kind = number if array.dtype.kind == "f" else None
@@ -332,21 +332,21 @@ def _ready(arrays: Any, number: Any) -> Any:
 
 
 def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> KernelLayout:
-    """Lay out a zero-sum game of two players whose payoff is in factors."""
+    """Lay out a two-player zero-sum game with factored payoffs."""
     places = _unplaced(treeplexes)
     parts = factored_parts(treeplexes, places, factored)
     return _laid_out(treeplexes, places, factored.scale, _no_payoffs(), **parts)
 
 
 def _unplaced(treeplexes: Treeplexes) -> Places:
-    """Give every sequence its position, no infosets side by side."""
+    """Assign a position to every sequence, without grouping isomorphic infosets."""
     return treeplexes.place([no_lanes(len(count)) for count in treeplexes.counts])
 
 
 def _cells_of(
     treeplexes: Treeplexes, rows: Integers, columns: Integers, payoffs: Floats
 ) -> tuple[tuple[Integers, Integers], Floats]:
-    """Return the distinct cells of a two-player game: the players' sequences and payoffs (2, num_cells)."""
+    """Return the distinct cells of a two-player game: both players' sequences, and payoffs of shape (2, num_cells)."""
     num_columns = int(treeplexes.offsets[1][-1])
     cell = rows.astype(np.int64)
     cell *= num_columns
@@ -356,7 +356,7 @@ def _cells_of(
     begins = begins_of(cell)
     if begins.all():
         payoffs = payoffs[:, order]
-        payoffs += 0.0  # as sums do: there is no zero but the positive one
+        payoffs += 0.0  # like a sum, this turns negative zeros into positive ones
     else:
         owner = np.empty(len(cell), dtype=np.int64)
         owner[order] = np.cumsum(begins) - 1
@@ -369,7 +369,7 @@ def _cells_of(
 def _two_player_layout(
     treeplexes: Treeplexes, sequences: tuple[Integers, Integers], payoffs: Floats, unit: float
 ) -> KernelLayout:
-    """Lay out a two-player game given by distinct cells, in their order."""
+    """Lay out a two-player game from its distinct, ordered cells."""
     work = treeplexes.work(*sequences)
     branches = Branches.none(treeplexes.counts)
     if work.sum() >= SMALL and not treeplexes.inflows:
@@ -399,10 +399,10 @@ def _in_pieces(
     lanes: Lanes,
     places: Places,
 ) -> tuple[list[Pieces], list[Pieces], list[Pieces], list[Pieces]]:
-    """Return the cells in diagonal runs, in blocks of two actions against two, in tiles and alone, by share.
+    """Return the cells by share as diagonal runs, blocks of two actions against two, tiles and single cells.
 
-    Those of player 0's payoff come first, then those of player 1's; `lanes` are player 0's. Numbers that every cell has
-    are narrow: there may be tens of millions of cells.
+    The cells of player 0's payoff come first, then those of player 1's; `lanes` are player 0's. Arrays over all cells
+    use narrow types, since there may be tens of millions of cells.
     """
     shares = [
         narrow(np.append(share, 0)[owner])[of_player]
@@ -414,7 +414,7 @@ def _in_pieces(
     )
     inner = (owners[0] >= 0) & (owners[1] >= 0)
     in_run = inner.copy()
-    in_run[inner] = lanes.group[owners[0][inner]] >= 0  # a payoff's two infosets are of one part
+    in_run[inner] = lanes.group[owners[0][inner]] >= 0  # the two infosets of a cell belong to the same part
     lane = np.where(in_run, np.append(lanes.lane, 0).astype(np.int8)[owners[0]], np.int8(0))
     in_block = inner & ~in_run
     for player in (0, 1):
@@ -424,7 +424,7 @@ def _in_pieces(
         return_inverse=True,
         return_counts=True,
     )
-    in_block[in_block] = count[inverse.ravel()] > 2  # of four cells
+    in_block[in_block] = count[inverse.ravel()] > 2  # out of four cells
     del inner, owners, inverse, count
     runs: list[Pieces] = []
     blocks: list[Pieces] = []
@@ -439,7 +439,7 @@ def _in_pieces(
         return found.by_share(branches.num_shares)
 
     def infosets(player: int) -> tuple[Integers, Integers, Integers]:
-        """Return actions, strides and positions of first actions, of the cells in blocks."""
+        """Return a player's actions, strides and positions of first actions for the cells in blocks."""
         action, stride = narrow(treeplexes.actions[player]), narrow(places.strides[player])
         first = narrow(places.positions[player]) - action * stride
         sequence = sequences[player][in_block]
@@ -455,7 +455,7 @@ def _in_pieces(
         left = np.flatnonzero(~(in_run | in_block) & (payoffs[own] != 0.0))
         mine, theirs = positions[own][left], positions[other][left]
         row, column = mine % width, theirs % width
-        # A square of few cells is not worth its room.
+        # A tile with few cells would waste memory.
         corner = (mine - row).astype(np.int64) * int(places.bases[-1]) + (theirs - column)
         _, tile, count = np.unique(corner, return_inverse=True, return_counts=True)
         full = (count >= width)[tile.ravel()]

@@ -1,15 +1,17 @@
 """The compiled loop of the counterfactual-regret family.
 
-One iteration discounts regrets and sums of plans. Then each player learns: the gradient of its payoff at the opponents'
-plans, and a bottom-up pass with the local regret minimiser at each infoset. And it plans: a top-down pass that adds the
-plan from before the update to the average and forms the new one. Which algorithm it is, is a matter of numbers; see
-:mod:`~treeplex.solvers.regret.local_rule`. The functions here, in :mod:`~treeplex.solvers.regret.passes` and in
-:mod:`~treeplex.solvers.regret.rows` take the arrays of :mod:`~treeplex.solvers.regret.arrays`, change them in place and
-check nothing; :class:`~treeplex.solvers.regret.kernel.Kernel` is what the library calls.
+One iteration discounts regrets and sums of plans. Then each player learns: it computes the gradient of its payoff at
+the opponents' plans and runs the local regret minimiser at each infoset in a bottom-up pass. Next each player plans: a
+top-down pass adds the plan from before the update to the average and forms the new plan. The numbers of the local rule
+determine the algorithm; see :mod:`~treeplex.solvers.regret.local_rule`.
 
-A step is what is done for a game's branches by all threads and then for its trunk by one; see
-:mod:`~treeplex.solvers.regret.branches` and :mod:`~treeplex.solvers.team`. In small games there are no branches, and
-what is for them is not compiled.
+The functions here, in :mod:`~treeplex.solvers.regret.passes` and in :mod:`~treeplex.solvers.regret.rows` change the
+arrays of :mod:`~treeplex.solvers.regret.arrays` in place without checks. The library calls them through
+:class:`~treeplex.solvers.regret.kernel.Kernel`.
+
+In each step, all threads process the branches of the game, and then one thread processes its trunk; a *share* is the
+trunk or one branch. See :mod:`~treeplex.solvers.regret.branches` and :mod:`~treeplex.solvers.team`. Small games have no
+branches, and code for branches is then not compiled.
 """
 
 import math
@@ -39,11 +41,11 @@ from .passes import (
 )
 from .rows import add_multipliers, add_tangents, choose, excess, linearise, move_multipliers, prove
 
-IN_PROPORTION, ON_ONE = 1, 2  # what preferences make of δ (R − β)⁺: shares, or all on the largest
-# Reaches that vulnerabilities count by are averaged over so many iterations, from iteration EARLY on over more of them.
+IN_PROPORTION, ON_ONE = 1, 2  # with a bias, behaviour is proportional to δ (R − β)⁺, or all on the largest
+# The reaches for vulnerabilities are averages over BLOCK iterations, and over LATE_BLOCK after iteration EARLY.
 BLOCK, LATE_BLOCK, EARLY = 16, 64, 128
-#: Steps: averages are written down, a player's plan is paid and answered by a best response, and regrets are updated.
-#: With each of these branches form the plans that they are late with; the last one is only that.
+#: Steps: write averages, compute the payoff of a player's plan, compute a best response, update regrets. In every step,
+#: branches first form the plans that are still pending; the last step does only that.
 AVERAGE, PAY, ANSWER, LEARN, CATCH_UP = (np.int64(step) for step in range(5))
 
 
@@ -63,13 +65,13 @@ def _base(loop: Any, player: Any) -> Any:
 
 @compiled
 def _weight(state: Any, base: Any) -> Any:
-    """Return the weight of all plans in the sums of a player."""
+    """Return the total weight of the plans in a player's sums."""
     return state.older[base] if len(state.older) > 0 else np.float64(state.plan_sums[base])
 
 
 @compiled
 def _average(loop: Any, player: Any, share: Any) -> None:
-    """Write a player's average plan, or the current one, at the positions of a share."""
+    """Write a player's average (or current) plan at the positions of a share."""
     state, shares = loop.state, loop.game.polytopes.shares
     in_two = len(state.older) > 0
     weight = 0.0 if loop.run.last_iterate else _weight(state, _base(loop, player))
@@ -82,7 +84,7 @@ def _average(loop: Any, player: Any, share: Any) -> None:
 
 @compiled
 def _price(loop: Any, player: Any, share: Any, is_trunk: Any, plan: Any, scale: Any) -> None:
-    """Add ``scale`` times a player's payoffs at a share to its gradient, the others playing their part of a plan."""
+    """Add ``scale`` times a player's payoffs at a share against the others' plans to its gradient."""
     game, state = loop.game, loop.state
     add_gradient(game, player, share, plan, scale, state.gradient)
     if is_trunk:
@@ -91,7 +93,7 @@ def _price(loop: Any, player: Any, share: Any, is_trunk: Any, plan: Any, scale: 
 
 @compiled
 def _pay(loop: Any, player: Any, share: Any, is_trunk: Any) -> Any:
-    """Price a player's share against average plans; return what its own one is paid there."""
+    """Compute the gradient at a player's share against average plans; return the payoff of its own average there."""
     state, shares = loop.state, loop.game.polytopes.shares
     _price(loop, player, share, is_trunk, state.average, 1.0)
     paid = 0.0
@@ -102,7 +104,7 @@ def _pay(loop: Any, player: Any, share: Any, is_trunk: Any) -> Any:
 
 @compiled
 def _learn_at(loop: Any, player: Any, share: Any, is_trunk: Any, shift: Any) -> None:
-    """Price a player's share against the others' plans, and update its regrets and its behaviour there."""
+    """Compute the gradient at a player's share against the others' plans; update regrets and behaviour there."""
     state, run, polytopes = loop.state, loop.run, loop.game.polytopes
     if len(run.tilt) > 0:
         for s in range(np.uint64(polytopes.shares[share]), np.uint64(polytopes.shares[share + ONE])):
@@ -112,7 +114,7 @@ def _learn_at(loop: Any, player: Any, share: Any, is_trunk: Any, shift: Any) -> 
         if is_trunk:
             collect(polytopes, share, loop.branches, state.gradient)
     if loop.preferences is not None:
-        # Calls that differ in what is None are compiled each on its own.
+        # Calls with different None arguments are compiled separately.
         local, bias = loop.preferences.local, loop.preferences.bias[player]
         if bias == IN_PROPORTION:
             bottom_up(polytopes, share, state, loop.now, loop.branches, shift, local, None, loop.part)
@@ -125,7 +127,7 @@ def _learn_at(loop: Any, player: Any, share: Any, is_trunk: Any, shift: Any) -> 
 
 @compiled
 def _do(loop: Any, step: Any, player: Any, number: Any) -> Any:
-    """Do a step at a branch of such a number, or at the trunk, which is share 0; return what PAY is paid there."""
+    """Do a step at the branch with a number, or at the trunk, which has number 0; return the payoff of PAY there."""
     polytopes = loop.game.polytopes
     branches = loop.branches
     num_players = _number_of_players(loop)
@@ -134,7 +136,7 @@ def _do(loop: Any, step: Any, player: Any, number: Any) -> Any:
     if branches is not None:
         shift = (number - ONE) * branches.stride - _base(loop, player)
         if not is_trunk:
-            # New plans of branches wait for when these are looked at next, so that they still are in the cache then.
+            # New plans of branches are formed when the next step needs them, so that they are still in the cache.
             for each in range(num_players):
                 if branches.decays[each] >= 0.0:
                     top_down(polytopes, each * num_shares + number, loop.state, branches.decays[each], loop.part)
@@ -158,14 +160,14 @@ def _do(loop: Any, step: Any, player: Any, number: Any) -> Any:
 
 @compiled
 def _take_branches(loop: Any, phase: Any, first: Any) -> None:
-    """Do the step of a phase at one branch after the other, from a first one on, until all are taken."""
+    """Do the step of a phase at one branch after another, starting with ``first``, until none is left."""
     team, job = loop.branches.team, loop.branches.job
     num_branches, tried = np.uint64(len(team.claims)), ZERO
     while True:
         tried = take(team, phase, first, tried)
         if tried > num_branches:
             break
-        # Only who has taken a branch knows that the job stays as it is.
+        # The job cannot change while this thread has a branch.
         branch = ONE + (first + tried - ONE) % num_branches
         team.sums[branch * np.uint64(LINE)] = _do(loop, job.step, job.player, branch)
         count_one(team.done)
@@ -173,7 +175,7 @@ def _take_branches(loop: Any, phase: Any, first: Any) -> None:
 
 @compiled
 def _do_everywhere(loop: Any, step: Any, player: Any) -> Any:
-    """Do a step at all branches, with the threads that help, and then at the trunk; return what PAY is paid in all."""
+    """Do a step at all branches, with the helping threads, then at the trunk; return the total payoff of PAY."""
     branches = loop.branches
     if branches is not None:
         branches.job.step, branches.job.player = step, player
@@ -190,7 +192,7 @@ def _do_everywhere(loop: Any, step: Any, player: Any) -> Any:
 
 @compiled
 def _catch_up(loop: Any) -> None:
-    """Let branches form the plans that they are late with, if they are."""
+    """Form the pending plans of branches, if there are any."""
     if loop.branches is not None:
         late = False
         for player in range(_number_of_players(loop)):
@@ -201,7 +203,7 @@ def _catch_up(loop: Any) -> None:
 
 @compiled
 def _help(loop: Any, first: Any) -> None:
-    """Take branches in every phase until the run ends."""
+    """Process branches in every phase until the run ends, as a helping thread."""
     phase = 0
     while True:
         phase = wait_for_work(loop.branches.team, phase)
@@ -215,7 +217,7 @@ def _help(loop: Any, first: Any) -> None:
 
 @compiled
 def _learn(loop: Any, player: Any) -> None:
-    """Update a player's regrets and behaviour by what its sequences are paid, less what they cost."""
+    """Update a player's regrets and behaviour from the payoffs of its sequences minus their costs."""
     state = loop.state
     preferences = loop.preferences
     limits = loop.limits
@@ -233,10 +235,10 @@ def _learn(loop: Any, player: Any) -> None:
 
 @compiled
 def _plan(loop: Any, player: Any, decay: Any) -> None:
-    """Average a player's plan, the sums before it multiplied by a decay, and form the next one.
+    """Multiply the sums of plans by a decay, add a player's plan, and form the next plan.
 
-    Of branches this is done with the next step. Multipliers answer the old plan where players move at once, and the new
-    one where they move in turn.
+    Branches do this with the next step. Multipliers respond to the old plan if updates are simultaneous, and to the new
+    plan if they alternate.
     """
     polytopes, state = loop.game.polytopes, loop.state
     limits = loop.limits
@@ -270,7 +272,7 @@ def _dual_step(dual: Any, t: Any) -> Any:
 
 @compiled
 def _linearise(loop: Any, player: Any) -> None:
-    """Replace a player's curved rows by their tangents at the plans of now."""
+    """Replace a player's curved rows by their tangents at the current plans."""
     clock = loop.state.clock
     decay = averaging_decay(loop.rule, clock[DONE], clock[DONE] - clock[BEGUN])
     linearise(loop.limits, player, loop.state, _base(loop, player), decay)
@@ -278,7 +280,7 @@ def _linearise(loop: Any, player: Any) -> None:
 
 @compiled
 def _linearise_all(loop: Any) -> None:
-    """Do so for all players, if there are curved rows."""
+    """Replace all players' curved rows by their tangents, if there are any."""
     limits = loop.limits
     if limits is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
         if limits.curves is not None:
@@ -288,7 +290,7 @@ def _linearise_all(loop: Any) -> None:
 
 @compiled
 def _is_interrupted(loop: Any) -> Any:
-    """Whether Python, asked for a tangent, has answered that the loop is to stop."""
+    """Whether the Python function that computes tangents has requested the loop to stop."""
     limits = loop.limits
     if limits is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
         if limits.curves is not None:
@@ -298,7 +300,7 @@ def _is_interrupted(loop: Any) -> Any:
 
 @compiled
 def _iterate(loop: Any) -> None:
-    """Do one iteration: discount, and let each player learn and plan, in turn or all at once."""
+    """Do one iteration: discount, then learn and plan for each player, alternating or simultaneously."""
     state, clock, num_players = loop.state, loop.state.clock, _number_of_players(loop)
     done = clock[DONE]
     decay = averaging_decay(loop.rule, done, done - clock[BEGUN])
@@ -325,7 +327,7 @@ def _iterate(loop: Any) -> None:
 
 @compiled
 def _average_multipliers(loop: Any) -> None:
-    """Write average multipliers, or the current ones, and what curved rows are on average."""
+    """Write the average (or current) multipliers, and the averages of curved rows."""
     limits = loop.limits
     run = loop.run
     rows, multipliers = limits.rows, limits.multipliers
@@ -339,9 +341,9 @@ def _average_multipliers(loop: Any) -> None:
 
 @compiled
 def _certify(loop: Any, values: Any) -> Any:
-    """Return the exploitability of the averages, or of the plans of now; with constraints the largest violation too.
+    """Return the exploitability of the average or current plans; with constraints, the larger of gap and violation.
 
-    Written in ``values`` are also what best responses earn, and what players are paid.
+    The function also writes best-response values and payoffs to ``values``.
     """
     state, num_players = loop.state, _number_of_players(loop)
     limits = loop.limits
@@ -368,16 +370,16 @@ def _certify(loop: Any, values: Any) -> Any:
     exploitability: Any = nash_conv / np.float64(num_players)
     if limits is not None:
         exploitability = max(nash_conv, violation)
-        _linearise_all(loop)  # for a certificate rows are others
+        _linearise_all(loop)  # restore the tangents that the certificate has changed
     values[0] = exploitability
     return exploitability
 
 
 @compiled
 def _next_check(loop: Any, exploitability: Any) -> Any:
-    """Return after how many updates the next certificate is due.
+    """Return the number of updates at which the next certificate is due.
 
-    Close to the tolerance they come more often, so that little is done beyond it.
+    Certificates are more frequent close to the tolerance, so that few updates are done beyond it.
     """
     run, done, begun = loop.run, loop.state.clock[DONE], loop.state.clock[BEGUN]
     pace = math.sqrt(math.sqrt(run.growth)) if exploitability <= 2.0 * run.tolerance else run.growth
@@ -385,10 +387,10 @@ def _next_check(loop: Any, exploitability: Any) -> Any:
 
 
 def run_loop(loop: Any, leads: Any, first: Any) -> Any:
-    """Do up to so many more updates; see :meth:`Kernel.run`. Or, where this does not lead, help who does them.
+    """Do the updates of :meth:`Kernel.run` on the leading thread; on other threads, help with branches.
 
-    Returned are the exploitability at the last certificate and how many there were. The state tells the time itself:
-    Ctrl-C arrives when this returns, before its caller could write anything down.
+    The result is the exploitability at the last certificate and the number of certificates. The clock is in the state,
+    because Ctrl-C takes effect when this function returns, before its caller could record anything.
     """
     exploitability, checks = np.nan, 0
     if not leads:

@@ -1,4 +1,4 @@
-"""Where sequences and payoffs stand in the kernel's arrays: levels, buckets, isomorphic parts side by side, pieces."""
+"""The placement of sequences and payoffs in the kernel's arrays: levels, buckets, isomorphic parts and pieces."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Unsigned = NDArray[np.uint32]
 
-# Cells that are hashed at once: some hundred bytes each.
+# Number of cells that are hashed at once, at about a hundred bytes each.
 _AT_ONCE = 2**18
-# Bytes of a vector register; how many numbers it holds is how many cells a run of the payoff has.
+# Bytes of a vector register; a run of the payoff has as many cells as a register has numbers.
 REGISTER = 32
 
 
 def width_of(number: Any) -> int:
-    """Return how many numbers of a type a vector register holds."""
+    """Return the number of numbers of a type in a vector register."""
     return REGISTER // int(np.dtype(number).itemsize)
 
 
 @dataclass(frozen=True, eq=False)
 class Branches:
-    """Which share of a game each infoset is of.
+    """The division of a game into shares: the trunk and the branches.
 
     Attributes
     ----------
     shares : list of ndarray of int64, each shape (num_infosets,)
-        By player: 0 for the trunk, then the branches.
+        The share of each infoset, by player: 0 for the trunk, then the branches.
     roots : list of ndarray of bool, each shape (num_infosets,)
-        Which of the branches' infosets have their parent sequence in the trunk.
+        Which infosets of branches have their parent sequence in the trunk.
     num_shares : int
-        The number of branches, and the trunk.
+        The number of branches plus one, for the trunk.
     """
 
     shares: list[Integers]
@@ -49,13 +49,13 @@ class Branches:
 
     @classmethod
     def none(cls, counts: Sequence[Integers]) -> Branches:
-        """Return a trunk without branches, for as many infosets as players have."""
+        """Return a trunk without branches, for the given numbers of actions of the players' infosets."""
         sizes = [len(count) for count in counts]
         return cls([np.zeros(n, dtype=np.int64) for n in sizes], [np.zeros(n, dtype=bool) for n in sizes], 1)
 
 
 def hashed(*columns: Integers) -> NDArray[np.uint64]:
-    """Mix integers into one of 64 bits (the finaliser of MurmurHash3 between multiplications)."""
+    """Hash integers to 64 bits (the finaliser of MurmurHash3 between multiplications)."""
     mixed = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
         mixed = (mixed + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -64,7 +64,7 @@ def hashed(*columns: Integers) -> NDArray[np.uint64]:
     return mixed
 
 
-#: What an iteration takes, in nanoseconds or about that: for a cell of the payoff, and for a sequence.
+#: The approximate nanoseconds that an iteration takes for a cell of the payoff and for a sequence.
 CELL, SEQUENCE = 0.25, 2.0
 
 
@@ -73,14 +73,14 @@ class Treeplexes:
 
     Parameters
     ----------
-    parents : array_like of int, one a player
-        The parent sequence of each infoset; not read of flows.
-    offsets : array_like of int, one a player
-        Where each infoset's sequences begin.
-    inflows : csr_array, one a player, and depths : ndarray of int, one a player
-        For flow polytopes: what leads to each infoset, and how many levels lie above it. Given for all players or none.
+    parents : array_like of int, one per player
+        The parent sequence of each infoset; not used for flows.
+    offsets : array_like of int, one per player
+        The first sequence of each infoset.
+    inflows : csr_array, one per player, and depths : ndarray of int, one per player
+        For flow polytopes: the inflow and the number of levels above each infoset. Given for all players or none.
     number : type
-        Of the kernel's vectors.
+        The type of the kernel's vectors.
     """
 
     def __init__(
@@ -107,23 +107,23 @@ class Treeplexes:
         self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
 
     def cell_owners(self, rows: Integers, columns: Integers) -> tuple[Integers, Integers]:
-        """Return the infosets of two players' payoff cells, player 1's numbered after player 0's; −1 for none."""
+        """Return both players' infosets of payoff cells, player 1's numbered after player 0's; −1 for none."""
         others = np.append(-1, len(self.counts[0]) + np.arange(len(self.counts[1])))[1 + self.owners[1]]
         return narrow(self.owners[0])[rows], narrow(others)[columns]
 
     def work(self, rows: Integers, columns: Integers) -> Floats:
-        """Return what an iteration takes at each infoset of two players with such payoff cells, in nanoseconds."""
+        """Return the estimated nanoseconds of an iteration at each infoset of a two-player game with these cells."""
         work: Floats = SEQUENCE * np.concatenate(self.counts)
         for owner in self.cell_owners(rows, columns):
             work = work + 0.5 * CELL * np.bincount(owner[owner >= 0], minlength=len(work))
         return work
 
     def place(self, lanes: Sequence[Lanes], branches: Branches | None = None) -> Places:
-        """Give every sequence its position."""
+        """Assign a position to every sequence."""
         flow = len(self.inflows) > 0
         full = self.width
         branches = Branches.none(self.counts) if branches is None else branches
-        # Runs may begin before the first position that they are about, and end after the last.
+        # Runs may begin before the first position that they contain, and end after the last.
         bases, bucket_ranges = [full], [0]
         roots: list[Integers] = []
         begins_at: list[Integers] = []
@@ -142,15 +142,14 @@ class Treeplexes:
             begins = begins_of(share[order], below[order], level[order], arity[order])
             bucket = np.cumsum(begins) - 1
             firsts = np.flatnonzero(begins)
-            # The lanes of a slot take as many places as a register has, whether all are filled or not; other infosets
-            # take one each.
+            # The lanes of a slot take a whole register, even if some are empty; other infosets take one place each.
             alone = group[order] < 0
             width = np.where(alone, 1, full * begins_of(bucket, group[order], slot[order]))
             place = np.cumsum(width) - np.where(alone, 1, full)
             size = np.bincount(bucket, weights=width, minlength=len(firsts)).astype(np.int64)
             place += np.where(alone, 0, lane[order]) - (np.cumsum(size) - size)[bucket]
             size = _rounded_up(size, full)
-            # The reaches of a flow's infosets stand behind their last actions.
+            # The reaches of a flow's infosets follow their last actions.
             planes = arity[order][firsts] + flow
             starts = bases[-1] + full + starts_of(size * planes)
             parent_starts = num_parents + starts_of(size)
@@ -165,8 +164,8 @@ class Treeplexes:
             infoset_places.append(places)
             reaches.append(first_position + self.kinds[player][1] * stride)
             if not flow:
-                # Empty places have a parent position without a sequence, whose plan and gradient stay zero: one of the
-                # trunk or, so that threads write to none in common, themselves.
+                # Empty places get a parent position without a sequence, whose plan and gradient stay zero: one in the
+                # trunk, or the place itself, so that threads do not write to a common position.
                 parent = np.arange(size.sum()) + np.repeat(starts[:-1] - starts_of(size)[:-1], size)
                 after_trunk = (share[order][firsts] == 0) | ~below[order][firsts]
                 parent[np.repeat(after_trunk, size)] = bases[-1] + 1
@@ -199,16 +198,16 @@ class Treeplexes:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """What :meth:`Treeplexes.place` found.
+    """The result of :meth:`Treeplexes.place`.
 
     Attributes
     ----------
     positions, strides : list of ndarray of int64, each shape (num_sequences,)
-        Position of each sequence, and distance to the position of the same infoset's next action.
+        The position of each sequence, and its distance to the position of the infoset's next action.
     infosets, reaches : list of ndarray of int64, each shape (num_infosets,)
-        Place of each infoset, counted over all players' buckets; in flows the position of its reach.
+        The place of each infoset, counted over all players' buckets; in flows also the position of its reach.
     bases, buckets, bucket_ranges, roots, shares, parents : ndarray of uint32
-        As :class:`~treeplex.solvers.regret.arrays.PolytopeArrays` has them.
+        As in :class:`~treeplex.solvers.regret.arrays.PolytopeArrays`.
     """
 
     positions: list[Integers]
@@ -225,13 +224,13 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """Where each infoset of a player stands among isomorphic parts of the game; see :func:`isomorphic_lanes`.
+    """The place of each infoset of a player among isomorphic parts of the game; see :func:`isomorphic_lanes`.
 
     Attributes
     ----------
     group, slot, lane : ndarray of int64, shape (num_infosets,)
-        Number of the group of isomorphic parts or -1; number within its part, or within all parts if it has
-        no group; number of its part in the group.
+        The group of isomorphic parts, or -1; the infoset's number within its part, or within all parts if it has no
+        group; the part's number within the group.
     """
 
     group: Integers
@@ -240,17 +239,17 @@ class Lanes:
 
 
 def no_lanes(num_infosets: int) -> Lanes:
-    """Return the lanes of a player none of whose infosets are put side by side."""
+    """Return the lanes of a player whose infosets are not grouped."""
     return Lanes(np.full(num_infosets, -1), np.arange(num_infosets), np.zeros(num_infosets, dtype=np.int64))
 
 
 def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, branches: Branches) -> list[Lanes]:
-    """Find parts of a two-player game with the same shape, to put corresponding infosets next to each other.
+    """Find parts of a two-player game with the same shape, to place corresponding infosets next to each other.
 
-    A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence,
-    say). Where as many parts as a register has numbers have the same shape, the payoff's cells fall into diagonal runs,
-    which need one index for all and no gathering. Parts of different branches stay apart. Shapes are compared by hash
-    values, and infosets correspond in the user's order: a wrong or missed match costs speed, nothing else.
+    A part is a set of infosets that payoffs connect, such as the infosets of a poker round after one public card and
+    betting sequence. If as many parts as a register has numbers have the same shape, the payoff's cells form diagonal
+    runs, which need a single index and no gathering. Parts of different branches are kept separate. Shapes are compared
+    by hash values, and infosets correspond in the user's order: a wrong or missed match only costs speed.
     """
     sizes, width = [len(count) for count in treeplexes.counts], treeplexes.width
     owners = narrow(treeplexes.owners[0])[rows], narrow(treeplexes.owners[1])[columns]
@@ -273,18 +272,18 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
         acted = treeplexes.actions[0][rows[cells]], treeplexes.actions[1][columns[cells]]
         np.add.at(shape, part[mine], hashed(slot[mine], acted[0], slot[theirs], acted[1]))
     np.add.at(shape, part, hashed(slot, np.concatenate(branches.shares), np.concatenate(branches.roots)))
-    shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoffs of their own
+    shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoff cells
     by_shape = np.argsort(shape, kind="stable")
     _, first, repeats = np.unique(shape[by_shape], return_index=True, return_counts=True)
     number = np.arange(num_parts) - np.repeat(first, repeats)
-    # A last group that is not full keeps empty lanes, unless it is a single part.
+    # An incomplete last group has empty lanes, unless it consists of a single part.
     grouped = (np.repeat(repeats, repeats) - number // width * width) > 1
     lane = np.empty(num_parts, dtype=np.int64)
     group = np.empty(num_parts, dtype=np.int64)
     lane[by_shape] = number % width
     group[by_shape] = np.where(grouped, by_shape[np.arange(num_parts) - number % width], -1)
-    # Infosets outside groups stand part by part. Those that meet the same ones of the opponent stand side by side, as
-    # after one betting sequence those with one card each do, so that what the two pay each other falls into tiles.
+    # Infosets outside groups are ordered by part. Infosets that meet the same infosets of the opponent, such as those
+    # that differ only in the private card, are adjacent, so that their cells form tiles.
     meeting = (graph + graph.T).tocoo()
     met = np.zeros(len(part), dtype=np.uint64)
     np.add.at(met, meeting.coords[0], hashed(meeting.coords[1].astype(np.int64)))
@@ -312,28 +311,28 @@ def _rounded_up(counts: Integers, width: int) -> Integers:
 
 
 def starts_of(counts: Integers) -> Integers:
-    """Return the running sum of counts with a zero in front."""
+    """Return the cumulative sums of counts, starting with zero."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def narrow(values: Any) -> Any:
-    """Return integers in 32 bits, which number what a game may have at most."""
+    """Return integers in 32 bits, which suffice for the indices of any game."""
     return values.astype(np.int32)
 
 
 def unsigned(values: ArrayLike) -> Unsigned:
-    """Return values as the index arrays of the kernel."""
+    """Return values as an index array of the kernel."""
     return np.ascontiguousarray(values, dtype=np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """A player's payoff in pieces of up to ``width`` cells, column by column of the opponent.
+    """A player's payoff in pieces of up to ``width`` cells, ordered by the opponent's columns.
 
     Attributes
     ----------
     columns : ndarray of int64, shape (num_keys, num_columns)
-        What identifies a column, for instance its position.
+        The keys that identify a column, for instance its position.
     counts : ndarray of int64, shape (num_columns,)
         Number of pieces of each column.
     rows : ndarray of int64, shape (num_pieces,)
@@ -346,7 +345,7 @@ class Pieces:
     values: Floats
 
     def by_share(self, num_shares: int) -> list[Pieces]:
-        """Return the pieces of each share of the rows, where what identifies a column begins with that."""
+        """Return the pieces of each share of the rows; the first key of a column must be the share."""
         ends = np.searchsorted(self.columns[0], np.arange(num_shares + 1))
         pieces = starts_of(self.counts)[ends]
         return [
@@ -357,23 +356,23 @@ class Pieces:
 
 @record
 class Runs(NamedTuple):
-    """Two matrices, one a player, in runs as the compiled loop takes them, share after share of their rows.
+    """Two matrices, one per player, in runs for the compiled loop, ordered by the share of their rows.
 
-    A run is as many cells as a register holds, on a diagonal; or a *tile*, a square of that many rows and columns.
+    A run has as many cells as a register has numbers, on a diagonal. A *tile* is a square with that many rows.
 
     Attributes
     ----------
     columns : ndarray of uint32
-        Column ``c`` stands for the columns ``columns[c] + j`` of the matrix, j from 0 to what a register holds less 1.
+        Column ``c`` represents the matrix columns ``columns[c] + j`` for 0 ≤ j < width of a register.
     ranges : ndarray of uint32, shape (2 * num_shares + 1,)
         Share ``k`` has the columns ``ranges[k]:ranges[k + 1]``.
     starts : ndarray of uint32
         Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
     cells : ndarray of uint32
-        Two numbers a run, row ``r`` and place ``p``: ``patterns[p + j]`` stands in row ``r + j`` and column ``c + j``;
-        in a tile ``patterns[p + width * j + i]`` stands in row ``r + i`` and column ``c + j``.
+        Two numbers per run, row ``r`` and place ``p``: ``patterns[p + j]`` is in row ``r + j`` and column ``c + j``; in
+        a tile ``patterns[p + width * j + i]`` is in row ``r + i`` and column ``c + j``.
     patterns : ndarray of float
-        The distinct values of runs: a game has few, and they stay in the first-level cache.
+        The distinct values of runs; a game has few, so they stay in the first-level cache.
     """
 
     columns: Any
@@ -384,7 +383,7 @@ class Runs(NamedTuple):
 
     @classmethod
     def of(cls, shares: Sequence[Pieces], number: Any) -> Runs:
-        """Return the runs of both players' shares, each piece being one, with values of a type."""
+        """Make runs from the pieces of both players' shares, one run per piece, with values of a type."""
         columns, ranges, starts, rows = joined(shares)
         patterns, pattern = distinct(np.concatenate([pieces.values for pieces in shares]))
         cells = np.stack([rows, patterns.shape[1] * pattern], axis=1).ravel()
@@ -393,14 +392,14 @@ class Runs(NamedTuple):
 
     @classmethod
     def none(cls, number: Any) -> Runs:
-        """Return no runs."""
+        """Return empty runs."""
         nothing = unsigned(np.zeros(0))
         return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
 
 
 @record
 class Cells(NamedTuple):
-    """Two matrices, one a player, cell by cell and share after share: what falls into no runs.
+    """Two matrices, one per player, with the cells that are in no run, ordered by share.
 
     Attributes
     ----------
@@ -421,7 +420,7 @@ class Cells(NamedTuple):
 
     @classmethod
     def of(cls, shares: Sequence[Pieces], number: Any) -> Cells:
-        """Return the cells of both players' shares, each the first of a piece, with values of a type."""
+        """Make cells from the pieces of both players' shares, one cell per piece, with values of a type."""
         columns, ranges, starts, rows = joined(shares)
         first, where, begin, each = map(unsigned, (columns[0], ranges, starts, rows))
         values = np.concatenate([pieces.values[:, 0] for pieces in shares])
@@ -429,13 +428,13 @@ class Cells(NamedTuple):
 
     @classmethod
     def none(cls, number: Any) -> Cells:
-        """Return no cells."""
+        """Return empty cells."""
         nothing = unsigned(np.zeros(0))
         return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
 
 
 def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
-    """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
+    """Collect cells with equal columns and rows into pieces; ``within`` is the place of each cell in its piece."""
     order = np.lexsort([rows, *columns[::-1]])
     keys = [key[order] for key in (*columns, rows)]
     begins = begins_of(*keys)
@@ -448,7 +447,7 @@ def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, val
 
 
 def joined(shares: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return columns, each share's range of them, where each column's pieces start, and the pieces' rows."""
+    """Return the columns, each share's range of columns, the start of each column's pieces, and the pieces' rows."""
     return (
         np.concatenate([pieces.columns for pieces in shares], axis=1),
         starts_of(np.array([pieces.columns.shape[1] for pieces in shares])),
@@ -458,16 +457,16 @@ def joined(shares: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Inte
 
 
 def distinct(values: Floats) -> tuple[Floats, Integers]:
-    """Return the distinct rows of a matrix, and for each row which it is."""
+    """Return the distinct rows of a matrix, and the number of each row among them."""
     rows = np.ascontiguousarray(values).view(f"V{8 * values.shape[1]}").ravel()
     _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
     return values[first], inverse.ravel()
 
 
 def diagonal_pieces(rows: Integers, columns: Integers, values: Floats, width: int) -> Pieces:
-    """Return a matrix in diagonal runs of ``width`` cells, which begin at multiples of that in the columns.
+    """Return a matrix in diagonal runs of ``width`` cells, which begin at columns that are multiples of ``width``.
 
-    Where a grid is laid out row by row, one neighbour of each cell stands beside the same neighbour of the next cell.
+    In a grid laid out row by row, a neighbour of each cell is adjacent to the same neighbour of the next cell.
     """
     lanes = columns % width
     return pieces_of([columns - lanes], rows - lanes, lanes, values, width)

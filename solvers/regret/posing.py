@@ -1,4 +1,4 @@
-"""How a problem becomes the compiled loop's inputs: the one place of the loop that knows problems."""
+"""Conversion of a problem to the compiled loop's inputs; the other modules of the loop do not know problems."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from .kernel import Kernel, KernelState, kernel_of
 from .preferences import kernel_preferences
 from .warm_start import start_from
 
-#: Single precision is chosen for tolerances of this much of the largest payoff or more, and for games of so many
-#: sequences or more: in smaller ones all numbers are in the first-level cache anyway.
+#: ``auto`` chooses single precision for tolerances of at least this fraction of the largest payoff, in games with at
+#: least this number of sequences: smaller games fit in the first-level cache anyway.
 SINGLE_TOLERANCE = 1e-5
 SINGLE_SEQUENCES = 2_000
 
 
 @dataclass(frozen=True, eq=False)
 class PosedProblem:
-    """A problem as the compiled loop takes it.
+    """A problem in the form of the compiled loop.
 
     Attributes
     ----------
     original : Problem
     options : Options
-        With the tolerances of the error, payoff units, and of constraints, in their own units.
+        Including the tolerances of the error, in payoff units, and of constraints, in their own units.
     kernel : Kernel
     saddle : Saddle, optional
         The canonical program, for two players.
     rows : KernelConstraints, optional
         The constraints in the kernel's layout.
     tilt : ndarray of float64, shape (layout.size,), optional
-        What is added to the gradients.
+        Added to the gradients.
     scales : ndarray of float64, shape (num_players,), optional
-        What the gradients are multiplied by, before the tilt.
+        Factors of the gradients, applied before the tilt.
     floor : FloorGame, optional
-        How the other player calls the floor, where there is one; the tilt is then per unit of its stake.
+        The game with a floor, if there is one; the tilt is then divided by its stake.
     preferences : PreferenceArrays, optional
     """
 
@@ -68,7 +68,7 @@ class PosedProblem:
 
     @property
     def game(self) -> Game:
-        """The game, without a decision about a floor."""
+        """The original game, without the decision to call a floor."""
         return self.original.game
 
     @property
@@ -77,14 +77,14 @@ class PosedProblem:
         return () if self.rows is None or self.saddle is None else self.saddle.constraints
 
     def error(self, certificate: Certificate) -> float:
-        """Return what the tolerance is held against."""
+        """Return the error that is compared with the tolerance."""
         return loop_error(self.original, certificate, self.options)
 
     @property
     def is_certified_within(self) -> bool:
-        """Whether the loop's own certificate is of the problem: it knows constraints, and neither tilts nor scales.
+        """Whether the loop's own certificate is that of the problem: it covers constraints, but not tilts and scales.
 
-        It is half of what best responses gain, and not the more of the two.
+        It is half of the sum of the gains from best responses, not the larger of the two.
         """
         changed = self.saddle is not None and self.saddle.view.replies is not None
         most = Feature.GENERAL_SUM in self.original.needs
@@ -97,7 +97,7 @@ class PosedProblem:
 
     @cached_property
     def identity(self) -> tuple[Any, ...]:
-        """Equal where multipliers and regrets are of the same problem: then a run can go on where another stopped."""
+        """Equal if multipliers and regrets belong to the same problem, so that one run can resume another."""
         changes = (None if each is None else each.tobytes() for each in (self.tilt, self.scales))
         return (None if self.rows is None else self.rows.identity, *changes)
 
@@ -111,13 +111,13 @@ class PosedProblem:
         return list(self.saddle.seated(plans[player], other if self.floor is None else self.floor.reply(other)))
 
     def floor_price(self, vector: Callable[[], Floats], stake: float) -> dict[str, float]:
-        """Return the price of the floor as a multiplier, if there is one; only then is the vector asked for."""
+        """Return the price of the floor as a multiplier, if there is a floor; only then is ``vector`` called."""
         if self.floor is None:
             return {}
         return {SAFETY: self.floor.price(self._chosen(vector())[1 - self.floor.saddle.view.player], stake)}
 
     def reply(self, vector: Callable[[], Floats]) -> dict[str, Floats]:
-        """Return the plan of replies that stand for the other player's plans, if any, as a dual certificate."""
+        """Return the other player's plan in the view's replies, if there are any, as a dual certificate."""
         if self.saddle is None or self.saddle.view.replies is None:
             return {}
         return {REPLY: self._chosen(vector())[1 - self.saddle.view.player]}
@@ -131,7 +131,7 @@ class PosedProblem:
         return self.kernel.initial_state(self.rows, self.preferences, regrets)
 
     def start_from(self, profile: Profile) -> KernelState:
-        """Return a state that plays a profile and is biased towards it."""
+        """Return a state that plays a profile, with regrets biased towards it."""
         layout = self.kernel.layout
         vector = np.zeros(layout.size)
         for strategy in profile:
@@ -139,7 +139,7 @@ class PosedProblem:
         return start_from(self.kernel, vector, constraints=self.rows, preferences=self.preferences)
 
     def _behaviour(self, strategy: Strategy) -> Floats:
-        """Return a strategy as a behaviour in the game that is solved."""
+        """Return a strategy's behaviour in the game that is solved."""
         if self.saddle is None or strategy.player == self.saddle.view.player:
             return strategy.behaviour
         replies = self.saddle.view.replies
@@ -149,12 +149,12 @@ class PosedProblem:
 
 
 def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProblem:
-    """Return a problem as the compiled loop takes it, in the precision that a method asks for.
+    """Return a problem in the form of the compiled loop, in the method's precision.
 
     Raises
     ------
     UnsupportedProblemError
-        If two things bound the multipliers, or cvxpy has no gradient of a constraint.
+        If both the method and a penalty bound the multipliers, or cvxpy has no gradient of a constraint.
     """
     game = problem.game
     rows = tilt = scales = None
@@ -179,7 +179,7 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
         weight = options.tol / options.violation if options.violation > 0.0 else 1.0
         rows = KernelConstraints.of(saddle, kernel.layout, weight)
     if saddle is not None and saddle.tilt is not None:
-        # The gradient is c, which stays, and ω times that of the game.
+        # The gradient is the constant c plus ω times the game's gradient.
         tilt = kernel.layout.from_user(saddle.view.player, saddle.tilt)
         if floor is None:
             scales = np.ones(2)
@@ -198,13 +198,13 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
 
 
 def preferences_of(method: RegretMethod, game: Game, kernel: Kernel) -> PreferenceArrays | None:
-    """Return what a method is biased to, laid out for the compiled loop; nothing for methods without preferences."""
+    """Return a method's preferences in the layout of the compiled loop, or ``None`` if it has none."""
     bias = method.bias
     return None if bias is None else kernel_preferences(game, bias.on(game), kernel.layout, on_one=bias.greedy)
 
 
 def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: bool = False) -> Kernel:
-    """Return the compiled loop in the precision that a method asks for; double for constraints that are not linear."""
+    """Return the compiled loop in the method's precision; double for constraints that are not linear."""
     single = method.precision == "single" and not curved
     if method.precision == "auto" and tol > 0.0 and not curved:
         num_sequences = sum(treeplex.num_sequences for treeplex in form.treeplexes)
@@ -214,13 +214,13 @@ def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: boo
 
 
 def _finest(constraints: Sequence[Constraint], penalty: float | None, game: Game, options: Options) -> float:
-    """Return the tolerance that the precision is chosen by: that of violations, as payoffs, where it takes more digits.
+    """Return the tolerance that decides the precision: that of violations, in payoffs, if it needs more digits.
 
-    Violations are in units of their constraints. Where payoffs are small, or a penalty is large, a tolerance may be one
-    of violations that single precision does not reach.
+    Violations are in units of their constraints. With small payoffs or a large penalty, a tolerance in payoffs may
+    require violations that are too small for single precision.
     """
     linear = [one for one in constraints if isinstance(one, LinearConstraint)]
     largest = max((float(np.abs(one.coefficients).max(initial=0.0)) for one in linear), default=0.0)
-    # Payoffs that a unit of violation counts as.
+    # The payoff equivalent of a unit of violation.
     worth = options.tol / (options.violation or 1.0) if penalty is None else penalty
     return options.tol / max(1.0, worth * largest / game.sequence_form.payoff_scale)
