@@ -250,10 +250,9 @@ def _betting(rules: Preflop) -> tuple[PublicForm, dict[int, int], list[tuple[int
     played out, the continuation and the leaf.
     """
     tree, chooser = _played_out(rules), PREFLOP_SEATS.index(rules.chooser)
-    ends = rules.continuations > 0
-    before = [
-        node for node, parent in enumerate(tree.parents.tolist()) if not (ends and node and tree.states[parent].street)
-    ]
+    # The street of what comes before each node, or of the root itself.
+    streets = [tree.states[max(parent, 0)].street for parent in tree.parents.tolist()]
+    before = [node for node, street in enumerate(streets) if not (rules.continuations and street)]
     place = {node: number for number, node in enumerate(before)}
     players = [int(tree.players[node]) for node in before]
     parents = [place.get(int(tree.parents[node]), -1) for node in before]
