@@ -131,8 +131,13 @@ class Checkout:
 
 
 def draw(found: dict[str, list[list[float]]], path: Path) -> None:
-    """Draw what commands took with an empty cache, and what of it they take with a full one, before and now."""
+    """Draw what commands took with an empty cache, and what of it they take with a full one, before and now.
+
+    ``warmup`` is left out: it takes much longer, and is not for the first minute.
+    """
     from treeplex.seqform.interchange.pictures import COLOURS, legend_below, panels, write_picture
+
+    found = {name: numbers for name, numbers in found.items() if name != "warmup"}
 
     def figure() -> Any:
         drawn, axes = panels(1, 1, (7.0, 0.4 * len(found) + 1.2))

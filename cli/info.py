@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform import memory
 from ..seqform.limits import now
 from ..seqform.sheet import Column, Row, Sheet, Table, counted, listed, seconds, setting, several
 from .errors import CommandLineError
@@ -15,9 +16,9 @@ from .spots import describe, spot_of
 from .tables import print_rows
 
 if TYPE_CHECKING:
+    from ..seqform.budget import FormSize
     from ..seqform.game import Game
     from ..seqform.polytope import Treeplex
-    from ..seqform.rules import GameSize
 
 Infosets = list[list[dict[str, Any]]]
 
@@ -25,6 +26,8 @@ Infosets = list[list[dict[str, Any]]]
 _QUICK = 200_000
 #: Games of more histories are not built where a formula gives their sizes: walking them takes seconds.
 _BUILT = 500_000
+#: Seconds after which building a game without a formula ends; what follows takes a few more.
+_SECONDS = 7.0
 #: Seconds until a count without a formula first says how far it is.
 _FIRST_WORD = 2.0
 #: Up to so many functionals are listed; of more of them, a few.
@@ -45,8 +48,6 @@ def info(
     check_files({}, json=json)
     from ..models.games import load_game
     from ..seqform.budget import counting
-    from ..seqform.rules import size_of
-    from ..seqform.sequence_form import sequence_form_of
 
     begun = now()
     told = _Counted(game)
@@ -60,13 +61,15 @@ def info(
                 "shows what hands do"
             )
         return describe(spot, json)
-    size = None if infosets or public or loaded.rules is None else size_of(loaded.rules)
+    if public and loaded.rules is None:
+        _ = loaded.public_tree  # says why there is none before anything is built
     record, records = Record(json, ()), None
-    if size is not None and size.nodes > _BUILT:
-        record |= size_record(loaded, size)
+    unbuilt = None if infosets or public else _unbuilt(loaded, told, shown=record.shown)
+    if unbuilt is not None:
+        record |= unbuilt
     else:
         with waiting(f"building {loaded.spec}", shown=record.shown), counting(told):
-            form = sequence_form_of(loaded)
+            form = loaded.sequence_form
         took = now() - begun
         with waiting(f"counting public states of {loaded.spec}", shown=record.shown):
             record |= game_record(loaded, took, _public_sizes(loaded, public))
@@ -83,11 +86,36 @@ class _Counted:
 
     def __init__(self, spec: str) -> None:
         self.spec, self.begun, self.wait = spec, now(), _FIRST_WORD
+        self.histories = 0
 
     def __call__(self, histories: int) -> None:
+        self.histories = histories
         if now() - self.begun >= self.wait:
             self.wait *= 2
-            typer.echo(f"{self.spec}: still counting, {histories:,} histories so far", err=True)
+            typer.echo(f"{self.spec}: still counting, {memory.counted(histories)} histories so far", err=True)
+
+
+def _unbuilt(game: "Game", told: _Counted, *, shown: bool) -> dict[str, Any] | None:
+    """Return what is known of a game that takes long to build, or does not fit; ``None`` of others, built perhaps."""
+    from ..seqform.budget import Budget, counting
+    from ..seqform.errors import GameTooLargeError, TimeLimitError
+    from ..seqform.limits import time_limited
+
+    try:
+        with waiting(f"building {game.spec}", shown=shown), counting(told), time_limited(_SECONDS):
+            size = game.size
+            if size is None:
+                _ = game.sequence_form
+    except GameTooLargeError as error:
+        return size_record(game, None, at_least=told.histories, stopped=str(error))
+    except TimeLimitError:
+        how = "--infosets" if game.rules is None else "--public"
+        reason = f"building it takes more than {_SECONDS:g} seconds; {how} goes on to the end"
+        return size_record(game, None, at_least=told.histories, stopped=reason)
+    if size is None:
+        return None
+    is_quick = size.is_quick if size.nodes is None else size.nodes <= _BUILT
+    return None if is_quick and Budget().left(size.bytes) >= 0 else size_record(game, size)
 
 
 def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
@@ -110,28 +138,35 @@ def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
         return None
 
 
-def size_record(game: "Game", size: "GameSize") -> dict[str, Any]:
-    """Return what a formula says about a game that is not built: :func:`game_record` without what takes a walk."""
-    from ..seqform.budget import sequence_form_bytes
-    from ..seqform.interchange.encoding import json_ready
-    from ..seqform.memory import in_words
+#: What only building a game tells: of its form, and of the rest.
+_OF_FORMS = ("levels", "public_states", "public_levels", "nnz", "factored", "zero_sum", "constant_sum", "single_parent")
+_OF_GAMES = ("functionals", "largest_payoff", "fingerprint", "build_seconds")
 
-    unknown = (
-        "levels",
-        "public_states",
-        "public_levels",
-        "nnz",
-        "factored",
-        "zero_sum",
-        "constant_sum",
-        "single_parent",
-        "functionals",
-    )
-    more = ("largest_payoff", "fingerprint", "build_seconds")
-    sizes = {"nodes": size.nodes, "leaves": size.leaves, "sequences": size.sequences, "infosets": size.infosets}
-    needs = {"memory": in_words(sequence_form_bytes(size, False))}
-    record = _about(game) | sizes | dict.fromkeys(unknown + more) | {"players": game.num_players} | needs
+
+def size_record(game: "Game", size: "FormSize | None", **counted: Any) -> dict[str, Any]:
+    """Return what is known of a game that is not built, by its size, or what was `counted` until a walk ended."""
+    from ..seqform.budget import Budget
+    from ..seqform.interchange.encoding import json_ready
+
+    sizes = {key: getattr(size, key, None) for key in ("nodes", "leaves", "sequences", "infosets")}
+    record = _about(game) | sizes | dict.fromkeys((*_OF_FORMS, *_OF_GAMES))
+    if size is None:
+        record |= {"players": None if game.rules is None else game.num_players, "memory": None} | counted
+    else:
+        needed = memory.in_words(size.bytes)
+        record |= {"players": len(size.sequences), "single_parent": size.single_parent, "memory": needed}
+        if size.names_functionals:
+            record |= {"functionals": _functional_records(game)}
+        if Budget().left(size.bytes) < 0:
+            record |= {"budget": memory.in_words(Budget().limit)}
     return json_ready(record)  # type: ignore[no-any-return]
+
+
+def _functional_records(game: "Game") -> dict[str, Any]:
+    return {
+        name: {"player": functional.player, "description": functional.description}
+        for name, functional in game.functionals.items()
+    }
 
 
 def _about(game: "Game") -> dict[str, Any]:
@@ -169,10 +204,7 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
         "zero_sum": form.is_zero_sum,
         "constant_sum": form.constant_sum if not form.payoffs.is_operator or form.is_zero_sum else None,
         "single_parent": all(treeplex.single_parent for treeplex in form.treeplexes),
-        "functionals": {
-            name: {"player": functional.player, "description": functional.description}
-            for name, functional in game.functionals.items()
-        },
+        "functionals": _functional_records(game),
         "largest_payoff": form.payoff_scale,
         "fingerprint": game.fingerprint,
         "build_seconds": build_seconds,
@@ -211,7 +243,12 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
     source = f"  ({record['value_source']})" if record["value_source"] else ""
     values = ", ".join(f"{key}={_shown(value)}" for key, value in record["parameters"].items())
     if record["build_seconds"] is None:
-        walked = [Row("not_built", _UNBUILT), Row("memory", record["memory"], "about {} to build it".format)]
+        how = "--infosets" if record["nodes"] is None else "--public"
+        walked = [
+            Row("not_built", record.get("stopped") or _UNBUILT.format(how)),
+            Row("memory", record["memory"], "about {} to build it".format),
+            Row("budget", record.get("budget"), meaning=_TOO_LARGE),
+        ]
     else:
         walked = [
             Row("levels", record["levels"], listed, " (own decisions in a row)"),
@@ -240,7 +277,8 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         _print_infosets(player, records)
 
 
-_UNBUILT = "sizes are by formula; --public builds the game, for its levels, payoffs and fingerprint"
+_UNBUILT = "sizes are by formula; {} builds the game, for its levels, payoffs and fingerprint"
+_TOO_LARGE = ": it does not fit; choose smaller parameters, or allow more memory by TREEPLEX_MEMORY or --memory"
 
 
 def _print_infosets(player: int, records: list[dict[str, Any]]) -> None:
@@ -283,6 +321,8 @@ def _functionals(record: dict[str, Any]) -> str:
 
 
 def _histories(record: dict[str, Any]) -> str:
+    if record.get("at_least"):
+        return f"at least {memory.counted(record['at_least'])}"
     if record["single_parent"] is False:
         return "none: plans are flows, several sequences lead to an infoset"
     return "not known" if record["nodes"] is None else f"{record['nodes']:,}, {record['leaves']:,} of them leaves"

@@ -10,6 +10,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from .errors import GameTooLargeError, UnknownMethodError, shown
@@ -175,6 +176,36 @@ def view_bytes(players: int, entries: int, classes: int) -> int:
     return (_ENTRY + _ENTRY_PLAYER * players) * entries + _CLASS * classes
 
 
+@dataclass(frozen=True)
+class FormSize:
+    """How large a game's sequence form is, found without building it.
+
+    Parameters
+    ----------
+    sequences, infosets : tuple of int
+        Of each player, the empty sequence included.
+    bytes : int
+        The peak of building it.
+    nodes, leaves : int, optional
+        Histories, where the game has a list of them.
+    single_parent : bool, optional
+        Whether one sequence leads to each infoset, where that is known.
+    is_quick : bool
+        Whether it is built in about a second; of games with histories their number says that.
+    names_functionals : bool
+        Whether the functionals that the game names are made without building it, in a moment.
+    """
+
+    sequences: tuple[int, ...]
+    infosets: tuple[int, ...]
+    bytes: int
+    nodes: int | None = None
+    leaves: int | None = None
+    single_parent: bool | None = None
+    is_quick: bool = False
+    names_functionals: bool = False
+
+
 class Budget:
     """The memory budget for building one game.
 
@@ -292,6 +323,14 @@ def counting(report: Callable[[int], None]) -> Iterator[None]:
         _reports.reset(token)
 
 
+def tell(histories: int) -> None:
+    """Tell whoever is :func:`counting` that so many histories have been met; give up if the time is over."""
+    check_time(f"the game was built, after {histories:,} histories")
+    report = _reports.get()
+    if report is not None:
+        report(histories)
+
+
 class Watch:
     """Monitors the memory of a walk over a game, its deadline and the length of its histories.
 
@@ -344,10 +383,7 @@ class Watch:
             self._leaves, self._at_leaf = leaves, histories
         elif histories - self._at_leaf > _LONGEST:  # a depth-first walk that meets no leaf only goes down
             self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every one must end")
-        check_time(f"the game was built, after {histories:,} histories")
-        report = _reports.get()
-        if report is not None:
-            report(histories)
+        tell(histories)
         seen, at = histories + waiting, now()
         quick, self._glanced = at - self._glanced < _SECONDS / 5, at
         self._stride = min(_LARGEST_STRIDE, 2 * self._stride) if quick else max(1, self._stride // 2)

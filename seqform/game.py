@@ -8,12 +8,13 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from .budget import FormSize, sequence_form_bytes
 from .checks import Named, check_player, check_type, hinting
 from .display import Displayed
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, nearest, shown
 from .game_tree import GameTree
 from .limits import counted_now, doing, timed
-from .rules import Rules, check_rules, payoff_range_of, public_labels
+from .rules import Rules, check_rules, payoff_range_of, public_labels, size_of
 from .sequence_form import HasSequenceForm, SequenceForm
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Facts(TypedDict, total=False):
         iterative. See :func:`~treeplex.solvers.choice.choose`.
     without_histories : str
         For messages: why the game has no histories, if it is given only as a sequence form.
+    size : callable
+        Returns the size of the sequence form without building it; by default, the size that the rules state.
     """
 
     reference_value: Fraction | float | None
@@ -53,6 +56,7 @@ class Facts(TypedDict, total=False):
     learned_to: float | None
     exact_up_to: int | None
     without_histories: str
+    size: "Callable[[], FormSize] | None"
 
 
 @hinting("treeplex.seqform.other_names:OF_GAMES")
@@ -152,6 +156,7 @@ class Game(HasSequenceForm, Displayed):
         self._make_form = sequence_form if callable(sequence_form) else None
         self._make_public_form = public_form
         self._make_functionals = functionals
+        self._size = facts.get("size")
         self._without_histories = facts.get("without_histories", _WITHOUT_HISTORIES)
         if tree is not None:
             self.tree = tree
@@ -214,6 +219,16 @@ class Game(HasSequenceForm, Displayed):
     def _form_of_public_form(self) -> SequenceForm:
         assert self.public_form is not None
         return self.public_form.sequence_form()
+
+    @property
+    def size(self) -> FormSize | None:
+        """How large its sequence form is, as far as that is known without building it; ``None`` if it is not."""
+        if self._size is not None:
+            return self._size()
+        size = size_of(self.rules)
+        if size is None:
+            return None
+        return FormSize(size.sequences, size.infosets, sequence_form_bytes(size), size.nodes, size.leaves)
 
     @property
     def payoff_scale(self) -> float:

@@ -542,10 +542,14 @@ class PublicForm(ReadOnly):
         >>> form.factored.shape, form.factored.chained is None
         ((1093, 1093), True)
         """
-        needed = _INFOSET_BYTES * sum(self.num_infosets) + _SEQUENCE_BYTES * sum(self.num_sequences)
-        Budget().require(needed, "the infosets and sequences of a game in public form")
+        Budget().require(self.sequence_form_bytes, "the infosets and sequences of a game in public form")
         treeplexes = [self._treeplex(player) for player in range(len(self.states))]
         return SequenceForm(treeplexes, factored=self._payoff, known_as=self.fingerprint)
+
+    @property
+    def sequence_form_bytes(self) -> int:
+        """What infosets and sequences take in the sequence form, payoffs apart."""
+        return _INFOSET_BYTES * sum(self.num_infosets) + _SEQUENCE_BYTES * sum(self.num_sequences)
 
     @property
     def _payoff(self) -> Payoff:

@@ -8,6 +8,7 @@ from .registry import Family, Reference
 from .transit import Transit
 
 if TYPE_CHECKING:
+    from ...seqform.budget import FormSize
     from ...seqform.functional import Functional
     from ...seqform.game import Game
 
@@ -23,6 +24,7 @@ class TransitFamily(Family):
             return {"rules": TransitHistories(rules), "functionals": _functionals}
         return {
             "sequence_form": partial(_flow_form, rules),
+            "size": partial(_flow_size, rules),
             "functionals": _functionals,
             "without_histories": "plans are flows over time and cell; form=histories has them, for very small games",
         }
@@ -32,6 +34,12 @@ def _flow_form(rules: Transit) -> Any:
     from .transit_flow import transit_sequence_form
 
     return transit_sequence_form(rules)
+
+
+def _flow_size(rules: Transit) -> "FormSize":
+    from .transit_flow import flow_size
+
+    return flow_size(rules)
 
 
 def _functionals(game: "Game") -> "Mapping[str, Functional]":

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.budget import Budget
+from ...seqform.budget import Budget, FormSize
 from ...seqform.factored import FactoredPayoff
-from ...seqform.rules import GameSize
 from ...seqform.sequence_form import SequenceForm
 from .patrol.meetings import Entries, Keys, assembled
-from .patrol.walker import Body, Mask, Party, Walker, Whole, party
+from .patrol.walker import Body, Mask, Party, Walker, Whole, form_size, party
 from .transit import Grid, Transit
 
 # Bytes at the peak of building, a sequence of either player, by model: arrays of its moves, text for its labels, and
@@ -26,8 +25,8 @@ def transit_sequence_form(rules: Transit) -> SequenceForm:
     GameTooLargeError
         If it would take more than the budget of :mod:`treeplex.seqform.budget`.
     """
-    sequences = sum(flow_size(rules).sequences)
-    Budget().require(_SEQUENCE[rules.model] * sequences, f"the game has {sequences:,} sequences: its sequence form")
+    size = flow_size(rules)
+    Budget().require(size.bytes, f"the game has {sum(size.sequences):,} sequences: its sequence form")
     evader, patroller = (party([body]) for body in bodies(rules))
     factors = _factors_of_words if rules.model == "B" else _factors_of_code
     return SequenceForm((evader.treeplex, patroller.treeplex), factored=factors(rules, evader, patroller))
@@ -46,12 +45,15 @@ def east_of(grid: Grid) -> Mask:
 
 def bodies(rules: Transit) -> tuple[Body, Body]:
     """Return what the evader and the patroller may do."""
-    return _body(rules, rules.start_cells, is_evader=True), _body(rules, (rules.base_cell,), is_evader=False)
-
-
-def _body(rules: Transit, starts: Sequence[int], is_evader: bool) -> Body:
     grid = rules.grid
     moves = [(cell, *step) for cell in range(grid.num_cells) for step in grid.steps(cell).items()]
+    return _body(rules, moves, rules.start_cells, is_evader=True), _body(
+        rules, moves, (rules.base_cell,), is_evader=False
+    )
+
+
+def _body(rules: Transit, moves: Sequence[tuple[int, str, int]], starts: Sequence[int], is_evader: bool) -> Body:
+    grid = rules.grid
     cells, directions, targets = zip(*moves, strict=True)
     return Body(
         sources=np.array(cells),
@@ -70,10 +72,9 @@ def _body(rules: Transit, starts: Sequence[int], is_evader: bool) -> Body:
     )
 
 
-def flow_size(rules: Transit) -> GameSize:
-    """Return the size of the flow form, which has no histories."""
-    evader, patroller = (body.size for body in bodies(rules))
-    return GameSize(0, 0, (1 + evader[1], 1 + patroller[1]), (evader[0], patroller[0]))
+def flow_size(rules: Transit) -> FormSize:
+    """Return the size of the flow form, which is not made for it."""
+    return form_size([[body] for body in bodies(rules)], _SEQUENCE[rules.model])
 
 
 def risk_coefficients(rules: Transit) -> Floats:

@@ -1,15 +1,15 @@
 """The transit game as a tree: every history of both players, with perfect recall. For very small games."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...seqform.arrays import Floats
+from ...seqform.budget import tell
 from ...seqform.polytope import Treeplex
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .transit import FAILED, Transit
@@ -160,43 +160,42 @@ def histories_size(rules: Transit) -> GameSize:
     The players move independently of each other, so a history is a pair of their own ones, which are counted by the
     cell that they have led to.
     """
-    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
-    evader, patroller = Counter(rules.start_cells), Counter([rules.base_cell])
+    cells = np.arange(rules.grid.num_cells).reshape(rules.grid.rows, rules.grid.columns)
+    directions = _around(np.ones(cells.shape, dtype=object))
+    evader, patroller = (np.isin(cells, own).astype(object) for own in (rules.start_cells, rules.base_cell))
     escaped = 0
     num_infosets, num_sequences = [1, 0], [1 + len(rules.start_cells), 1]
     nodes = 1
     for time in range(rules.steps):
         fails = time > 0 and rules.failure > 0
         ways = 2 if fails and rules.failure < 1 else 1  # how a move may end
-        alive, standing = evader.total(), patroller.total()
-        choices = [sum(number * len(steps[cell]) for cell, number in own.items()) for own in (evader, patroller)]
-        moves = [choices[0] - alive, choices[1] - standing]  # staying is none
+        alive, standing = evader.sum(), patroller.sum()
+        moving = [own * (directions - 1) for own in (evader, patroller)]  # staying is no move
+        moves = [own.sum() for own in moving]
+        choices = [moves[0] + alive, moves[1] + standing]
         nodes += alive * standing + (choices[0] + escaped) * standing
         if fails:
             nodes += moves[0] * choices[1] + (alive + ways * moves[0] + escaped) * moves[1]
-        for player, own in enumerate((evader, patroller)):
-            num_infosets[player] += own.total()
+        for player, number in enumerate((alive, standing)):
+            num_infosets[player] += number
             num_sequences[player] += choices[player]
-        succeeds = not fails or rules.failure < 1
-        evader, patroller = (_followers(own, steps, succeeds, fails) for own in (evader, patroller))
-        for cell in [cell for cell in evader if rules.grid.in_east(cell)]:
-            escaped += evader.pop(cell)
-    leaves = (evader.total() + escaped) * patroller.total()
+        led = map(_around, (evader, patroller)) if not fails or rules.failure < 1 else (evader, patroller)
+        evader, patroller = (own + fails * failed for own, failed in zip(led, moving, strict=True))
+        escaped += evader[:, -1].sum()
+        evader[:, -1] = 0
+        tell(nodes)
+    leaves = (evader.sum() + escaped) * patroller.sum()
     return GameSize(nodes + leaves, leaves, tuple(num_sequences), tuple(num_infosets))
 
 
-def _followers(own: Counter[int], steps: Sequence[dict[str, int]], succeeds: bool, fails: bool) -> Counter[int]:
-    """Return how many of a player's own histories lead to each cell after one more step."""
-    followers: Counter[int] = Counter()
-    for cell, number in own.items():
-        followers[cell] += number  # by staying
-        moves = [target for target in steps[cell].values() if target != cell]
-        if succeeds:
-            for target in moves:
-                followers[target] += number
-        if fails:
-            followers[cell] += number * len(moves)
-    return followers
+def _around(own: Any) -> Any:
+    """Return the sum over each cell and those around it."""
+    for _ in range(2):  # rows, then columns
+        found = own.copy()
+        found[1:] += own[:-1]
+        found[:-1] += own[1:]
+        own = found.T
+    return own
 
 
 def risk_of_histories(rules: Transit, treeplex: Treeplex) -> Floats:

@@ -11,6 +11,7 @@ from ....seqform.parameters import About, check_parameters
 from ..registry import Family
 
 if TYPE_CHECKING:
+    from ....seqform.budget import FormSize
     from ....seqform.functional import Functional
     from ....seqform.game import Game
     from ....seqform.public_form import PublicForm
@@ -178,15 +179,20 @@ def _public_form(rules: Preflop) -> "PublicForm":
     return with_continuations(rules) if rules.continuations else played_out(rules).form
 
 
-def _lines(game: "Game") -> "Mapping[str, Functional]":
+def _form_size(rules: Preflop) -> "FormSize":
+    from .preflop_form import form_size
+
+    return form_size(rules)
+
+
+def _lines(rules: Preflop, game: "Game") -> "Mapping[str, Functional]":
     """Return how often lines before the flop are taken, of all hands dealt."""
     from .classes import CLASS_SIZES
     from .locks import line_functionals
+    from .preflop_form import betting_tree
 
-    form, dealt = game.public_form, CLASS_SIZES / CLASS_SIZES.sum()
-    assert form is not None
-    sizes = [treeplex.num_sequences for treeplex in game.sequence_form.treeplexes]
-    return line_functionals(form, sizes, PREFLOP_SEATS, lambda player, node: dealt)
+    tree, dealt = betting_tree(rules), CLASS_SIZES / CLASS_SIZES.sum()
+    return line_functionals(tree, tree.num_sequences, PREFLOP_SEATS, lambda player, node: dealt)
 
 
 class PreflopFamily(Family):
@@ -196,7 +202,8 @@ class PreflopFamily(Family):
         """Return the public form, which is built when it is asked for."""
         return {
             "public_form": partial(_public_form, rules),
-            "functionals": _lines,
+            "size": partial(_form_size, rules),
+            "functionals": partial(_lines, rules),
             "learned_to": 0.004,  # Ju et al.: "exploitability below 4 mBB/h"
             "exact_up_to": 0,
             "without_histories": "it has 169 classes of hands and a public tree, and no list of histories",

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....seqform.arrays import Floats, Indices, frozen
+from ....seqform.budget import FormSize
 from ....seqform.factored import FactoredPayoff
 from ....seqform.public_form import PublicForm
 from ....seqform.public_payoff import Leaves
@@ -21,6 +22,12 @@ Singles = npt.NDArray[np.float32]
 #: Iterations of the blueprint, and how often at least each action before the flop is taken in it, so that it says what
 #: every hand does wherever the betting goes.
 _ITERATIONS, _TREMBLE, _POWER = 400, 0.01, 2
+#: Bytes at the peak of building, beside infosets and sequences: a class at a node of the blueprint, and a pair of
+#: classes at a leaf that a continuation pays.
+_PLAYED, _PAID = 32, 12
+#: Models played out of so many nodes are built in about a second, or of half as many if a blueprint is to be found for
+#: them; so many numbers in all functionals are made in a tenth.
+_QUICK, _NAMED = 330, 2**24
 #: Rows that are multiplied at once.
 _ROWS = 8
 #: How much more often a biased continuation does what it prefers, and what that is.
@@ -231,18 +238,27 @@ def _values(tree: PlayedOut, played: Floats, flop: int, chooser: int, bias: int)
     return total
 
 
-def with_continuations(rules: Preflop) -> PublicForm:
-    """Return the model that ends at the flop, where the chooser chooses how to go on."""
-    base = Preflop(stack=rules.stack, continuations=0, raises=rules.raises, streets=rules.streets)
-    tree, played, chooser = played_out(base), blueprint(base), PREFLOP_SEATS.index(rules.chooser)
-    flops = tree.flops
-    before = [node for node, parent in enumerate(tree.parents.tolist()) if not node or not tree.states[parent].street]
+def _played_out(rules: Preflop) -> PlayedOut:
+    """Return the same model without continuations, played out."""
+    return played_out(Preflop(stack=rules.stack, continuations=0, raises=rules.raises, streets=rules.streets))
+
+
+def _betting(rules: Preflop) -> tuple[PublicForm, dict[int, int], list[tuple[int, int, int]]]:
+    """Return the tree of a model without what its leaves pay, and how it follows from the model played out.
+
+    That is the number of each node played out that the tree has, and for each leaf that a continuation pays the flop
+    played out, the continuation and the leaf.
+    """
+    tree, chooser = _played_out(rules), PREFLOP_SEATS.index(rules.chooser)
+    # The street of what comes before each node, or of the root itself.
+    streets = [tree.states[max(parent, 0)].street for parent in tree.parents.tolist()]
+    before = [node for node, street in enumerate(streets) if not (rules.continuations and street)]
     place = {node: number for number, node in enumerate(before)}
     players = [int(tree.players[node]) for node in before]
     parents = [place.get(int(tree.parents[node]), -1) for node in before]
     actions = [tree.actions[node] for node in before]
-    eye, leaves = np.eye(len(CLASSES)), []
-    for node in flops:
+    paid = []
+    for node in tree.flops:
         for bias in range(rules.continuations):
             at = place[node]
             if rules.continuations > 1:
@@ -252,11 +268,37 @@ def with_continuations(rules: Preflop) -> PublicForm:
                 actions.append(CONTINUATIONS[bias])
             else:
                 players[at] = TERMINAL
-            worth = FactoredPayoff(_values(tree, played, node, chooser, bias), eye)
-            leaves.append(Leaves(np.array([at]), np.ones(1), worth))
+            paid.append((node, bias, at))
+    form = PublicForm(players, parents, actions, [CLASSES, CLASSES], (), scale=float(rules.stack))
+    return form, place, paid
+
+
+def with_continuations(rules: Preflop) -> PublicForm:
+    """Return the model that ends at the flop, where the chooser chooses how to go on."""
+    tree, (ended, place, continued) = _played_out(rules), _betting(rules)
+    played, chooser = blueprint(tree.rules), PREFLOP_SEATS.index(rules.chooser)
+    eye, leaves = np.eye(len(CLASSES)), []
+    for flop, bias, at in continued:
+        worth = FactoredPayoff(_values(tree, played, flop, chooser, bias), eye)
+        leaves.append(Leaves(np.array([at]), np.ones(1), worth))
     folds, paid, shown, stakes = tree.amounts
     for nodes, amounts, matrix in ((folds, paid, _together()), (shown, stakes, _shown())):
         here = [number for number, node in enumerate(nodes.tolist()) if node in place]
         ends = np.array([place[int(nodes[number])] for number in here])
         leaves.append(Leaves(ends, amounts[here], FactoredPayoff(matrix, eye)))
-    return _form(rules, np.array(players), np.array(parents), actions, leaves)
+    return _form(rules, ended.players, ended.parents, list(map(str, ended.actions)), leaves)
+
+
+def betting_tree(rules: Preflop) -> PublicForm:
+    """Return the public form of a model without what its leaves pay."""
+    return _betting(rules)[0]
+
+
+def form_size(rules: Preflop) -> FormSize:
+    """Return how large the sequence form of a model is, by the betting alone."""
+    (tree, _, paid), played = _betting(rules), len(_played_out(rules).states)
+    blueprint_bytes = _PLAYED * len(CLASSES) * played if rules.continuations else 0
+    taken = tree.sequence_form_bytes + blueprint_bytes + _PAID * len(CLASSES) ** 2 * len(paid)
+    is_quick = played <= (_QUICK // 2 if rules.continuations else _QUICK)
+    is_named = len(tree.players) * max(tree.num_sequences) <= _NAMED
+    return FormSize(tree.num_sequences, tree.num_infosets, taken, is_quick=is_quick, names_functionals=is_named)

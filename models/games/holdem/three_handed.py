@@ -11,6 +11,7 @@ from ....seqform.rules import TERMINAL
 from ..registry import Family
 
 if TYPE_CHECKING:
+    from ....seqform.budget import FormSize
     from ....seqform.joint_form import JointForm
     from ....seqform.sequence_form import SequenceForm
 
@@ -126,13 +127,26 @@ class ThreeHanded:
     @property
     def form(self) -> "JointForm":
         """The game in public form."""
-        from .bets import unrolled
         from .three_handed_form import joint_form
 
-        states, parents, actions = unrolled(self.begun, lambda state: () if state.is_over else self.moves(state))
-        players = [TERMINAL if state.is_over else state.mover for state in states]
+        states, players, parents, actions = self._tree
         over = {node: (state.paid, state.in_play) for node, state in enumerate(states) if state.is_over}
         return joint_form(players, parents, actions, over, self.stack)
+
+    def form_size(self) -> "FormSize":
+        """Return how large the sequence form is, by the betting alone."""
+        from .three_handed_form import form_size
+
+        _, players, parents, actions = self._tree
+        return form_size(players, parents, actions)
+
+    @property
+    def _tree(self) -> tuple[list[Pot], list[int], list[int], list[str]]:
+        """The states, and of each who moves, its parent and the action that leads there."""
+        from .bets import unrolled
+
+        states, parents, actions = unrolled(self.begun, lambda state: () if state.is_over else self.moves(state))
+        return states, [TERMINAL if state.is_over else state.mover for state in states], parents, actions
 
 
 def _with(paid: tuple[Fraction, ...], player: int, amount: Fraction) -> tuple[Fraction, ...]:
@@ -150,6 +164,7 @@ class ThreeHandedFamily(Family):
         """Return the sequence form, which is built when it is asked for."""
         return {
             "sequence_form": partial(_sequence_form, rules),
+            "size": rules.form_size,
             "without_histories": "it has 169 classes of hands and a public tree, and no list of histories",
         }
 

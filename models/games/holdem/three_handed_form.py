@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ....seqform.arrays import Floats, Indices, frozen
-from ....seqform.budget import Budget
+from ....seqform.budget import Budget, FormSize
 from ....seqform.joint_form import JointForm, JointLeaves
+from ....seqform.public_form import PublicForm
 from .cards import HANDS
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
 from .equities import equities
@@ -84,6 +85,12 @@ def joint_form(
     """Return a public tree as a game, with what is known of each leaf."""
     Budget().require(_BYTES, "payoffs of three classes")
     return JointForm(players, parents, actions, [CLASSES] * 3, _leaves(over), deal(), float(stack) * 2)
+
+
+def form_size(players: Sequence[int], parents: Sequence[int], actions: Sequence[str]) -> FormSize:
+    """Return how large the sequence form of a public tree is, without what its leaves pay."""
+    bare = PublicForm(players, parents, actions, [CLASSES] * 3, ())
+    return FormSize(bare.num_sequences, bare.num_infosets, _BYTES + bare.sequence_form_bytes, names_functionals=True)
 
 
 def _leaves(over: Mapping[int, Over]) -> list[JointLeaves]:

@@ -97,6 +97,7 @@ class PatrolGame(Game):
             without_histories="plans are flows over time and place",
             citation="B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), AAAI",
             exact_up_to=20_000,
+            size=patrol.size,
         )
 
     @property

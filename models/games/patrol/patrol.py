@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.budget import Budget
+from ....seqform.budget import Budget, FormSize
 from ....seqform.checks import check_choice, check_number, check_whole, is_whole
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.toml_table import Table
@@ -16,7 +16,7 @@ from ....seqform.sequence_form import SequenceForm
 from .declarations import KINDS, Attacker, Closure, PatrolError, Sensor, Times, Unit, about, free_names, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
-from .walker import Body, Mask, Party, Walker, Whole, party, sums
+from .walker import Body, Mask, Party, Walker, Whole, form_size, party, sums
 
 #: Steps of a game are at most this many.
 _MOST_STEPS = 10_000
@@ -496,6 +496,10 @@ class Patrol:
             found += [self.keys.standing(walker, at_nodes), self.keys.met(walker, on_moves)]
         return Entries.joined(found)
 
+    def size(self) -> FormSize:
+        """Return how large the sequence form is, which is not made for it."""
+        return form_size((self.attacker_bodies, self.unit_bodies), _SEQUENCE + _FAILING * (self.failure > 0.0))
+
     def sequence_form(self) -> SequenceForm:
         """Return the game in sequence form.
 
@@ -504,9 +508,8 @@ class Patrol:
         GameTooLargeError
             If it would take more than the budget of :mod:`treeplex.seqform.budget`.
         """
-        sequences = 2 + sum(body.size[1] for body in (*self.attacker_bodies, *self.unit_bodies))
-        needed = (_SEQUENCE + _FAILING * (self.failure > 0.0)) * sequences
-        Budget().require(needed, f"the game has {sequences:,} sequences: its sequence form")
+        size = self.size()
+        Budget().require(size.bytes, f"the game has {sum(size.sequences):,} sequences: its sequence form")
         shares = self.probabilities
         left = self.coming([share * self.worth(number)[0] for number, share in enumerate(shares)])
         rewards = [share * self.rewards(number) for number, share in enumerate(shares)]

@@ -10,10 +10,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ....seqform.arrays import Floats
+from ....seqform.budget import FormSize
 from ....seqform.polytope import Treeplex
 
 Whole = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+#: So many sequences are put together in about a second.
+_QUICK = 120_000
 
 
 def sums(places: Whole, weights: Floats, size: int) -> Floats:
@@ -133,6 +136,9 @@ class Body:
         reached[self.entry_times[self.entered], self.entry_nodes[self.entered]] = True
         before = np.zeros(self.num_nodes, dtype=bool)
         for time in range(self.last):
+            if self._is_free and time > 1 and (reached[time] == before).all():
+                reached[time + 1] |= before
+                continue
             begun = self.moves_at(time, reached)
             if self._is_free and time > 1:  # whoever could move before may wait: only from new nodes anything follows
                 reached[time + 1] |= reached[time]
@@ -154,11 +160,24 @@ class Body:
         infosets = sequences = 0
         if self.chooses:
             infosets, sequences = 1, int(self.entered.sum()) + self.may_stay_away
+        reached, longest, found = self.reachable, int(self.durations.max(initial=1)), (0, 0)
         for time in range(self.last):
-            sources = self.sources[self.moves_at(time, self.reachable)]  # sorted
-            infosets += int(np.count_nonzero(np.diff(sources, prepend=-1)))
-            sequences += len(sources)
+            alike = self._is_free and time > 0 and time + longest <= self.last
+            if not (alike and (reached[time] == reached[time - 1]).all()):
+                sources = self.sources[self.moves_at(time, reached)]  # sorted
+                found = int(np.count_nonzero(np.diff(sources, prepend=-1))), len(sources)
+            infosets += found[0]
+            sequences += found[1]
         return infosets, sequences
+
+
+def form_size(players: Sequence[Sequence[Body]], each: int) -> FormSize:
+    """Return how large the form of a game is in which each player's bodies walk, at so many bytes `each` sequence."""
+    sizes = [[body.size for body in bodies] for bodies in players]
+    infosets = tuple(sum(size[0] for size in own) for own in sizes)
+    sequences = tuple(1 + sum(size[1] for size in own) for own in sizes)
+    total = sum(sequences)
+    return FormSize(sequences, infosets, each * total, single_parent=False, is_quick=total <= _QUICK)
 
 
 @dataclass(frozen=True, eq=False)
