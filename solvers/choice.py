@@ -65,7 +65,7 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
 
 
 def _is_long(game: Game) -> bool:
-    """Whether ``exact`` takes a fraction of the time that a linear program takes."""
+    """Return whether ``exact`` takes a fraction of the time of a linear program."""
     if game.public_form is not None:
         return False
     is_tree = all(treeplex.single_parent for treeplex in game.sequence_form.treeplexes)

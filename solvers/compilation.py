@@ -104,9 +104,9 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
 
 @dataclass
 class Patience:
-    """How much is still done without compiled code in this process: updates, each times the numbers of a vector."""
+    """The budget of this process for work without compiled code, in updates times the length of a vector."""
 
-    left: int = 50_000  # takes about a third of the time that compiling does
+    left: int = 50_000  # about a third of the time that compiling takes
 
 
 PATIENCE = Patience()
@@ -114,7 +114,7 @@ PATIENCE = Patience()
 
 @contextlib.contextmanager
 def compiled_at_once() -> Iterator[None]:
-    """Do nothing without compiled code that there is compiled code for."""
+    """Use compiled code from the start, also where it must be compiled first."""
     left, PATIENCE.left = PATIENCE.left, 0
     try:
         yield
@@ -123,7 +123,7 @@ def compiled_at_once() -> Iterator[None]:
 
 
 def is_ready(function: Any, *arguments: Any) -> bool:
-    """Whether a function that Python calls is compiled for such arguments, in this process or in the cache."""
+    """Return whether code for these argument types exists, in this process or in the cache."""
     if why_not_compiled():
         return True
     signature = tuple(map(function.typeof_pyval, arguments))

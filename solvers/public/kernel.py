@@ -24,9 +24,9 @@ from .terms import PublicTerms
 
 #: Games of fewer numbers are walked by one thread: a walk then takes no longer than telling others to begin.
 _SMALL = 200_000
-#: Certificates of games of so many numbers, nodes times private states, take milliseconds in numpy.
+#: Certificates of games up to this size, nodes times private states, take milliseconds in numpy.
 _FEW = 2**14
-_PATIENT = 4  # all certificates of a solve cost so many times less patience
+_SHARE_OF_BUDGET = 4  # the certificates of a solve cost a game's size divided by this
 
 
 def threads_for(layout: PublicLayout) -> int:
@@ -229,14 +229,15 @@ class PublicKernel:
         return found
 
     def evaluates(self, state: PlayArrays) -> bool:
-        """Whether :meth:`evaluate` is compiled, or should be: in numpy, certificates of small games take milliseconds.
+        """Return whether to compute certificates by :meth:`evaluate`, not by numpy.
 
-        :class:`~treeplex.seqform.public_profile.PublicProfile` has the same numbers up to round-off.
+        For a small game, :class:`~treeplex.seqform.public_profile.PublicProfile` computes the same numbers, up to
+        round-off, in milliseconds. It does so until :meth:`evaluate` is compiled, as long as the budget lasts.
         """
         numbers = len(self.layout.form.players) * max(map(len, self.layout.form.states))
         if self.terms is not None or numbers > _FEW or PATIENCE.left <= 0:
             return True
-        PATIENCE.left -= numbers // _PATIENT
+        PATIENCE.left -= numbers // _SHARE_OF_BUDGET
         game, terms, rooms = self._doubles
         return is_ready(evaluate_public, WalkArrays(game, terms, state, rooms[0], None), ITERATE, 0, 0, 1, True)
 

@@ -179,7 +179,8 @@ def _sweep(
 def pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any, rule: Any) -> None:
     """Write what a player is paid at a board's leaves.
 
-    Three registers at once are for updates: certificates are few, and compiling three for them takes a second.
+    Only updates use three registers at once. Certificates are rare, and compiling three registers for them takes a
+    second.
     """
     boards, shapes, lanes = game.boards, game.shapes, width(here)
     other, shape = ONE - player, boards[board, SHAPE]

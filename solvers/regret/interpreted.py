@@ -1,8 +1,8 @@
-"""The compiled loop as Python runs it: to the same bits, and at once.
+"""Run the loop in Python while it is not compiled, with the same results bit for bit.
 
-To compile the loop takes seconds, in which Python does a thousand iterations of a tiny game. So that is how they begin
-where the loop was never compiled before. A compiled function, and all that it calls, becomes a Python function of the
-same code here; registers are numpy arrays there.
+Compiling the loop takes seconds. In that time Python does a thousand iterations of a tiny game, so such a game starts
+in Python. This module turns a compiled function, and every function that it calls, back into a Python function of the
+same source. Vector registers are numpy arrays there.
 """
 
 import functools
@@ -18,16 +18,16 @@ from .arrays import DONE, LoopArrays
 from .loop import run_loop
 from .placement import width_of
 
-CHUNK = 16  # updates between two looks at what is left to interpret
+CHUNK = 16  # updates between two checks of the budget
 
 
 def interpret(loop: LoopArrays) -> tuple[float, int, int]:
-    """Run the loop as far as patience goes.
+    """Run the loop until it ends or the budget for interpreting is spent.
 
     Returns
     -------
     tuple of float, int and int
-        What the compiled loop returns, and how many updates are left to do; 0 if the loop stopped for another reason.
+        The two values that the compiled loop returns, and the number of updates left; 0 if the loop has ended.
     """
     run, clock, size = loop.run, loop.state.clock, len(loop.state.plan)
     python = interpreted(run_loop)
@@ -93,7 +93,7 @@ def _at_least(tested: Any, bound: Any, those: Any, others: Any) -> Any:
     return np.where(tested >= bound, those, others)
 
 
-#: What stands for operations of registers.
+#: The Python versions of register operations.
 _OPERATIONS = {
     registers.width: _width,
     registers.load: _load,
@@ -110,7 +110,7 @@ _OPERATIONS = {
 
 @functools.cache
 def interpreted(function: Any) -> Any:
-    """Return the Python function that does what a compiled one does."""
+    """Return a compiled function as a Python function."""
     written = function.py_func
     names = dict(written.__globals__)
     for name in names.keys() & set(written.__code__.co_names):
