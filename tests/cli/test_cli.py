@@ -673,7 +673,7 @@ sys.exit("the module was not imported" if impatient in sys.meta_path else status
     ("module", "recorded"),
     [
         *[("numpy.linalg", True), ("scipy.sparse", True), ("highspy", True), ("treeplex.solvers.solve", True)],
-        ("treeplex.models.games", False),  # the arguments were not read yet
+        ("treeplex.cli.solve", False),  # before the arguments are read
     ],
 )
 def test_ctrl_c_while_the_library_is_imported(module: str, *, recorded: bool) -> None:
