@@ -216,7 +216,7 @@ def application(chosen: str, every: bool = False) -> Any:
     chosen : str
         The command that has all of its options. Others are only listed, without being imported.
     every : bool
-        Give the others their options too, but for those that dataclasses declare.
+        Give the other commands their options too, except those that dataclasses declare.
     """
     app = typer.Typer(
         name="treeplex",

@@ -324,7 +324,7 @@ def counting(report: Callable[[int], None]) -> Iterator[None]:
 
 
 def tell(histories: int) -> None:
-    """Tell whoever is :func:`counting` that so many histories have been met; give up if the time is over."""
+    """Report the number of histories met so far to :func:`counting`, and raise an error after the deadline."""
     check_time(f"the game was built, after {histories:,} histories")
     report = _reports.get()
     if report is not None:
@@ -358,7 +358,7 @@ class Watch:
         self._stride = 1
         self._leaves = 0
         self._at_leaf = 0  # histories before the last leaf
-        #: The number of histories at which :meth:`look` is to be called again.
+        #: The number of histories at which to call :meth:`look` next.
         self.next = 1
 
     def look(self, histories: int, waiting: int, leaves: int, sequences: Sequence[int] = ()) -> None:

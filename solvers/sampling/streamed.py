@@ -489,7 +489,7 @@ def limits_of(
     progress: Callable[[StreamedRun], object] | None,
     report: Callable[[float], StreamedRun],
 ) -> Options:
-    """Return the limits of a run, and how it is told of.
+    """Return the limits of a run and the callbacks that report its progress.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class SpotSize:
 
 @dataclass(frozen=True, eq=False)
 class Situation(ABC):
-    """What a spot is given as, the rules that follow from it, and what whoever reads it needs to have built.
+    """The data of a spot, and the ranges, payoffs and betting that follow from it.
 
     The parameters are those of :class:`~treeplex.models.games.holdem.HoldemSpot`.
     """
@@ -92,7 +92,7 @@ class Situation(ABC):
         for line in self.betting.lines:
             self.betting.check_line(line, len(self.cards) - 3, self.pot, self.stack)
         rate, cap = read_rake(self.rake, "rake"), read_cap(self.rake_cap, "rake_cap")
-        # What takes nothing is no rake.
+        # A rake that takes nothing counts as none.
         object.__setattr__(self, "rake", rate if cap > 0.0 else 0.0)
         object.__setattr__(self, "rake_cap", cap if self.rake else math.inf)
         _ = self.pairs  # what cannot be dealt is refused now
@@ -298,7 +298,7 @@ def hands_of(given: Range, seat: str, board: str, deck: str) -> Indices:
 
 
 def check_chips(value: Any, name: str) -> None:
-    """Refuse what is no pot or stack."""
+    """Raise an error unless a number is a valid pot or stack."""
     least = 1 if name == "pot" else 0
     if not is_whole(value) or not least <= value <= _MOST_CHIPS:
         hint = ""

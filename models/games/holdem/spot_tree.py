@@ -98,7 +98,7 @@ class SpotTree:
 
     def _pay(self, node: int, state: Ended, board: tuple[int, ...], chance: float) -> None:
         folds = state.folded >= 0
-        # A bet that is not called is no part of the pot.
+        # An uncalled bet is not part of the pot.
         half, taken = self.spot.pot / 2, self.spot.house_share(self.spot.pot + 2 * min(state.paid))
         # The same cards in another order leave the same hands.
         board = tuple(sorted(board))
@@ -107,7 +107,7 @@ class SpotTree:
             won = lost - taken
             self._add(self.leaves, (board, True), node, (won, -lost) if state.folded == 1 else (-lost, won), chance)
         else:
-            # Each loses half of what is taken with every pair of hands, and so much less is to be won.
+            # Each player loses half of the rake with every pair of hands, so the pot is smaller by the rake.
             stake = half + state.paid[0] - taken / 2
             self._add(self.leaves, (board, False), node, (stake, -stake), chance)
             if taken:
