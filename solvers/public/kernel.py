@@ -237,9 +237,11 @@ class PublicKernel:
         numbers = len(self.layout.form.players) * max(map(len, self.layout.form.states))
         if self.terms is not None or numbers > _FEW or PATIENCE.left <= 0:
             return True
-        PATIENCE.left -= numbers // _SHARE_OF_BUDGET
         game, terms, rooms = self._doubles
-        return is_ready(evaluate_public, WalkArrays(game, terms, state, rooms[0], None), ITERATE, 0, 0, 1, True)
+        if is_ready(evaluate_public, WalkArrays(game, terms, state, rooms[0], None), ITERATE, 0, 0, 1, True):
+            return True
+        PATIENCE.left -= numbers // _SHARE_OF_BUDGET
+        return False
 
     def evaluate(self, state: PlayArrays, player: int, best: bool, scale: float = 1.0) -> float:
         """Return what a player earns where both play as on average, or by a best response to that, in payoff units.

@@ -367,7 +367,9 @@ class Kernel:
     def _run(self, loop: LoopArrays, curved: bool) -> tuple[float, int]:
         """Return the exploitability at the last certificate and the number of certificates."""
         rows = 0
-        if self.is_interpreted and not curved and not is_ready(run_loop, loop, True, np.uint64(0)):
+        signature = loop.limits is None, curved, loop.preferences is None, loop.part is None
+        may_interpret = self.is_interpreted and not curved and signature not in self._compiled
+        if may_interpret and not is_ready(run_loop, loop, True, np.uint64(0)):
             from .interpreted import interpret
 
             exploitability, rows, left = interpret(loop)
@@ -383,7 +385,6 @@ class Kernel:
             return found
 
         # Use one thread if the loop may have to be compiled first.
-        signature = loop.limits is None, curved, loop.preferences is None, loop.part is None
         threads = self.threads if signature in self._compiled else 1
         found, more = call(True, 0) if loop.branches is None else in_company(call, loop.branches.team, threads)
         self._compiled.add(signature)

@@ -15,15 +15,15 @@ from treeplex.solvers.public import kernel as public_kernel
 from treeplex.solvers.public.kernel import PublicKernel
 from treeplex.solvers.regret import interpreted, kernel
 
-KUHN = load_game("kuhn")
-
 
 def limited() -> Problem:
-    return ConstrainedNash(KUHN, parse_constraint("0/K_:b <= 1/2", KUHN))
+    game = load_game("kuhn")
+    return ConstrainedNash(game, parse_constraint("0/K_:b <= 1/2", game))
 
 
 def depth_limited() -> Problem:
-    return CDBR(KUHN, Strategy.uniform(KUHN, 1), lookahead=1)
+    game = load_game("kuhn")
+    return CDBR(game, Strategy.uniform(game, 1), lookahead=1)
 
 
 def of(text: str) -> Callable[[], Problem]:
@@ -79,7 +79,7 @@ def test_bits_are_the_same(case: str, effort: int, uncompiled: list[int], monkey
 def test_games_that_are_not_tiny_are_compiled(uncompiled: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PATIENCE, "left", 1_000)
     solve(Nash(load_game("leduc")), "cfr+", max_iterations=2, tol=0.0)
-    solve(Nash(KUHN), "cfr+:precision=single", max_iterations=2, tol=0.0)
+    solve(Nash(load_game("kuhn")), "cfr+:precision=single", max_iterations=2, tol=0.0)
     assert not uncompiled
     assert PATIENCE.left == 1_000
 
