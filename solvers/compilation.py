@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import hashlib
 import inspect
 import itertools
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -33,6 +34,7 @@ try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
     from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+    from numba.core.targetconfig import ConfigStack
     from numba.core.typing.templates import AttributeTemplate
     from numba.extending import intrinsic, models, overload, register_model
 except ValueError as error:  # a setting such as NUMBA_NUM_THREADS=0, which numba reads when it is imported
@@ -230,16 +232,46 @@ def _known_type(state: Any, value: Any) -> Any:
     return None
 
 
+class _Remembering:
+    """numba's typing context, which remembers what each built-in function returns for which arguments.
+
+    numba would try all that was ever declared for a function again at each of its calls.
+    """
+
+    _found: ClassVar[dict[Any, Any]] = {}  # with the function, so that no other can have its identity
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
+        """Return the signature of a call."""
+        if not isinstance(function, types.Function):
+            return self._context.resolve_function_type(function, arguments, named)
+        inlines = ConfigStack.top_or_none().forceinline  # an option that what implements the function inherits
+        call = id(function), tuple(arguments), tuple(named.items()), inlines
+        if call not in self._found:
+            self._found[call] = self._context.resolve_function_type(function, arguments, named), function
+        return self._found[call][0]
+
+
 class _LeanCompiler(Compiler):
     """numba's compiler without the passes that compiled functions of this library do not need.
 
-    Those passes handle closures, comprehensions, contexts, array expressions and explicit inlining.
+    Those passes handle closures, comprehensions, contexts, array expressions and explicit inlining. Nor are variables
+    looked for anew after each pass: the passes that are left do that themselves where they must.
     """
+
+    def __init__(self, typing_context: Any, *rest: Any) -> None:
+        super().__init__(_Remembering(typing_context), *rest)  # type: ignore[no-untyped-call]
 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline, with the passes that are needed."""
         [whole] = super().define_pipelines()  # type: ignore[no-untyped-call]
         lean = PassManager(whole.pipeline_name)
+        lean._ENFORCING = False
         for each in whole.passes:
             if each[0].name() == "rewrite_semantic_constants":  # what comes next leaves out branches
                 lean.passes.append((_FieldsOfNone, "fields that are None"))
@@ -253,7 +285,7 @@ class _LeanCompiler(Compiler):
 _NEEDLESS = {
     "with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function", "inline_inlinables",
     "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads", "nopython_rewrites",
-    "dump_parfor_diagnostics",
+    "dump_parfor_diagnostics", "annotate_types",
 }  # fmt: skip
 
 
@@ -303,12 +335,30 @@ def _announce(dispatcher: Any, kept: Any) -> None:
             else:
                 key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
                 stack.enter_context(kept.alone(key))
+            stack.enter_context(_without_collecting())
             stack.enter_context(warnings.catch_warnings())
             # With NUMBA_OPT=0 addresses stay in the code, which is then compiled in each process: nothing to act on.
             warnings.filterwarnings("ignore", message="Cannot cache compiled function")
             return compile_now(signature)
 
     dispatcher.compile = compile_once
+
+
+@contextlib.contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Let Python look for no cycles of garbage: a tenth of the time of compiling would go into that.
+
+    Afterwards all that was made counts as old at once, so that no collection of what is young has to go through it.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.freeze()
+            gc.unfreeze()
+            gc.enable()
 
 
 def _sources(function: Any) -> Iterator[tuple[Any, ...]]:

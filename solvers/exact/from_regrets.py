@@ -128,7 +128,6 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     ground = _Ground.of(problem) if size > small else None
     if ground is None:
         return _by_highs(problem, options, Course("highs"))
-    driver.warm(np.float64)
     base = CCFR(base=method.base) if problem.constraints else BASES[method.base]()
     loop = driver.stepper(base, problem, options)
     assert isinstance(loop, driver.RegretStepper)

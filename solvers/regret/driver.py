@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...models.constraints import DistanceConstraint
-from ...models.distances import L2Distance
-from ...models.preferences import preference_on
-from ...models.problems import Certificate, ConstrainedNash, Problem
+from ...models.problems import Certificate, Problem
 from ...models.saddle import SAFETY
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
-from ...seqform.game import Game
 from ...seqform.joint_form import JointPayoff
-from ...seqform.limits import compiling, counted_now
-from ...seqform.sequence_form import SequenceForm
-from ...seqform.strategy import Profile, Strategy
+from ...seqform.limits import counted_now
+from ...seqform.strategy import Profile
 from ..certification import proven, proves
 from ..checkpoint import Saved, fill
-from ..compilation import compiled_at_once
 from ..exclusion import exclude_each_other
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod, methods_for
-from ..methods.rules import CFR
 from ..outcome import Options, Outcome, Status, checked_seed, nearest_profile
 from ..public import driver as public
 from ..solution import RunState, Solution, starting_profile
 from ..style.preferences import preference_record
 from . import joint
-from .constraints import KernelConstraints
 from .floor_game import NEAR_STAKE, RAISE
 from .kernel import Kernel, KernelState
-from .layout import build_layout
 from .multiplier_bound import MultiplierBound, next_look
 from .posing import PosedProblem, posed
-from .preferences import kernel_preferences
 from .pruning import prune
 from .warm_start import adopt
 
@@ -358,12 +347,8 @@ def run_steps(
     """Run the compiled loop on a problem without pruning, with a stepper of the given class."""
     begun = counted_now()
     ready = posed(method, problem, options)
-    build_seconds = counted_now() - begun
-    if not ready.kernel.is_interpreted:
-        warm(ready.kernel.layout.number, ready.is_curved, ready.preferences is not None)
-    begun = counted_now()
     loop = _begin(method, ready, kind)
-    build_seconds += counted_now() - begun
+    build_seconds = counted_now() - begun
     found = iterate(loop, options)
     return Outcome(
         plans=loop.answer(),
@@ -409,17 +394,3 @@ def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Fl
     for player, count in enumerate(kernel.layout.num_sequences):
         kernel.layout.from_user(player, np.append(0.0, method.initial_regrets * random.random(count - 1)), out=regrets)
     return regrets
-
-
-@functools.cache
-def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
-    """Compile the loop on a tiny game, or load it from the cache, so that this does not count towards a solve."""
-    with compiling(), compiled_at_once():
-        game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
-        ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
-        kernel = Kernel(build_layout(game.sequence_form, number))
-        constraints = KernelConstraints.of(ConstrainedNash(game, [ball]).canonical, kernel.layout) if curved else None
-        preferences = kernel_preferences(game, preference_on(game), kernel.layout, False) if preferring else None
-        state = kernel.initial_state(constraints, preferences)
-        kernel.run(state, CFR, 2, constraints=constraints)
-        kernel.average(state)

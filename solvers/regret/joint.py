@@ -183,5 +183,4 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             f"{problem.game.spec} has several players and payoffs as an operator: methods begin afresh there, without "
             "random regrets, in single or double precision, and return averages"
         )
-    warm()
     return run_plans(JointStepper, method, problem, options)

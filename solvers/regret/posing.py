@@ -90,11 +90,6 @@ class PosedProblem:
         most = Feature.GENERAL_SUM in self.original.needs
         return self.tilt is None and self.scales is None and not (changed or most)
 
-    @property
-    def is_curved(self) -> bool:
-        """Whether a constraint is not linear."""
-        return self.rows is not None and bool(self.rows.curves.rows)
-
     @cached_property
     def identity(self) -> tuple[Any, ...]:
         """Equal if multipliers and regrets belong to the same problem, so that one run can resume another."""

@@ -1,6 +1,5 @@
 """Monte Carlo CFR by the compiled samplers: their state on one game, the stepper, and its starts."""
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +8,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...models.games import load_game
 from ...models.problems import Certificate, Problem
 from ...seqform.arrays import Floats, Integers
 from ...seqform.budget import most_threads
 from ...seqform.game import Game
-from ...seqform.limits import compiling, counted_now
+from ...seqform.limits import counted_now
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..certification import loop_error
@@ -474,7 +472,6 @@ def stepper(method: MCCFR, problem: Problem, options: Options) -> SamplingSteppe
     seed, game = checked_seed(options.seed), problem.game
     sampler, rule = Sampler(tree_for(game)), method.sampling_rule(game.num_players)
     preference = preference_of(method.bias, game)
-    warm(preference is not None, rule.batch > 1)
     state = _start(method, problem, sampler, rule, preference, options.start, seed)
     return SamplingStepper(problem, options, sampler, rule, state)
 
@@ -520,13 +517,3 @@ def _start(
     trust = TRUST * problem.game.sequence_form.payoff_scale
     sampler.set_behaviour(state, [strategy.behaviour for strategy in profile], trust)
     return state
-
-
-@functools.cache
-def warm(preferring: bool = False, in_batches: bool = False) -> None:
-    """Compile the samplers, or load them from their cache, on a tiny game, so that no solve's seconds hold that."""
-    with compiling():
-        game = load_game("kuhn")
-        sampler, rule = Sampler(tree_for(game)), SamplingRule(batch=2 if in_batches else 1)
-        preference = preference_of(LocalBias(), game) if preferring else None
-        sampler.run(sampler.initial_state(rule, preference=preference), rule, 1)

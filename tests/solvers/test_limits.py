@@ -5,7 +5,6 @@ import sys
 import warnings
 from importlib import import_module
 
-import numpy as np
 import pytest
 
 from treeplex import (
@@ -191,7 +190,6 @@ def test_seconds_hold_no_compiling(monkeypatch):
         hands.time += 1.0
         return run(self, *arguments, **others)
 
-    driver.warm(np.float64)
     monkeypatch.setattr(kernel.Kernel, "run", compile_first)
     solution = solve(Nash(load_game("kuhn")), "cfr", tol=0.0, max_iterations=50, time_limit=60.0)
     assert solution.iterations == 50  # which a limit that counted compiling would not have let it do
