@@ -9,6 +9,7 @@ Plain Python reads the sources; nothing is imported and nothing needs to be inst
 
 import argparse
 import ast
+import gc
 import io
 import sys
 import tokenize
@@ -58,10 +59,10 @@ class Import:
 
 @dataclass(frozen=True)
 class Module:
-    """One source file: its path below the root, its syntax and its number of lines of code."""
+    """One source file: its path below the root, its nodes with the kinds of imports there, and its lines of code."""
 
     path: str
-    tree: ast.Module
+    nodes: list[tuple[ast.AST, str]]
     code_lines: int
     stub: ast.Module | None  # of a package whose names are imported when they are first used
 
@@ -81,20 +82,20 @@ def read_modules() -> dict[str, Module]:
     for file in sorted(files):
         path = file.relative_to(ROOT).as_posix()
         source = file.read_text(encoding="utf-8")
-        tree = ast.parse(source)
+        nodes = list(walk(ast.parse(source)))
         stub = file.with_suffix(".pyi")
         lazy = ast.parse(stub.read_text(encoding="utf-8")) if stub.exists() else None
-        modules[path] = Module(path, tree, count_code_lines(source, tree), lazy)
+        modules[path] = Module(path, nodes, count_code_lines(source, nodes), lazy)
     return modules
 
 
-def count_code_lines(source: str, tree: ast.Module) -> int:
+def count_code_lines(source: str, nodes: list[tuple[ast.AST, str]]) -> int:
     """Count the lines that are not only docstring, comment or blank."""
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in NO_CODE:
             lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(tree):
+    for node, _ in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
             first = node.body[0]
             if (
@@ -114,23 +115,24 @@ def public_names(modules: dict[str, Module]) -> list[str]:
     return [name.asname or name.name for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names]
 
 
-def walk(node: ast.AST, kind: str = "eager") -> Iterator[tuple[ast.AST, str]]:
-    """Yield the nodes below a node, each with the kind that an import there has."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            below = "late"
-        elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
-            below = "types"
-        else:
-            below = kind
-        yield child, below
-        yield from walk(child, below)
+def walk(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """Yield a file's nodes, each with the kind that an import there has."""
+    waiting: list[tuple[ast.AST, str]] = [(tree, "eager")]
+    while waiting:
+        node, kind = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            kind = "late"
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            kind = "types"
+        yield node, kind
+        if not isinstance(node, ast.Name | ast.Constant):  # most nodes, and nothing is below them
+            waiting += [(child, kind) for child in ast.iter_child_nodes(node)]
 
 
 def imports(module: Module, modules: dict[str, Module]) -> Iterator[Import]:
     """Yield the relative imports of a module; a package stands for its `__init__.py`."""
     package = module.path.split("/")[:-1]
-    for node, kind in walk(module.tree):
+    for node, kind in module.nodes:
         if not isinstance(node, ast.ImportFrom) or not node.level:
             continue
         base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
@@ -211,7 +213,7 @@ def probes(modules: dict[str, Module]) -> list[str]:
     return [
         f"{module.path}:{node.lineno} {node.func.id}"
         for module in modules.values()
-        for node in ast.walk(module.tree)
+        for node, _ in module.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"hasattr", "getattr"}
     ]
 
@@ -230,7 +232,7 @@ class Function:
 
 def functions(module: Module) -> Iterator[Function]:
     """Yield the functions and methods of a module; the lines of a nested function count for both."""
-    for node in ast.walk(module.tree):
+    for node, _ in module.nodes:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         lines, first, taken = (node.end_lineno or node.lineno) - node.lineno + 1, node.body[0], node.args
@@ -252,6 +254,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="print only what exceeds its limit")
     options = parser.parse_args()
 
+    gc.disable()  # it would look through millions of nodes that stay to the end
     modules = read_modules()
     found = [one for module in modules.values() for one in imports(module, modules)]
     loading = circles_of(found, "eager")
