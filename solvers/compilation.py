@@ -339,7 +339,12 @@ def _announce(dispatcher: Any, kept: Any) -> None:
             stack.enter_context(warnings.catch_warnings())
             # With NUMBA_OPT=0 addresses stay in the code, which is then compiled in each process: nothing to act on.
             warnings.filterwarnings("ignore", message="Cannot cache compiled function")
-            return compile_now(signature)
+            try:
+                return compile_now(signature)
+            except RuntimeError:  # numba keeps the code last, and may not have it: what LLVM's callback raises is lost
+                if signature not in dispatcher.overloads:
+                    raise
+                return dispatcher.overloads[signature].entry_point
 
     dispatcher.compile = compile_once
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numba
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, either
 
 from treeplex import SolverError
 from treeplex.solvers.compilation import _CheckedCacheFile, compiled
@@ -177,8 +177,8 @@ def test_functions_of_different_processes_have_different_names() -> None:
     """Otherwise code of two processes, kept in one cache and loaded by a third, may call each other's functions."""
     code = "import treeplex.solvers.compilation, numba.core.bytecode as b; print(next(b.FunctionIdentity._unique_ids))"
     command = [sys.executable, "-c", code]
-    found = {subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(3)}
-    assert len(found) == 3
+    found = {subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)}
+    assert len(found) == 2
 
 
 RACE = """
@@ -198,7 +198,8 @@ with showing(lambda what: print(what, flush=True)):
 
 def test_one_process_compiles_while_others_wait(tmp_path: Path) -> None:
     path = tmp_path / "summing.py"
-    lines = (f"    for i in range({count}):\n        x = x * 1.5 - i\n" for count in range(40))  # slow to compile
+    slow = range(either(20, 40))  # loops to compile
+    lines = (f"    for i in range({count}):\n        x = x * 1.5 - i\n" for count in slow)
     path.write_text("def add(x):\n" + "".join(lines) + "    return x\n")
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     racing = [
@@ -209,7 +210,7 @@ def test_one_process_compiles_while_others_wait(tmp_path: Path) -> None:
             text=True,
             env=environment,
         )
-        for _ in range(3)
+        for _ in range(either(2, 3))
     ]
     for one in racing:
         assert one.stdout is not None
@@ -219,7 +220,7 @@ def test_one_process_compiles_while_others_wait(tmp_path: Path) -> None:
         one.stdin.write("\n")
         one.stdin.flush()
     said = [one.communicate(timeout=PATIENCE)[0].splitlines() for one in racing]
-    assert [one.returncode for one in racing] == [0, 0, 0]
+    assert {one.returncode for one in racing} == {0}
     assert sum("compiling, first time only" in lines for lines in said) == 1
     assert all(
         set(lines) <= {"compiling, first time only", "another process is compiling, first time only", ""}
@@ -238,3 +239,15 @@ def test_where_nothing_can_be_locked_it_is_compiled_all_the_same(
     path = tmp_path / "doubling.py"
     path.write_text("def double(number):\n    return 2 * number\n")
     assert loaded(path)(21) == 42
+
+
+def test_code_that_numba_does_not_have_to_keep_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(library: Any) -> bytes:
+        raise RuntimeError(f"no compiled object yet for {library}")
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("numba.core.codegen.JITCodeLibrary._get_compiled_object", nothing)
+    path = tmp_path / "doubling.py"
+    path.write_text("def double(number):\n    return 2 * number\n")
+    assert loaded(path)(21) == 42
+    assert not list((tmp_path / "cache").rglob("*.nbc"))
