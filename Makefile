@@ -12,8 +12,9 @@ ARGS ?=
 # -P: the checkout itself is never on the import path, so that what is tested is what is installed.
 PY := $(VENV)/bin/python -P
 PIP := $(PY) -m pip --disable-pip-version-check
-# A file runs in one worker: its fixtures are made once.
-PYTEST := $(PY) -m pytest -n auto --dist loadfile
+# A file runs in one worker: its fixtures are made once. Files begin in the order that tests/conftest.py gives them: by
+# default those of few tests come last, and among them are the longest.
+PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 STAMPS := $(VENV)/.treeplex
 # Bytecode is kept, even where the environment says otherwise: pytest would rewrite every file of tests in every worker.
 export PYTHONDONTWRITEBYTECODE :=
@@ -50,7 +51,7 @@ lint: $(STAMPS)/test
 	$(PY) benchmarks/structure.py --check
 
 types: $(STAMPS)/test $(STAMPS)/package
-	$(PY) -m mypy --strict --cache-dir $(STAMPS)/mypy -p treeplex
+	$(PY) -m mypy --num-workers 2 --strict --cache-dir $(STAMPS)/mypy -p treeplex
 
 docs: $(STAMPS)/docs $(STAMPS)/package  ## the documentation, in docs/_build/html; a warning is an error
 	@rm -rf docs/reference/generated

@@ -14,6 +14,10 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from clocks import Clock
 
+# Until all tests are collected: most of what is made by then stays to the end, and the collector would look through it
+# again and again, for longer than it takes to import the tests.
+gc.disable()
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 # Helpers are imported by name (from random_trees import …): the import mode "importlib" puts no folder on the path.
@@ -24,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 # The same examples in every run, few of them by default; "explore" looks for new ones: TREEPLEX_TESTS=explore.
 # No deadline: the first call of a compiled function takes seconds.
 base = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", base, max_examples=10)
+settings.register_profile("quick", base, max_examples=5)
 settings.register_profile("thorough", base, max_examples=50)
 settings.register_profile("explore", base, max_examples=1000, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("TREEPLEX_TESTS", "quick"))
@@ -45,10 +49,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # once slow tests are left out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Try a few cases of some tests, unless the profile says all."""
+    """Try a few cases of some tests, unless the profile says all, and begin with the folders whose files take long.
+
+    Else one worker would be left with such a file when the others have ended.
+    """
     from effort import run_few
 
     run_few(config, items)
+    items.sort(key=lambda item: item.path.parent.name not in ("validation", "docs"))
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +86,4 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector the thousands of objects that stay to the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()

@@ -294,12 +294,18 @@ def _sent_at(name, number, share, lines, monkeypatch, capsys):
 signals = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
 
 
+#: How many lines of the library a command runs, by its name: the same in every run but the first.
+_LINES = {}
+
+
 def _counted(name, monkeypatch, capsys):
-    for _ in range(2):  # the first imports and compiles
-        moment = Moment()
-        status, *_ = _run(name, moment, monkeypatch, capsys)
-        assert status == int(name == "reproduce")  # so small it does not meet its criteria
-    return moment.lines
+    if name not in _LINES:
+        for _ in range(2):  # the first imports and compiles
+            moment = Moment()
+            status, *_ = _run(name, moment, monkeypatch, capsys)
+            assert status == int(name == "reproduce")  # so small it does not meet its criteria
+        _LINES[name] = moment.lines
+    return _LINES[name]
 
 
 @needs_ctrl_c

@@ -44,10 +44,10 @@ def either(quick: Case, thorough: Case) -> Case:
     return quick if SHARE < 1 else thorough
 
 
-#: Marks a test of whose cases three stand for all by default: the first, the last and one in the middle.
+#: Marks a test of whose cases two stand for all by default: the first and the last.
 few = pytest.mark.few
-#: How many cases of any other test stand for all by default.
-CASES = 6
+#: How many cases of any other test stand for all by default: the first, the last and one in the middle.
+CASES = 3
 
 
 def run_few(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -60,7 +60,7 @@ def run_few(config: pytest.Config, items: list[pytest.Item]) -> None:
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
     for each in cases.values():
-        most = 3 if each[0].get_closest_marker("few") else CASES
+        most = 2 if each[0].get_closest_marker("few") else CASES
         if len(each) > most:
             left_out |= set(each) - {each[place * (len(each) - 1) // (most - 1)] for place in range(most)}
     if left_out:

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from effort import thorough
 from public_games import RandomPublicGame
 
 from treeplex import (
@@ -126,7 +127,7 @@ RAKED = [
     spot(rake=0.1, rake_cap=30),
     spot(stack=0, rake=0.05),
     spot("Td9d6hQc", 60, rake=0.05, rake_cap=9),
-    spot("Td9d6d", 0, rake=0.05),
+    pytest.param(spot("Td9d6d", 0, rake=0.05), marks=thorough),
 ]
 
 

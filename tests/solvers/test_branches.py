@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
@@ -114,6 +114,7 @@ PROBLEMS = {
 }
 
 
+@few
 @pytest.mark.parametrize(
     ("problem", "method"),
     [

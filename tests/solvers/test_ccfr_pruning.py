@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from constrained_cases import KUHN, bet
-from effort import examples
+from effort import examples, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
@@ -341,6 +341,7 @@ def test_a_run_on_another_face_starts_from_the_strategies_alone():
         assert done.lower - 0.05 <= exact <= done.upper + 0.05
 
 
+@thorough
 def test_a_good_start_helps_on_a_face_too():
     game = load_game("transit:width=3")
     problem = at_most_risk(game, 0)

@@ -100,7 +100,7 @@ def test_a_probe_that_does_not_see_all_is_promised_less() -> None:
 
 
 def test_ccfr_finds_a_best_response_from_exact_probabilities() -> None:
-    seen = Seen(LEDUC, 0)
+    seen = Seen(either("kuhn", LEDUC), 0)
     model = OpponentModel.from_profile(seen.game, 0, seen.profile)
     response = counter_strategy(model, "ccfr", tol=5e-3)
     assert response.solution.status is Status.CONVERGED

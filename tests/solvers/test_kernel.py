@@ -343,8 +343,7 @@ def reference_plans(treeplexes, matrices, rule, iterations, alternating):
     return [learner.plan() for learner in learners], [learner.average() for learner in learners]
 
 
-@few
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", either((0, 9, 13, 16), range(24)))
 def test_random_structures(seed):
     rng = np.random.default_rng(seed)
     num_infosets = [(0, 3), (5, 0), (30, 20), (300, 4), (9, 7), (2, 900)][seed % 6]
