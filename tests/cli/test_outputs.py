@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from clocks import Clock, needs_ctrl_c
+from effort import few
 from interruptions import Moment
 
 from treeplex.cli import checking, files, main
@@ -207,7 +208,7 @@ _TIMED = {
 }
 #: Those of which some interrupted moments have a part of the answer: from the end of the first step on.
 _STEPPING = {"solve iteratively", "solve a spot"}
-_BRIEF = ("solve", "solve iteratively", "match", "sweep")
+_BRIEF = ("solve iteratively", "solve", "match", "sweep")
 
 
 class _Witness:
@@ -308,6 +309,7 @@ def _counted(name, monkeypatch, capsys):
     return _LINES[name]
 
 
+@few
 @needs_ctrl_c
 @signals
 @pytest.mark.parametrize("name", _BRIEF)

@@ -130,7 +130,13 @@ def sizes_of(players: list[int]) -> str:
 @pytest.mark.parametrize(
     ("spec", "value", "sizes"),
     [
-        pytest.param(row[0].strip("`"), row[1], row[2:], id=f"{page}-{row[0].strip('`')}")
+        pytest.param(
+            row[0].strip("`"),
+            row[1],
+            row[2:],
+            id=f"{page}-{row[0].strip('`')}",
+            marks=thorough if "three_handed" in row[0] else (),  # large; the command info counts a small one by default
+        )
         for page, text in (("README", README), ("games", GAMES))
         for row in table_rows(text)
         if row[0] != "`goofspiel:cards=6`"  # seconds

@@ -44,15 +44,15 @@ def either(quick: Case, thorough: Case) -> Case:
     return quick if SHARE < 1 else thorough
 
 
-#: Marks a test of whose cases two stand for all by default: the first and the last.
+#: Marks a test of whose cases the first stands for all by default.
 few = pytest.mark.few
-#: How many cases of any other test stand for all by default: the first, the last and one in the middle.
-CASES = 3
+#: How many cases of any other test stand for all by default: the first and the last.
+CASES = 2
 
 
 def run_few(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases of tests that others stand for, evenly, unless all cases are tried."""
-    if SHARE >= 1:
+    """Leave out cases of tests that others stand for, evenly, unless all cases are tried or tests are soaked."""
+    if SHARE >= 1 or SOAK > 1:
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -60,9 +60,9 @@ def run_few(config: pytest.Config, items: list[pytest.Item]) -> None:
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
     for each in cases.values():
-        most = 2 if each[0].get_closest_marker("few") else CASES
+        most = 1 if each[0].get_closest_marker("few") else CASES
         if len(each) > most:
-            left_out |= set(each) - {each[place * (len(each) - 1) // (most - 1)] for place in range(most)}
+            left_out |= set(each) - {each[place * (len(each) - 1) // max(most - 1, 1)] for place in range(most)}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]

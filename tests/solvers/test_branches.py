@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from effort import examples, few
+from effort import examples, few, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
@@ -95,7 +95,7 @@ def test_branches_change_nothing_but_the_order_of_sums(spec, name, alternating, 
 
 
 @pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("number", [np.float64, np.float32])
+@pytest.mark.parametrize("number", [np.float64, pytest.param(np.float32, marks=thorough)])
 @pytest.mark.parametrize("alternating", [True, False])
 def test_any_number_of_threads_does_the_same_bit_for_bit(spec, number, alternating, small):
     layout = build_layout(load_game(spec).sequence_form, number)

@@ -6,11 +6,13 @@
 import time
 
 import pytest
-from effort import soaked
+from effort import SOAK, either, soaked
 from soak_cases import METHODS, Hostile, Ordinary, run, table
 
 #: Games a test, so that several processes share the work.
 BLOCK = 500
+#: Games of both kinds that are judged, times ``TREEPLEX_SOAK``.
+GAMES = (60, 40) if SOAK > 1 else either((20, 20), (60, 40))
 
 
 def _blocks(games):
@@ -20,7 +22,10 @@ def _blocks(games):
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("drawing", "seeds"),
-    [*[(Ordinary, part) for part in _blocks(soaked(60))], *[(Hostile, part) for part in _blocks(soaked(40))]],
+    [
+        *[(Ordinary, part) for part in _blocks(soaked(GAMES[0]))],
+        *[(Hostile, part) for part in _blocks(soaked(GAMES[1]))],
+    ],
     ids=lambda part: f"{part.start}-{part.stop - 1}" if isinstance(part, range) else part.__name__,
 )
 def test_fractions_refute_nothing(drawing, seeds):

@@ -1,12 +1,14 @@
 """Styles before the flop: what rows and claims say, and that wrong answers fail."""
 
 import pytest
+from effort import thorough
 from figures import TINY, reproduced
 
 from treeplex.validation.papers import PrefCFRFigure5, reproduce
 from treeplex.validation.papers.preflop_styles import MENU, PRINTED, TABLE, _Styles
 
 
+@thorough
 def test_rows_are_the_styles_and_claims_stand_beside_the_paper():
     found = reproduced("pref-cfr-figure-5")
     assert [row.style for row in found.rows] == list(PRINTED)

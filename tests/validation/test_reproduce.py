@@ -299,7 +299,7 @@ def test_processes_find_the_same() -> None:
 
 
 @few
-@pytest.mark.parametrize("name", some(TINY, 4))
+@pytest.mark.parametrize("name", some(TINY, 10))
 def test_files_hold_the_data_and_the_picture(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     folder = tmp_path / "a new" / "folder"
@@ -331,7 +331,7 @@ def test_pictures_say_what_their_axes_are(name: str) -> None:
 
 
 @few
-@pytest.mark.parametrize("name", some(TINY, 4))
+@pytest.mark.parametrize("name", some(TINY, 10))
 def test_what_was_interrupted_early_can_be_drawn_and_written(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     stopped = Reproduction(TINY[name], (), 1.0, interrupted=True)
