@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     from effort import run_few
 
     run_few(config, items)
-    items.sort(key=lambda item: item.path.parent.name not in ("validation", "docs"))
+    items.sort(key=lambda item: item.path.parent.name not in ("tests", "validation", "docs"))
 
 
 @pytest.fixture(autouse=True)
