@@ -150,8 +150,9 @@ def test_a_wheel_is_the_same_wherever_it_is_built(tmp_path: Path, monkeypatch: p
 
 
 @cache
-def syntax(file: Path) -> ast.Module:
-    return ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
+def import_statements(file: Path) -> list[ast.Import | ast.ImportFrom]:
+    tree = ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 @cache
@@ -159,10 +160,10 @@ def imports(file: Path) -> list[tuple[int, str]]:
     """List the modules that a module imports, relative imports resolved, each with its line."""
     here = ("treeplex", *file.parent.parts)
     found = []
-    for node in ast.walk(syntax(file)):
+    for node in import_statements(file):
         if isinstance(node, ast.Import):
             found += [(node.lineno, name.name) for name in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = ".".join(here[: len(here) - node.level + 1]) + "." if node.level else ""
             if node.module:
                 found.append((node.lineno, base + node.module))
@@ -189,7 +190,7 @@ def test_imports_inside_the_library_are_relative() -> None:
     for file in library_files():
         if str(file) == "__init__.py":  # says why it takes the full name
             continue
-        for node in ast.walk(syntax(file)):
+        for node in import_statements(file):
             names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module or ""]
