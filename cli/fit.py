@@ -31,7 +31,7 @@ from .options import (
     tolerance,
 )
 from .outputs import Output, Outputs, page, pages
-from .progress import filling, solving, waiting
+from .progress import building, filling, solving, waiting
 from .solution import message_of
 from .spots import spot_of
 from .tables import console, ending, print_rows, print_sheet, print_table, seconds_text
@@ -314,7 +314,7 @@ def _read_play(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: b
     from ..seqform.observer import observer_tree
 
     log, player = played.log, played.player
-    with waiting(f"building {game.spec}", shown=shown):
+    with building(game, shown=shown):
         view = observer_tree(game, player)
     with filling(f"reading {log}", "lines", shown=shown) as progress:
         found = read_play_log(_source(log), game, player, view=view, skip_bad=skip_bad, progress=progress)
@@ -329,7 +329,7 @@ def _read_hands(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: 
     log, name, against = played.log, played.name, played.against
     if name is None and against is None:
         raise CommandLineError("hand histories need --player NAME or --against NAME: whose hands they are")
-    with waiting(f"building {game.spec}", shown=shown):
+    with building(game, shown=shown):
         _ = game.public_form
     with filling(f"reading {log}", "lines", shown=shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)

@@ -13,7 +13,7 @@ from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_in
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
 from .outputs import Outputs
-from .progress import filling, waiting
+from .progress import building, filling, waiting
 from .tables import print_rows
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def play(
         loaded = record.load(game)
         if loaded.num_players != 2:
             raise CommandLineError(f"{loaded.spec} has {loaded.num_players} players: play is for games of two")
-        with waiting(f"building {loaded.spec}"):
+        with building(loaded):
             form = loaded.sequence_form
             if form.leaves is None:
                 raise CommandLineError(f"{loaded.spec} has no histories, so it cannot be played")

@@ -9,6 +9,7 @@ from ..seqform.standard_error import is_terminal
 from .tables import console
 
 if TYPE_CHECKING:
+    from ..seqform.game import Game
     from ..solvers.outcome import Progress
 
 
@@ -44,6 +45,36 @@ def waiting(title: str, *, shown: bool = True) -> Iterator[None]:
         showing(lambda what: status.update(f"{title} ({what})" if what else title)),
     ):
         yield
+
+
+@contextlib.contextmanager
+def building(game: "Game", *, shown: bool = True) -> Iterator[None]:
+    """Show how many histories have been met while a game is built, and the time left where their number is known.
+
+    Parameters
+    ----------
+    game : Game
+    shown : bool
+        Nothing is shown either unless standard error is a terminal.
+    """
+    if not (shown and is_terminal(sys.stderr)):
+        yield
+        return
+    from ..seqform.budget import counting
+    from ..seqform.rules import size_of
+    from ..solvers.progress import bar, showing
+
+    size = size_of(game.rules)
+    total = None if size is None else size.nodes
+    with bar(console(stderr=True), redirect_stdout=False, is_steady=total is not None) as display:
+        task = display.add_task(f"building {game.spec}", total=total, standing="")
+
+        def update(met: int) -> None:
+            of_all = f" of {total:,}" if total else ""
+            display.update(task, completed=met, standing=f"{met:,}{of_all} histories")
+
+        with showing(lambda what: display.update(task, standing=what)), counting(update):
+            yield
 
 
 @contextlib.contextmanager

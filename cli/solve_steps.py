@@ -21,7 +21,7 @@ from .errors import CommandLineError, exit_status, print_note
 from .files import Record, command_line
 from .options import Checkpointing, choose_method, tolerance_of, with_preferences
 from .outputs import Output, Outputs, page
-from .progress import solving, waiting
+from .progress import building, solving, waiting
 from .solution import message_of, print_solution
 from .solve_options import Curve, Files, OfSpot, SolveLimits, Supplied
 from .tables import print_sheet
@@ -147,7 +147,7 @@ class SolveSteps:
 
     def pose_problem(self) -> None:
         """Build the problem, and choose its method if none is named."""
-        with waiting(f"building {self.loaded.spec}", shown=self.record.shown):
+        with building(self.loaded, shown=self.record.shown):
             self.posed = self.question.pose(self.loaded)
             self.posed.build()
             chosen = self.named or self._usual_method()

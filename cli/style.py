@@ -28,7 +28,7 @@ from .options import (
     whole,
 )
 from .outputs import Output, Outputs, page, pages
-from .progress import waiting
+from .progress import building, waiting
 from .spots import is_large
 from .tables import ending, print_sheet, print_table, seconds_text
 
@@ -186,7 +186,7 @@ def style(
             from ..solvers.style.targets import reach_style
 
         loaded = record.load(game)
-        with waiting(f"building {loaded.spec}", shown=record.shown):
+        with building(loaded, shown=record.shown):
             check_two_players("style", loaded)
         _note_time(chosen.name, loaded, game, asked.target[0])
         others = _reference(reference, loaded, player)

@@ -354,15 +354,17 @@ def _without_collecting() -> Iterator[None]:
     """Let Python look for no cycles of garbage: a tenth of the time of compiling would go into that.
 
     Afterwards all that was made counts as old at once, so that no collection of what is young has to go through it.
+    Objects that a program has frozen stay so.
     """
-    collects = gc.isenabled()
+    collects, froze = gc.isenabled(), gc.get_freeze_count() > 0
     gc.disable()
     try:
         yield
     finally:
         if collects:
             gc.freeze()
-            gc.unfreeze()
+            if not froze:
+                gc.unfreeze()
             gc.enable()
 
 

@@ -94,16 +94,17 @@ class Course:
         return text
 
 
-def bar(console: "Console", redirect_stdout: bool = True) -> "Display":
-    """Return a bar for a terminal, gone when it is done."""
+def bar(console: "Console", redirect_stdout: bool = True, is_steady: bool = False) -> "Display":
+    """Return a bar for a terminal, gone when it is done. It shows the time since it began or, of steady work, left."""
     from rich import progress as bars
 
+    left = bars.TimeRemainingColumn(compact=True), bars.TextColumn("left")
     return bars.Progress(
         bars.SpinnerColumn(),
         bars.TextColumn("{task.description}"),
         bars.BarColumn(bar_width=20),
         bars.TextColumn("{task.fields[standing]}"),
-        bars.TimeElapsedColumn(),
+        *(left if is_steady else (bars.TimeElapsedColumn(),)),
         console=console,
         transient=True,
         redirect_stdout=redirect_stdout,
