@@ -6,6 +6,7 @@ import gc
 import hashlib
 import inspect
 import itertools
+import operator
 import os
 import pickle
 import warnings
@@ -197,9 +198,10 @@ class Fielded(types.Type):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _FieldsOfNone(FunctionPass):
-    """Write ``None`` in the place of fields that are ``None``.
+    """Write ``None`` in the place of fields that are ``None``, and what ``is None`` says of arguments and other fields.
 
-    numba leaves out the branch that does not apply to an argument that is ``None``. After this it does so for fields.
+    numba leaves out the branch that does not apply where an argument is ``None``. After this it does so for fields, and
+    where something is not ``None``.
     """
 
     _name = "fields_of_none"
@@ -208,16 +210,33 @@ class _FieldsOfNone(FunctionPass):
         super().__init__()  # type: ignore[no-untyped-call]
 
     def run_pass(self, state: Any) -> bool:
-        """Replace such fields; return whether there were any."""
+        """Replace such fields and comparisons; return whether there were any."""
         found = False
         for block in state.func_ir.blocks.values():
             for one in block.find_insts(numba_ir.Assign):
-                if isinstance(_known_type(state, one.value), types.NoneType) and isinstance(one.value, numba_ir.Expr):
-                    definitions = state.func_ir._definitions[one.target.name]
-                    nothing = numba_ir.Const(None, one.loc)
-                    definitions[definitions.index(one.value)] = one.value = nothing
-                    found = True
+                if isinstance(one.value, numba_ir.Expr):
+                    constant = _constant_of(state, one.value)
+                    if constant is not None:
+                        definitions = state.func_ir._definitions[one.target.name]
+                        definitions[definitions.index(one.value)] = one.value = constant
+                        found = True
         return found
+
+
+def _constant_of(state: Any, expression: Any) -> Any:
+    """Return the constant for a field that is ``None``, or a comparison with ``None``; ``None`` for anything else."""
+    if expression.op == "getattr" and isinstance(_known_type(state, expression), types.NoneType):
+        return numba_ir.Const(None, expression.loc)
+    if expression.op == "binop" and expression.fn in (operator.is_, operator.is_not):
+        right = ir_utils.guard(ir_utils.get_definition, state.func_ir, expression.rhs)
+        left = _known_type(state, expression.lhs)
+        if isinstance(right, numba_ir.Const) and right.value is None and isinstance(left, _NEVER_NONE):
+            return numba_ir.Const(expression.fn is operator.is_not, expression.loc)
+    return None
+
+
+#: Types of arguments and fields whose values are never ``None``.
+_NEVER_NONE = types.Number, types.Boolean, types.Array, types.BaseTuple, Fielded
 
 
 def _known_type(state: Any, value: Any) -> Any:

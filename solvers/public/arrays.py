@@ -175,11 +175,19 @@ class PlayArrays(NamedTuple):
 
 
 @record
+class AverageArrays(NamedTuple):
+    """What averages are evaluated of: the bytes of the sums, so that one function serves all their precisions."""
+
+    sums: Any  # a pair of arrays, one a player
+    size: Any  # bytes of a number
+
+
+@record
 class WalkArrays(NamedTuple):
     """All that walks are given; what is ``None`` is not compiled."""
 
     game: PublicArrays
     terms: Any  # TermArrays, or None where a problem adds nothing
-    state: PlayArrays
+    state: PlayArrays | AverageArrays
     room: RoomArrays
     rule: Any  # RuleNumbers; or None where averages are evaluated

@@ -17,7 +17,7 @@ from ...seqform.rules import TERMINAL
 from ..compilation import PATIENCE, is_ready
 from ..methods.rules import Rule
 from ..regret.local_rule import rule_numbers
-from .arrays import ASCEND, DESCEND, ITERATE, WORK, PlayArrays, WalkArrays
+from .arrays import ASCEND, DESCEND, ITERATE, WORK, AverageArrays, PlayArrays, WalkArrays
 from .layout import PublicLayout
 from .loop import evaluate_public, run_public
 from .terms import PublicTerms
@@ -27,6 +27,10 @@ _SMALL = 200_000
 #: Certificates of games up to this size, nodes times private states, take milliseconds in numpy.
 _FEW = 2**14
 _SHARE_OF_BUDGET = 4  # the certificates of a solve cost a game's size divided by this
+
+
+def _average(state: PlayArrays) -> AverageArrays:
+    return AverageArrays(tuple(sums.view(np.uint8) for sums in state.sums), state.sums[0].itemsize)
 
 
 def threads_for(layout: PublicLayout) -> int:
@@ -238,7 +242,7 @@ class PublicKernel:
         if self.terms is not None or numbers > _FEW or PATIENCE.left <= 0:
             return True
         game, terms, rooms = self._doubles
-        if is_ready(evaluate_public, WalkArrays(game, terms, state, rooms[0], None), ITERATE, 0, 0, 1, True):
+        if is_ready(evaluate_public, WalkArrays(game, terms, _average(state), rooms[0], None), ITERATE, 0, 0, 1, True):
             return True
         PATIENCE.left -= numbers // _SHARE_OF_BUDGET
         return False
@@ -250,11 +254,12 @@ class PublicKernel:
         Leaves count ``scale`` times; what a problem pays besides, and limits of the player's actions, count too.
         """
         game, terms, rooms = self._doubles
+        average = _average(state)
         if terms is not None:
             terms.scales[player] = scale
 
         def call(room: Any, what: int, first: int, end: int) -> float:
-            value: float = evaluate_public(WalkArrays(game, terms, state, room, None), what, player, first, end, best)
+            value: float = evaluate_public(WalkArrays(game, terms, average, room, None), what, player, first, end, best)
             return value
 
         if self.threads == 1:

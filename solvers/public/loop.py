@@ -19,14 +19,17 @@ from ..compilation import compiled
 from ..regret.local_rule import accumulated, averaging_decay, discount, in_registers, predicted
 from ..regret.registers import (
     WHOLE,
+    double_in,
     larger,
     largest,
     load,
     load_whole,
+    single_in,
     spread,
     store,
     store_whole,
     where_positive,
+    whole_in,
     width,
 )
 from .arrays import (
@@ -191,31 +194,52 @@ def _tally(terms: Any, board: Any, player: Any, here: Any, reaches: Any, found: 
 
 
 @compiled
-def _share(sums: Any, first: Any, wide: Any, arity: Any, action: Any) -> Any:
-    """Return how likely an action is on average, by sums of reaches of any precision."""
-    total = 0.0
-    for other in range(arity):
-        total += np.float64(sums[first + other * wide])
-    return np.float64(sums[first + action * wide]) / total if total > 0.0 else 1.0 / np.float64(arity)
+def _number_at(sums: Any, place: Any, size: Any) -> Any:
+    """Return a number of so many bytes."""
+    if size == 4:
+        return single_in(sums, place)
+    return double_in(sums, place) if size == 8 else whole_in(sums, place)
 
 
 @compiled
-def _play_average(game: Any, board: Any, player: Any, sums: Any, here: Any) -> None:
+def _as_doubles(sums: Any, first: Any, count: Any, size: Any, here: Any, target: Any) -> None:
+    """Write so many sums, of so many bytes each, as doubles."""
+    if size == 4:
+        for i in range(count):
+            here[target + i] = single_in(sums, first + i)
+    elif size == 8:
+        for i in range(count):
+            here[target + i] = double_in(sums, first + i)
+    else:
+        for i in range(count):
+            here[target + i] = whole_in(sums, first + i)
+
+
+@compiled
+def _play_average(game: Any, board: Any, player: Any, average: Any, here: Any) -> None:
     """Write a player's reaches on a board, where it plays as on average."""
     boards, nodes = game.boards, game.nodes
     shape = boards[board, SHAPE]
     begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
     wide, base = boards[board, WIDE + player], boards[board, BASE + player]
     reaches = game.layout[boards[board, DEPTH], 0]
+    real, lanes = here.dtype.type, width(here)
+    zeros, ones = spread(real(0.0)), spread(real(1.0))
     for node in range(begin, begin + game.shapes[shape, SIZE]):
         if nodes[node, KIND] == player:
             arity, row = np.uint64(nodes[node, ARITY]), np.uint64(nodes[node, ROW])
             source = reaches + np.uint64(nodes[node, REACH + player]) * wide
             target = reaches + (roots + row) * wide
-            for action in range(arity):
-                for h in range(wide):
-                    share = _share(sums, base + row * wide + h, wide, arity, action)
-                    here[target + action * wide + h] = here[source + h] * share
+            _as_doubles(average.sums[player], base + row * wide, arity * wide, average.size, here, target)
+            uniform = spread(real(1.0) / real(arity))
+            for h in range(ZERO, wide, lanes):
+                totals = zeros
+                for action in range(arity):
+                    totals = totals + load(here, target + action * wide + h)
+                reach, divisors = load(here, source + h), where_positive(totals, totals, ones)
+                for action in range(arity):
+                    there = target + action * wide + h
+                    store(here, there, reach * where_positive(totals, load(here, there) / divisors, uniform))
 
 
 @compiled
@@ -316,7 +340,7 @@ def _learn(game: Any, terms: Any, board: Any, player: Any, state: Any, here: Any
 
 
 @compiled
-def _value(game: Any, terms: Any, board: Any, player: Any, sums: Any, here: Any, best: Any) -> None:
+def _value(game: Any, terms: Any, board: Any, player: Any, average: Any, here: Any, best: Any) -> None:
     """Walk up a board: values of its nodes to a player who plays as on average or, with ``best``, a best response."""
     boards, nodes = game.boards, game.nodes
     shape, wide, base = boards[board, SHAPE], boards[board, WIDE + player], boards[board, BASE + player]
@@ -335,19 +359,31 @@ def _value(game: Any, terms: Any, board: Any, player: Any, sums: Any, here: Any,
             if best and len(terms.least[player]) > 0:
                 _best_within(terms, player, first, here, below, above, arity, wide)
                 continue
+        if kind == player and not best:
+            _value_on_average(average.sums[player], first, arity, wide, average.size, here, below, above)
+            continue
         for h in range(wide):
             value = here[below + h]
-            if kind == player and not best:
-                value *= _share(sums, first + h, wide, arity, ZERO)
             for action in range(ONE, arity):
                 paid = here[below + action * wide + h]
-                if kind != player:
-                    value += paid
-                elif best:
-                    value = max(value, paid)
-                else:
-                    value += paid * _share(sums, first + h, wide, arity, action)
+                value = value + paid if kind != player else max(value, paid)
             here[above + h] = value
+
+
+@compiled
+def _value_on_average(
+    sums: Any, first: Any, arity: Any, wide: Any, size: Any, here: Any, below: Any, above: Any
+) -> None:
+    """Write what a player's node pays where it plays as on average."""
+    for h in range(wide):
+        total, value = 0.0, 0.0
+        for action in range(arity):
+            total += _number_at(sums, first + action * wide + h, size)
+        for action in range(arity):
+            played = _number_at(sums, first + action * wide + h, size)
+            share = played / total if total > 0.0 else 1.0 / np.float64(arity)
+            value += share * here[below + action * wide + h]
+        here[above + h] = value
 
 
 @compiled
@@ -390,7 +426,7 @@ def _down(walk: Any, board: Any, player: Any, decay: Any, before: Any, here: Any
     terms = walk.terms
     _enter(game, board, other, 1.0 if terms is None else terms.scales[player], before, here)
     if walk.rule is None:  # what is None, here and below, is not compiled
-        _play_average(game, board, other, state.sums[other], here)
+        _play_average(game, board, other, state, here)
     elif terms is None:
         _play(game, board, other, state.play[other], here, state.sums[other], state.scales, decay)
     elif len(terms.least[other]) > 0:
@@ -426,7 +462,7 @@ def _up(walk: Any, board: Any, player: Any, here: Any, best: Any) -> None:
     if walk.game.boards[board, ALIKE] != ZERO:
         _equal(walk.game, board, player, here)
     if walk.rule is None:
-        _value(walk.game, walk.terms, board, player, walk.state.sums[player], here, best)
+        _value(walk.game, walk.terms, board, player, walk.state, here, best)
     else:
         _learn(walk.game, walk.terms, board, player, walk.state, here, walk.room.now)
 

@@ -426,7 +426,25 @@ def _in_rows(
     return types.void(columns, place, stride, scales, rows, starts, first, column), generate
 
 
+def _number_in(kind: Any, conversion: str | None) -> Any:
+    """Return the function that reads a number of a kind, as a double, among the bytes of an array."""
+
+    def of(typing_context: Any, data: Any, place: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            start = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            number = builder.load(builder.gep(builder.bitcast(start, kind.as_pointer()), [arguments[1]]))
+            return number if conversion is None else getattr(builder, conversion)(number, ir.DoubleType())
+
+        return types.float64(data, place), generate
+
+    return intrinsic(of)
+
+
 width: Any = intrinsic(_width)
+double_in, single_in, whole_in = (
+    _number_in(kind, conversion)
+    for kind, conversion in ((ir.DoubleType(), None), (ir.FloatType(), "fpext"), (ir.IntType(16), "uitofp"))
+)
 side_by_side: Any = intrinsic(_side_by_side)
 in_rows: Any = intrinsic(_in_rows)
 load: Any = intrinsic(_load)
