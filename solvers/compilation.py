@@ -160,10 +160,21 @@ class _PartLibrary(JITCodeLibrary):
         """Return 0, as the function has no machine code."""
         return 0
 
+    def _is_next(self, module: Any) -> bool:
+        """Whether code is to be optimised here: what it calls was not, and it is not short."""
+        if any(isinstance(one, _PartLibrary) and one.is_optimised for one in self._linking_libraries):
+            return False
+        return sum(1 for function in module.functions for _ in function.blocks) >= _SHORT
+
+    def _optimize_functions(self, module: Any) -> None:
+        if self._is_next(module):
+            module.data_layout = self._codegen._data_layout  # numba sets it with the first passes, which are not needed
+        else:
+            super()._optimize_functions(module)
+
     def _optimize_final_module(self) -> None:
         self.is_optimised = any(isinstance(one, _PartLibrary) and one.is_optimised for one in self._linking_libraries)
-        blocks = sum(1 for function in self._final_module.functions for _ in function.blocks)
-        if not self.is_optimised and blocks >= _SHORT:
+        if self._is_next(self._final_module):
             made = self._codegen._module_pass_manager()  # in older numba without a builder
             manager, *builder = made if isinstance(made, tuple) else (made,)
             manager.run(self._final_module, *builder)
