@@ -25,7 +25,7 @@ SADDLES = frozenset(
             Feature.REPLIES,
             Feature.FLOAT_REPLIES,
         ),
-        *(Feature.STEPS, Feature.SEARCH),
+        *(Feature.STEPS, Feature.SEARCH, Feature.LOCAL),
     }
 )
 

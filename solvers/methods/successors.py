@@ -234,7 +234,7 @@ class PrefCFR(PreferringMethod, BasedMethod):
 
 
 #: What they serve: all that an average can, but for decisions in steps, whose clocks begin anew.
-SERVES = SADDLES - {Feature.STEPS, Feature.SEARCH}
+SERVES = SADDLES - {Feature.STEPS, Feature.SEARCH, Feature.LOCAL}
 FIRST_WEIGHTS = "power of t that iterates weigh in the average: at first, 5 less at the horizon"
 Horizon = Annotated[int, About("iterations over which exponents move; then they stay", minimum=1, option=False)]
 

@@ -15,6 +15,7 @@ from random_trees import seeded_tree, to_game
 
 from treeplex import CDBR, CDBRNE, CDRNR, SES, CFRPlus, Status, Strategy, UnknownMethodError, load_game, solve
 from treeplex.models.depth_limited import GADGETS
+from treeplex.models.problems import LBR
 from treeplex.seqform.errors import InvalidGameError, UnsupportedProblemError
 from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.regret_steps import RegretStepSolver
@@ -198,7 +199,7 @@ def test_other_responses_in_steps():
     game = load_game("leduc:merge_suits=true")
     opponent = Strategy.uniform(game, 1)
     tolerance = 2e-3
-    for problem in (CDBRNE(game, opponent, p=0.5, lookahead=1), SES(game, opponent, p=0.5)):
+    for problem in (CDBRNE(game, opponent, p=0.5, lookahead=1), SES(game, opponent, p=0.5), LBR(game, opponent)):
         solution, exact = solve(problem, "cfr+", tol=tolerance), solve(problem)
         assert solution.status is Status.CONVERGED
         assert solution.steps[0] == pytest.approx(exact.steps[0], abs=tolerance)

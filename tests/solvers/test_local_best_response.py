@@ -95,6 +95,25 @@ def test_every_decision_is_the_best_by_the_rule(name, opponent, player):
     assert decided > len(reach) / 8
 
 
+@few
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "pcfr+"])
+@pytest.mark.parametrize("name", GAMES)
+def test_regret_minimisation_decides_nearly_as_well(name, method, player):
+    game = load_game(name)
+    model = opponent_strategy("random:seed=2", game, 1 - player)
+    tolerance = 1e-4
+    solution = solve(LBR(game, model), method, tol=tolerance)
+    assert solution.status is Status.CONVERGED
+    treeplex = solution.strategy.treeplex
+    reach = dict(zip(treeplex.infoset_labels, treeplex.reach(solution.strategy.plan), strict=True))
+    missed = 0.0
+    for infoset, values in action_values(game, player, model).items():
+        played = sum(solution.strategy[infoset][action] * worth for action, worth in values.items())
+        missed += reach[infoset] * (max(values.values()) - played)
+    assert -1e-9 <= missed <= len(solution.steps) * tolerance
+
+
 def test_it_gains_no_more_than_a_best_response_and_may_lose():
     game = load_game("kuhn")
     gains = []
