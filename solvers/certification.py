@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..models.problems import Certificate, Problem, restored
+from ..models.problems import Certificate, Feature, Problem, restored
 from ..seqform.arrays import Floats
 from ..seqform.checks import Named
 from ..seqform.errors import SolverError
@@ -89,6 +89,8 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         history=outcome.history,
         multipliers=multipliers,
         dual_multipliers=multipliers,
+        # Other problems are certified by strategies and multipliers, so their large arrays are not kept.
+        dual_certificate=outcome.dual_certificate if Feature.STEPS in problem.needs else {},
         state=outcome.state,
         exact=exact,
     )

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..models.problems import Certificate, Problem
+from ..seqform.arrays import Floats
 from ..seqform.checks import hinting
 from ..seqform.display import Displayed, Drawn
 from ..seqform.errors import InvalidStrategyError, SolverError, UnsupportedProblemError, shown
@@ -108,6 +109,9 @@ class Solution(Drawn, Displayed):
         Multipliers that together prove the bounds, for :meth:`~treeplex.models.problems.Problem.certify`. The
         `multipliers` also prove bounds, but looser ones if prices are not unique, because each is the smallest possible
         multiplier of its constraint.
+    dual_certificate : mapping of str to ndarray
+        For a depth-limited response, the plans and replies that prove the bounds of its steps, for the same method;
+        empty for other solutions.
     state : object
         The method's state for ``solve(…, start=solution)``; ``None`` if it cannot be resumed.
     exact : ExactAnswer, optional
@@ -146,6 +150,7 @@ class Solution(Drawn, Displayed):
     multipliers: Mapping[str, float] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict, kw_only=True)
     dual_multipliers: Mapping[str, float] = field(default_factory=dict, kw_only=True, repr=False)
+    dual_certificate: Mapping[str, Floats] = field(default_factory=dict, kw_only=True, repr=False)
     state: Any = field(default=None, repr=False)
     exact: ExactAnswer | None = None
     infeasibility: Infeasibility | None = None

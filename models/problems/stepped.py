@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
@@ -14,7 +14,7 @@ from ...seqform.checks import check_choice, check_whole
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Along, Lookahead
-from ..depth_limited import GADGETS, DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
+from ..depth_limited import GADGETS, DecisionStep, ResolvingRun, StepAnswer, StepProgram, TrunkSolution, decision_steps
 from .certificate import Certificate, StepBounds
 from .features import Feature
 from .responses import ResponseProblem
@@ -90,30 +90,47 @@ class SteppedResponse(ResponseProblem):
         return certificate.opponent_value, None
 
     def _proven_steps(self, plan: Floats, dual_certificate: Mapping[str, Floats]) -> tuple[StepBounds, ...]:
+        steps = []
+        for step, program, answer in self.replayed(plan, dual_certificate):
+            objective = program.guaranteed(answer.plan)
+            steps.append(StepBounds(step.level, objective, max(objective, program.allowed(answer.reply))))
+        return tuple(steps)
+
+    def replayed(
+        self, plan: Floats, dual_certificate: Mapping[str, Floats]
+    ) -> Iterator[tuple[DecisionStep, StepProgram, StepAnswer]]:
+        """Yield each step of a response that has been decided, with its program and its answer.
+
+        Parameters
+        ----------
+        plan : ndarray of float64, shape (num_sequences,)
+            The realization plan of the response.
+        dual_certificate : mapping of str to ndarray
+            As :meth:`dual_certificate` returns it. The steps end before the first one without a plan.
+        """
         if "plan 0" not in dual_certificate:
-            return ()
+            return
         equilibrium = None
         if "equilibrium" in dual_certificate:
             equilibrium = TrunkSolution(dual_certificate["equilibrium"], dual_certificate["free"])
         run = self.start(equilibrium)
         own = self.view().own
         decided = own.behaviour(dual_certificate.get("decided", plan))
-        steps = []
         for number, step in enumerate(run.steps):
             if f"plan {number}" not in dual_certificate:
                 break
             program = run.program(number)
             # Decisions of this step and of earlier ones are taken from the response, whatever else is given.
             kept = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
-            given, answered = (
+            given, replied = (
                 np.maximum(np.nan_to_num(dual_certificate[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")
             )
-            plan = own.plan(np.where(kept, decided, own.behaviour(given)))
-            reply = program.flow(program.reply.behaviour(answered))
-            objective = program.guaranteed(plan)
-            steps.append(StepBounds(step.level, objective, max(objective, program.allowed(reply))))
-            run.decide(number, program, StepAnswer(plan, reply))
-        return tuple(steps)
+            answer = StepAnswer(
+                own.plan(np.where(kept, decided, own.behaviour(given))),
+                program.flow(program.reply.behaviour(replied)),
+            )
+            yield step, program, answer
+            run.decide(number, program, answer)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from interruptions import own_clock
 from problem_cases import Drawing
 from random_trees import seeded_tree, to_game
 
-from treeplex import CDBR, CDBRNE, CDRNR, SES, CFRPlus, Status, Strategy, UnknownMethodError, load_game, solve
+from treeplex import CDBR, CDBRNE, CDRNR, SES, CFRPlus, Nash, Status, Strategy, UnknownMethodError, load_game, solve
 from treeplex.models.depth_limited import GADGETS
 from treeplex.models.problems import LBR
 from treeplex.seqform.errors import InvalidGameError, UnsupportedProblemError
@@ -203,6 +203,18 @@ def test_other_responses_in_steps():
         solution, exact = solve(problem, "cfr+", tol=tolerance), solve(problem)
         assert solution.status is Status.CONVERGED
         assert solution.steps[0] == pytest.approx(exact.steps[0], abs=tolerance)
+
+
+@pytest.mark.parametrize("method", ["lp", "dcfr"])
+def test_a_solution_has_the_proof_of_its_steps(method):
+    game = load_game("leduc:merge_suits=true")
+    opponent = Strategy.uniform(game, 1)
+    for problem in (CDRNR(game, opponent, p=0.5, lookahead=2, gadget="max-margin"), SES(game, opponent, p=0.5)):
+        solution = solve(problem, method, tol=1e-2)
+        again = solution.problem.certify(solution.profile, None, solution.dual_certificate)
+        assert again == solution.certificate
+        assert len(again.steps) == len(solution.steps)
+    assert not solve(Nash(game)).dual_certificate
 
 
 def test_limits_end_steps_and_gaps_say_how_good_they_are():
