@@ -6,5 +6,6 @@ from .suites import Comparison as Comparison
 from .suites import Report as Report
 from .suites import Row as Row
 from .suites import compare as compare
+from .suites import compare_with_style as compare_with_style
 from .suites import compare_with_value as compare_with_value
 from .suites import run_suite as run_suite

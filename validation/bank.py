@@ -1,5 +1,6 @@
 """The bank of cases: questions about games, by which methods they are solved, and how closely answers have to agree."""
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,10 +14,12 @@ from ..seqform.errors import UnsupportedProblemError
 from ..seqform.grammar import Grammar
 from ..seqform.registry import Registry
 from ..seqform.strategy import Strategy
+from ..solvers.methods.registry import METHODS, find_method
 from .questions import Question, Words
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
+    from ..solvers.methods import Method
 
 Role = Literal["exact", "compared", "alone"]
 
@@ -85,6 +88,11 @@ class Case:
         """
         text = Question(self.problem, **self.question).text
         return text if self.near is None else f"{text}, and player 0 at most {self.near:g} from uniform play"
+
+    def chosen_method(self) -> "Method":
+        """Return the method with its hyper-parameters."""
+        options = ",".join(f"{name}={value}" for name, value in self.options.items())
+        return find_method(f"{self.method}:{options}" if options else self.method)
 
     def pose(self, game: "Game") -> Any:
         """Return the problem on the case's game."""
@@ -157,10 +165,10 @@ def ask(
     digits = 0.0 if "/" in known else 0.5 * 10.0 ** -len(known.partition(".")[2])
     cases = []
     for number, text in enumerate(methods.split()):
-        spec, _, tolerance = text.partition("@")
+        spec, tolerance = re.fullmatch(r"(.*?)(?:@([0-9.e-]+))?", text).groups()  # type: ignore[union-attr]
         method, _, parameters = spec.partition(":")
         role: Role = "alone" if alone else "compared" if number else "exact"
-        options = dict(pair.split("=") for pair in parameters.split(",") if pair)
+        options = dict(pair.split("=", 1) for pair in METHODS.grammar.items(method, parameters, ",") if pair)
         held = float(tolerance) if tolerance else USUAL_TOLERANCES.get(method, 1e-9)
         case = Case(game, method, held, role, options, problem, said, near=near)
         if known and not number:
@@ -173,8 +181,8 @@ def ask(
 #: tolerance through cvxpy, and fractions.
 USUAL_TOLERANCES: Mapping[str, float] = {"highs-ipm": 1e-6, "cvxpy": 1e-6, "rational": 1e-12}
 
-#: What decides responses in steps: linear programs, and regret minimisation, which each is held to the program of its
-#: first step and by its gap in all steps.
+#: The methods for responses in steps: linear programming, and regret minimisation, each step of which is compared with
+#: the linear program that contains its own earlier decisions.
 _IN_STEPS = "lp cfr@1e-2 cfr+@1e-3 dcfr@1e-3 pcfr+@1e-3"
 #: The transit game's patroller is to be back at its base with a probability of at least 0.9.
 _RISK = "constrained --constrain 'risk<=0.1'"
@@ -187,6 +195,74 @@ def _with_gadgets(game: str, question: str) -> Iterator[Case]:
     """Yield the cases of a question about a game with each gadget."""
     for gadget in _GADGETS:
         yield from ask(game, f"{question} --gadget {gadget}", _IN_STEPS)
+
+
+def _in_steps(game: str, level: int, *more: str) -> Iterator[Case]:
+    """Yield the cases of all depth-limited responses, for both players.
+
+    Parameters
+    ----------
+    game : str
+    level : int
+        A second level at which subgames begin, besides level 2.
+    *more : str
+        More questions, for games that allow them.
+    """
+    for question in (
+        "cdbr --opponent random:seed=1 --lookahead 2",
+        "cdbr --opponent cfr:iterations=5 --lookahead 3 --player 1",
+        "cdbr --opponent uniform --lookahead 5",
+        "cdrnr --opponent random:seed=2 --p 0 --lookahead 1",
+        "cdrnr --opponent cfr:iterations=5 --p 1/4 --lookahead 1 --player 1",
+        "cdrnr --opponent uniform --p 3/4 --lookahead 2",
+        "cdrnr --opponent random:seed=1 --p 9/10 --lookahead 3 --player 1",
+        "cdbr-ne --opponent random:seed=1 --p 3/4 --lookahead 1 --player 1",
+        "cdbr-ne --opponent cfr:iterations=5 --p 1/4 --lookahead 2",
+        "ses --opponent random:seed=1 --p 1/4 --level 2",
+        f"ses --opponent cfr:iterations=5 --p 3/4 --level {level} --player 1",
+        *more,
+    ):
+        yield from ask(game, question, _IN_STEPS)
+    yield from _with_gadgets(game, "cdrnr --opponent cfr:iterations=5 --p 1/4 --lookahead 1")
+    yield from _with_gadgets(game, "cdrnr --opponent random:seed=2 --p 3/4 --lookahead 2 --player 1")
+
+
+def _styles(game: str, styles: Mapping[str, str]) -> Iterator[Case]:
+    """Yield the cases of styles: each by a linear program, and by Preference-CFR with the given options."""
+    for style, preferring in styles.items():
+        methods = " ".join(f"pref-cfr:{options}" for options in preferring.split())
+        yield from ask(game, f"style {style}", f"highs-simplex {methods}")
+
+
+_STYLES_IN_KUHN = {
+    "--maximise 0/b@first": "prefer=0/b@first:10@2e-3 prefer=0/b@first:10,rule=br@5e-3 "
+    "prefer=0/b@first:5,vulnerability=0.01@1e-2 "
+    "prefer=0/b@first:5,vulnerability=0.002,units=counterfactual@1e-2 "
+    "prefer=0/b@first:5,vulnerability=0.002,units=counterfactual,rule=br@1e-2",
+    "--maximise 0/p@first": "prefer=0/p@first:5@2e-3 prefer=0/p@first:10,rule=br@5e-3 "
+    "prefer=0/p@first:5,updates=alternating@1e-3",
+    "--maximise 0/J_:b --epsilon 1/100": "prefer=0/J_:b:10@2e-3 prefer=0/J_:b:10,rule=br@5e-3",
+    # The only equilibrium strategy of player 1 again, for opposite preferences.
+    "--maximise 1/Q_b:b": "prefer=1/b:10@2e-3 prefer=1/p:10@2e-3 prefer=1/p:10,rule=br@5e-3 "
+    "prefer=(1/Q_b:p:10,1/J_p:b:10),base=dcfr@1e-3",
+}
+_STYLES_IN_LEDUC = {
+    "--maximise 0/call@first": "prefer=0/call@first:10@5e-3 prefer=0/call@first:5,rule=br@1e-2 "
+    "prefer=0/call@first:5,vulnerability=0.005,rule=br@1e-2 prefer=0/call@first:5,base=dcfr@1e-3 "
+    "prefer=0/call@first:5,base=pcfr+@1e-3",
+    "--maximise 0/Js_:r+0/Jh_:r+0/Ks_:r+0/Kh_:r": "prefer=(0/Js_:r:10,0/Jh_:r:10,0/Ks_:r:5,0/Kh_:r:5),base=cfr+@1e-3 "
+    "prefer=(0/Js_:r:10,0/Jh_:r:10,0/Ks_:r:5,0/Kh_:r:5),rule=br@1e-2",
+    "--maximise 1/call@first": "prefer=1/call@first:5,base=cfr+@1e-3 prefer=1/call@first:5,vulnerability=0.01@1e-2 "
+    "prefer=1/call@first:5,rule=br@1e-2 prefer=1/call@first:5,vulnerability=0.001,units=counterfactual@1e-2",
+}
+_STYLES_IN_GOOFSPIEL = {
+    "--maximise 0/4@first": "prefer=0/4@first:5@5e-3 prefer=0/4@first:5,rule=br@1e-2 "
+    "prefer=0/4:5,vulnerability=0.005@1e-2 prefer=(0/4:5,1/1:5),rule=br@1e-2",
+    "--maximise 1/1@first": "prefer=1/1@first:5@5e-3 prefer=1/1@first:5,rule=br@1e-2",
+}
+
+#: Local best responses, in poker.
+_LOCAL = ("lbr --opponent random:seed=1", "lbr --opponent cfr:iterations=5 --player 1")
 
 
 # References: by hand for Kuhn poker, whose equilibria are known (Kuhn 1950), and an independent computation for Leduc
@@ -234,7 +310,24 @@ QUICK = Suite(
         *ask("kuhn", "cdrnr --opponent uniform --p 1/2 --lookahead 3", _IN_STEPS, known="5/36"),
         *ask("kuhn", "cdrnr --opponent uniform --p 1/4 --lookahead 1 --player 1", _IN_STEPS),
         *_with_gadgets("kuhn", "cdrnr --opponent random:seed=1 --p 1/2 --lookahead 1"),
-        *ask("kuhn", "style --maximise 0/J_:b", "highs-simplex cvxpy rational", known="1/3"),
+        *ask("kuhn", "cdbr-ne --opponent uniform --p 1/2 --lookahead 1", _IN_STEPS),
+        *ask("kuhn", "ses --opponent uniform --p 1/2 --level 1", _IN_STEPS),
+        *ask("kuhn", "lbr --opponent uniform", _IN_STEPS, known="1/2"),
+        # Theory does not determine how far a preference goes; its loss bounds it.
+        *ask(
+            "kuhn",
+            "style --maximise 0/J_:b",
+            "highs-simplex cvxpy rational pref-cfr:prefer=0/b@first:5@1e-3 "
+            "pref-cfr:prefer=(0/J_:b:10,0/K_:b:5),rule=br@5e-3",
+            known="1/3",
+        ),
+        # Player 1 has only one equilibrium strategy, so every preference leads to it.
+        *ask(
+            "kuhn",
+            "style --maximise 1/J_p:b",
+            "highs-simplex rational pref-cfr:prefer=1/b:5,base=cfr+@5e-4 pref-cfr:prefer=1/b:5,rule=br@5e-3",
+            known="1/3",
+        ),
         *ask("kuhn", "style --maximise 0/J_:b --epsilon 1/20", "highs-simplex cvxpy rational", known="29/60"),
         # NashConv, three times the exploitability, below 1e-3: with three players not promised, but proven.
         *ask("kuhn:players=3", "nash", "cfr@3e-4 cfr+@3e-4 dcfr@3e-4 pcfr+@3e-4", alone=True),
@@ -251,11 +344,11 @@ QUICK = Suite(
         *ask("leduc", "best-nash --opponent uniform", "highs-simplex cvxpy", known="0.622079816"),
         *ask("leduc", "best-nash --opponent uniform --player 1", "highs-simplex cvxpy", known="0.870854868"),
         *ask("leduc", "cdbr --opponent uniform --lookahead 1", _IN_STEPS, known="1.53056", off=2e-5),
-        *ask("leduc", "cdbr --opponent uniform --lookahead 3", "lp", known="2.00156", off=2e-5),
+        *ask("leduc", "cdbr --opponent uniform --lookahead 3", _IN_STEPS, known="2.00156", off=2e-5),
         *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 1", _IN_STEPS),
         *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 3", _IN_STEPS),
-        *ask("leduc", "cdbr-ne --opponent uniform --p 1/2 --lookahead 1", "lp cfr@1e-2 cfr+@1e-3"),
-        *ask("leduc", "lbr --opponent uniform", "lp"),
+        *ask("leduc", "cdbr-ne --opponent uniform --p 1/2 --lookahead 1", _IN_STEPS),
+        *ask("leduc", "lbr --opponent uniform", _IN_STEPS),
         *ask("leduc", "ses --opponent uniform --p 1/2", _IN_STEPS),
         *ask(
             "leduc",
@@ -263,6 +356,14 @@ QUICK = Suite(
             "highs-simplex cvxpy",
             known="3.67656",
             off=3e-5,
+        ),
+        # All equilibrium strategies have the same frequency of first raises.
+        *ask(
+            "leduc",
+            "style --maximise 0/raise@first",
+            "highs-simplex pref-cfr:prefer=0/raise@first:5,base=cfr+@1e-3 "
+            "pref-cfr:prefer=0/raise@first:5,vulnerability=0.01@1e-2",
+            known="0.52204",
         ),
         *ask("leduc:merge_suits=true", "nash", "highs-simplex highs-pdlp@1e-4 cvxpy rational dcfr@1e-4 pcfr+@1e-5"),
         *_with_gadgets("leduc:merge_suits=true", "cdrnr --opponent uniform --p 1/2 --lookahead 2"),
@@ -273,6 +374,7 @@ QUICK = Suite(
         *ask("liars_dice:wild=false", "nash", "highs-simplex cvxpy cfr+@1e-4"),
         *ask("goofspiel:cards=4", "nash", "highs-simplex cvxpy cfr+@1e-4 pcfr+@1e-4"),
         *ask("goofspiel:cards=4", "cdbr --opponent uniform --lookahead 1", _IN_STEPS),
+        *ask("goofspiel:cards=4", "ses --opponent uniform --p 1/2 --level 2", _IN_STEPS),
         *ask("goofspiel:cards=5", "nash", "highs-simplex highs-ipm dcfr@1e-4 pcfr+@1e-4"),
         *ask("transit:width=2", "nash", "highs-simplex highs-ipm cvxpy cfr@1e-2 cfr+@1e-4"),
         *ask("transit:width=2", _RISK, "highs-simplex cvxpy rational ccfr@1e-4", known="0.020351"),
@@ -293,6 +395,13 @@ FULL = Suite(
     summary="the quick suite, and games of up to 37,039 sequences a player, in minutes",
     cases=(
         *QUICK.cases,
+        *_in_steps("kuhn", 1, *_LOCAL),
+        *_styles("kuhn", _STYLES_IN_KUHN),
+        *_in_steps("leduc", 3, *_LOCAL),
+        *_styles("leduc", _STYLES_IN_LEDUC),
+        *_in_steps("goofspiel:cards=4", 3),
+        *_styles("goofspiel:cards=4", _STYLES_IN_GOOFSPIEL),
+        *_in_steps("liars_dice", 3),
         *ask("kuhn:cards=13", "nash", "highs-simplex cfr@1e-4 cfr+@1e-5 dcfr@1e-5 pcfr+@1e-6"),
         *ask("goofspiel:order=random", "nash", "highs-ipm pcfr+@1e-4"),
         *ask("preflop:stack=3", "nash", "highs dcfr@1e-3 cfr+@1e-3"),

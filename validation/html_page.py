@@ -51,8 +51,11 @@ def html_page(report: Report, again: str = "") -> Page:
                 code("epsilon-nash"),
                 ", and the gap between the proven bounds for every other question. A row passes if the proven error "
                 "and the violation of constraints are at most the tolerance, the objectives differ by at most the "
-                "tolerance or the proven gap, whichever is larger, and the proven bounds overlap. Certificates are "
-                "computed from the strategies alone. All in payoff units.",
+                "tolerance or the proven gap, whichever is larger, and the proven bounds overlap. Responses in steps "
+                "are compared step by step, and styles by ",
+                code("pref-cfr"),
+                " with the best style at the same loss. Certificates are computed from the strategies alone. All in "
+                "payoff units.",
             ),
             table(names, _rows(report, names), words=(0, 1), sortable=False, fold=None),
             *([heading("Make it again"), code_block(again)] if again else []),

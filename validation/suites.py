@@ -1,21 +1,29 @@
 """Runs a suite: every case is solved, compared with the exact or the known answer, and judged.
 
-Two answers to one question are compared by objectives and certificates, never by strategies.
+Two answers to one question are compared by objectives and certificates, never by strategies. Depth-limited responses
+are compared step by step: each step with the linear program that contains the decisions before it. Styles by
+Preference-CFR are compared with the range that linear programs prove for the same exploitability.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..models.games import load_game
+from ..models.problems import EpsilonSafeStyle, Nash
 from ..seqform.checks import check_number, check_type, explained
 from ..seqform.errors import SolverError, UnsupportedProblemError
+from ..seqform.evaluate import nash_conv, worst_case
+from ..seqform.functional import Functional
 from ..seqform.limits import now
 from ..seqform.sheet import counted, decimals, magnitude
-from ..solvers import Solution, Status, find_method, solve
+from ..solvers import PrefCFR, Solution, Status, solve, style_range
 from ..solvers.checkpoint import Checkpoint, Keeper, digest
+from ..solvers.methods.declarations import PreferringMethod
+from ..solvers.regret.preference_bounds import preference_bound
 from .bank import Case, Suite, find_suite
+from .steps import broken_guarantees, compare_steps
 from .table import Column, Findings
 from .table import Row as TableRow
 
@@ -53,7 +61,8 @@ class Row(TableRow):
         What the value is held to: the known one for the exact solution, such as the game's reference value, and the
         exact solution's value for every other row; ``None`` if neither is known.
     difference : float or None
-        Of the objectives; of what the first step is worth, where a response is decided in steps.
+        The difference of the objectives; for a response in steps the largest difference between a step's value and its
+        optimum.
     exploitability, violation : float or None
         What the strategies prove.
     tolerance : float
@@ -184,12 +193,17 @@ def run_suite(
         try:
             problem = case.pose(game) if problem is None else problem
             limits: dict[str, Any] = {"tol": case.tolerance, "checkpoint": checkpoint}
-            solution = solve(problem, find_method(case.method, **case.options), **limits)
+            method = case.chosen_method()
+            styled = isinstance(method, PreferringMethod) and isinstance(problem, EpsilonSafeStyle)
+            solution = solve(Nash(game) if styled else problem, method, **limits)
+            row = _judged(case, solution, exact)
         except SolverError as error:
             row = _row(case, failure=str(error))
         else:
-            row = _judged(case, solution, exact)
-            exact = solution if case.role == "exact" and row.value is not None else exact
+            if case.role == "exact" and row.value is not None:
+                exact = solution
+                # This one knows the value of the game, so that other methods do not solve for it again.
+                problem = exact.problem if exact.certificate.steps else problem
         rows.append(row)
         if on_row is not None:
             on_row(row)
@@ -209,7 +223,8 @@ def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
     if case.role == "exact" and known is not None:
         comparison = compare_with_value(solution, float(known), case.tolerance, case.digits)
     elif case.role == "compared" and exact is not None:
-        comparison = compare(exact, solution, case.tolerance)
+        compared = compare if exact.problem.name == solution.problem.name else compare_with_style
+        comparison = compared(exact, solution, case.tolerance)
     elif case.role == "compared":
         failures = ("there is no exact solution to compare with",)
     if comparison is not None:
@@ -217,9 +232,11 @@ def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
     proven = max(solution.problem.error(solution.certificate), unpaid_violation(solution))
     if comparison is None and not proven <= case.tolerance:
         failures = (*failures, f"proven error {proven:.3g} above {case.tolerance:.3g}")
+    failures = (*failures, *_against_theory(case, solution))
+    objective = solution.objective if comparison is None else comparison.objective
     return _row(
         case,
-        value=solution.value if solution.objective is None else float(solution.objective),
+        value=solution.value if objective is None else float(objective),
         exact_value=None if comparison is None else comparison.exact_objective,
         difference=None if comparison is None else comparison.difference,
         error=solution.problem.error(solution.certificate),
@@ -229,6 +246,19 @@ def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
         seconds=solution.seconds,
         failure="; ".join(failures),
     )
+
+
+def _against_theory(case: Case, solution: Solution) -> Iterator[str]:
+    """Yield a message for each part of a certificate that contradicts theory."""
+    game, method = solution.problem.game, solution.method
+    slack = ROUND_OFF * game.sequence_form.payoff_scale
+    # Other methods are compared with the exact solution's first step, so that step itself is compared with HiGHS.
+    if case.role == "exact" and solution.certificate.steps and not compare_steps(solution, slack, slice(1))[1]:
+        yield "the optimum of the first step is outside its proven bounds"
+    yield from broken_guarantees(solution, slack)
+    bound = preference_bound(solution).nash_conv if isinstance(method, PrefCFR) else None
+    if bound is not None and not (found := float(nash_conv(game, solution.profile))) <= bound + slack:
+        yield f"NashConv {found:.3g} above {bound:.3g}, the bound for these preferences"
 
 
 def _row(case: Case, **found: Any) -> Row:
@@ -250,8 +280,9 @@ class Comparison:
     exact_objective : float
         Of the exact solution, or a value known from elsewhere.
     difference : float
-        The absolute difference of the two. Of two responses in steps it is that of what the first step is worth: later
-        steps go on from decisions that differ where several are equally good, and are held to their gaps.
+        The absolute difference of the two. For a response in steps, the largest difference between the value of a
+        step's plan and the optimum of the step. The exact solution has the optimum of the first step, which is the same
+        for all methods. A linear program finds that of a later step, with the decisions of the answer under test.
     error : float
         What the certificate of the answer under test proves: the exploitability for ``nash``.
     exact_error : float
@@ -259,8 +290,8 @@ class Comparison:
     violation : float
         The larger of both answers' largest violations of a constraint; 0 where violations are paid for.
     consistent : bool
-        Whether the bounds proven by the two answers on the optimal objective overlap. Bounds that do not overlap cannot
-        both be right, whatever the tolerance.
+        Whether the bounds proven by the two answers on the optimal objective overlap, and the optimum of each step lies
+        within its bounds. Bounds that do not overlap cannot both be right, whatever the tolerance.
     gap : float
         Upper minus lower bound that the answer under test proves; 0 where it proves none. What violations of
         constraints are worth at their prices is added.
@@ -378,6 +409,83 @@ def compare_with_value(solution: Solution, value: float, tolerance: float, digit
     return _compare(solution, tolerance, value=value, digits=digits)
 
 
+@explained
+def compare_with_style(exact: Solution, preferring: Solution, tolerance: float) -> Comparison:
+    """Compare an approximate equilibrium, such as one by Preference-CFR, with the styles that its loss allows.
+
+    Preference-CFR prefers a style but does not optimise it, so theory does not determine how far it goes. It does bound
+    the style: two linear programs find the least and the greatest value of the functional among all strategies that
+    lose no more. If all equilibrium strategies have the same value, this range shrinks to a point as the loss
+    approaches 0.
+
+    Parameters
+    ----------
+    exact : Solution
+        A solution of :class:`~treeplex.EpsilonSafeStyle` with a functional, for any ε.
+    preferring : Solution
+        A solution of :class:`~treeplex.Nash` on the same game.
+    tolerance : float
+        The largest exploitability of `preferring`, in payoff units.
+
+    Returns
+    -------
+    Comparison
+        ``objective`` is the value of the functional, ``exact_objective`` the end of the range that `exact` optimises
+        towards, and ``gap`` the width of the range. The answers are consistent if the value is in the range.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the solutions are of other problems, or of different games.
+
+    Examples
+    --------
+    >>> from treeplex import EpsilonSafeStyle, Nash, PrefCFR, frequency, load_game, solve
+    >>> from treeplex.validation import compare_with_style
+    >>> game = load_game("kuhn")
+    >>> exact = solve(EpsilonSafeStyle(game, epsilon=0, maximise=frequency(game, 0, "b", first=True)))
+    >>> bold = solve(Nash(game), PrefCFR("0/b@first:5"), tol=1e-3)
+    >>> found = compare_with_style(exact, bold, tolerance=1e-3)
+    >>> found.passed, found.objective < found.exact_objective, 0 < found.difference < found.gap
+    (True, True, True)
+    """
+    for solution, name in ((exact, "exact"), (preferring, "preferring")):
+        check_type(solution, name, UnsupportedProblemError, Solution)
+    tolerance = check_number(tolerance, "tolerance", UnsupportedProblemError, "[0, inf)")
+    style, game = exact.problem, preferring.problem.game
+    functional = (style.maximise or style.minimise) if isinstance(style, EpsilonSafeStyle) else None
+    if not (
+        isinstance(style, EpsilonSafeStyle)
+        and isinstance(functional, Functional)
+        and isinstance(preferring.problem, Nash)
+        and style.game.fingerprint == game.fingerprint
+    ):
+        raise UnsupportedProblemError(
+            f"received {style.name} on {style.game.spec} and {preferring.problem.name} on {game.spec}; expected style "
+            "with a functional, and nash on the same game"
+        )
+    round_off = ROUND_OFF * game.sequence_form.payoff_scale
+    own = preferring.profile[functional.player]
+    loss = max(0.0, style.known_value() - worst_case(game, own))
+    allowed = style_range(game, functional, loss + round_off, game_value=style.known_value())
+    if Status.INTERRUPTED in (allowed.lowest.status, allowed.highest.status):
+        raise KeyboardInterrupt
+    low, high = allowed.lowest.lower, allowed.highest.upper
+    achieved, best = functional.value(own), allowed.high if style.maximises else allowed.low
+    slack = ROUND_OFF * style.scale
+    return Comparison(
+        objective=achieved,
+        exact_objective=best,
+        difference=abs(achieved - best),
+        error=preferring.exploitability,
+        exact_error=max(each.problem.error(each.certificate) for each in (allowed.lowest, allowed.highest)),
+        violation=0.0,
+        consistent=_below(low, achieved, slack) and _below(achieved, high, slack),
+        gap=allowed.width + slack,
+        tolerance=tolerance,
+    )
+
+
 def _compare(
     solution: Solution, tolerance: float, exact: Solution | None = None, value: float = 0.0, digits: float = 0.0
 ) -> Comparison:
@@ -387,18 +495,20 @@ def _compare(
     lower, upper = (value, value) if exact is None else _comparable(exact)
     own_lower, own_upper = (solution.lower, solution.upper) if exact is None else _comparable(solution)
     owed = _owed(solution, solution) if exact is None else _owed(solution, exact) + _owed(exact, solution)
-    worth, held_to = objective, target
-    if exact is not None and exact.certificate.steps and solution.certificate.steps:
-        worth, held_to = (each.certificate.steps[0].objective for each in (solution, exact))
     slack = digits + owed + ROUND_OFF * problem.game.sequence_form.payoff_scale
+    difference, within = abs(objective - target), True
+    if exact is not None and exact.certificate.steps and solution.certificate.steps:
+        first = abs(solution.certificate.steps[0].objective - exact.certificate.steps[0].objective)
+        difference, within = compare_steps(solution, slack, slice(1, None))
+        difference = max(first, difference)
     return Comparison(
         objective=objective,
         exact_objective=target,
-        difference=abs(worth - held_to),
+        difference=difference,
         error=problem.error(solution.certificate),
         exact_error=0.0 if exact is None else problem.error(exact.certificate),
         violation=max(unpaid_violation(solution), 0.0 if exact is None else unpaid_violation(exact)),
-        consistent=_below(own_lower, upper, slack) and _below(lower, own_upper, slack),
+        consistent=within and _below(own_lower, upper, slack) and _below(lower, own_upper, slack),
         gap=float(solution.gap or 0.0) + owed,
         tolerance=tolerance,
         digits=digits,

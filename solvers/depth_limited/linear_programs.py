@@ -1,5 +1,6 @@
 """Depth-limited responses by linear programming: an exact value function, in the program of each step."""
 
+import math
 from typing import Any, ClassVar, Literal, Self
 
 import highspy
@@ -41,6 +42,8 @@ class ProgramStepSolver(StepSolver):
         Of HiGHS, in all programs.
     detail : str
         What HiGHS said last.
+    optimum : float
+        The optimal value of the last program, as HiGHS reports it.
     """
 
     is_iterative: ClassVar[bool] = False
@@ -48,7 +51,7 @@ class ProgramStepSolver(StepSolver):
     def __init__(self, algorithm: Literal["simplex", "ipm", "ipm-crossover"], interruptible: bool) -> None:
         self.algorithm, self.interruptible = algorithm, interruptible
         self.iterations, self.detail = 0, "nothing was solved"
-        self.stopped = Status.OPTIMAL
+        self.stopped, self.optimum = Status.OPTIMAL, math.nan
         self._loaded: StepProgram | None = None
         self._program: LinearProgram | None = None
         self._solver: Any = None
@@ -88,6 +91,7 @@ class ProgramStepSolver(StepSolver):
             self.stopped = _LIMITS.get(status, Status.UNCERTIFIED)
             return None
         assert self._program is not None
+        self.optimum = program.constant + self._factor * self._solver.getInfo().objective_function_value
         primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * self._factor
         return program.read(
             {name: primal[part] for name, part in self._program.columns.items()},
