@@ -111,12 +111,15 @@ class DualRule:
         1 for optimistic steps, 0 for plain ones.
     tangents : {"average", "iterate"}
         Where tangents of convex constraints are taken: at the average plan, or at the current one.
+    plain : bool
+        Whether a is in payoff units per squared unit of violation instead, for rows as they are written.
     """
 
     step: float = 1.0
     power: float = 0.0
     optimism: float = 1.0
     tangents: Literal["average", "iterate"] = "average"
+    plain: bool = False
 
 
 @dataclass(frozen=True)

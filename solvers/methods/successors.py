@@ -67,7 +67,10 @@ class CCFR(BasedMethod):
         Of multipliers, along the violations: ``optimistic`` ones count the change of a violation once more,
         ``decreasing`` ones shrink like 1/√t.
     step : float
-        Their size, in units of the game's largest payoff and of a constraint's largest coefficient.
+        Their size.
+    step_unit : {"scaled", "plain"}
+        Whether sizes are in units of the game's largest payoff and of a constraint's largest coefficient, or in payoff
+        units per squared unit of violation, as the paper has them: λ + step · f(x), whatever the game's payoffs.
     tangents : {"average", "iterate"}
         Where tangents of constraints that are convex but not linear are taken: at the average plan so far, or at the
         current one, as the paper has it.
@@ -113,6 +116,7 @@ class CCFR(BasedMethod):
         Literal["optimistic", "constant", "decreasing"], About("how steps of the multipliers are taken")
     ] = "optimistic"
     step: Annotated[float, About("step size of the multipliers; tight bounds need large ones", above=0)] = 0.3
+    step_unit: Annotated[Literal["scaled", "plain"], About("units of the step")] = "scaled"
     tangents: Annotated[Literal["average", "iterate"], About("where tangents of curved constraints are taken")] = (
         "average"
     )
@@ -134,7 +138,8 @@ class CCFR(BasedMethod):
     def dual_rule(self) -> DualRule:
         """How multipliers move."""
         power = 0.5 if self.steps == "decreasing" else 0.0
-        return DualRule(self.step, power, 1.0 if self.steps == "optimistic" else 0.0, self.tangents)
+        optimism = 1.0 if self.steps == "optimistic" else 0.0
+        return DualRule(self.step, power, optimism, self.tangents, self.step_unit == "plain")
 
     @property
     def first_bound(self) -> float | None:

@@ -208,6 +208,7 @@ class DualNumbers(NamedTuple):
     """The update rule of multipliers, see :class:`~treeplex.solvers.methods.rules.DualRule`, and their penalties."""
 
     step: Any
+    rates: Any  # what the step is multiplied by for each row
     power: Any
     optimism: Any
     total: Any  # upper bound on the sum of a player's multipliers

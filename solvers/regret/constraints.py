@@ -377,10 +377,16 @@ class KernelConstraints:
         curves = self.curves.arrays
         return self.arrays._replace(coefficients=curves.proven_coefficients, limits=curves.proven_limits)
 
+    @property
+    def rates(self) -> Floats:
+        """How large a step of 1 in payoff units per squared unit of violation is in the units of each row."""
+        return self.units**2 / self.unit
+
     def limits(self, multipliers: MultiplierArrays, last_iterate: bool = False) -> LimitArrays:
         """Return the constraints for the compiled loop, which moves such multipliers."""
         dual = DualNumbers(
             step=float(self.dual.step),
+            rates=self.rates if self.dual.plain else np.ones(len(self.units)),
             power=float(self.dual.power),
             optimism=float(self.dual.optimism),
             total=float(self.total),

@@ -51,7 +51,8 @@ def move_multipliers(limits: Any, player: Any, plan: Any, decay: Any, step: Any)
         multipliers.tallies[0, i] += violation
         multipliers.tallies[1, i] += violation * values[i]
         multipliers.tallies[2, i] = max(multipliers.tallies[2, i], values[i])
-        moved = values[i] + step * (violation + optimism * (violation - multipliers.violations[i]))
+        pushed = violation + optimism * (violation - multipliers.violations[i])
+        moved = values[i] + step * limits.dual.rates[i] * pushed
         multipliers.violations[i] = violation
         values[i] = min(max(moved, 0.0), constraints.caps[i])
         whole += values[i]

@@ -546,8 +546,9 @@ def test_constrained_cfr_by_name(capsys):
 
 def test_multipliers_move_as_asked(capsys):
     asked = (*CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--steps", "constant", "--step", "1")
-    options = json_of(capsys, *asked, "--tangents", "iterate")["options"]
+    options = json_of(capsys, *asked, "--tangents", "iterate", "--step-unit", "plain")["options"]
     assert (options["steps"], options["step"], options["tangents"]) == ("constant", 1.0, "iterate")
+    assert options["step_unit"] == "plain"
 
 
 def test_multipliers_are_bounded_by_name(capsys):

@@ -73,22 +73,34 @@ def test_both_players_may_be_constrained():
 # --- a plain reference ------------------------------------------------------------------------------------------------
 
 
-def plain_ccfr(game, constraints, iterations, step, optimism, cap):
-    """Return averages of plans and multipliers of simultaneous constrained CFR, straight from its definition."""
+def plain_ccfr(game, constraints, iterations, step, optimism, cap, alternating):
+    """Return averages of plans and multipliers of constrained CFR, straight from its definition.
+
+    With alternating updates that is the paper's algorithm 1: a player answers the other's last plan and its own
+    multipliers, which have moved by its own last plan.
+    """
     form = game.sequence_form
     regrets = [np.zeros(treeplex.num_sequences) for treeplex in form.treeplexes]
     behaviours = [treeplex.uniform_behaviour() for treeplex in form.treeplexes]
     sums = [np.zeros(treeplex.num_sequences) for treeplex in form.treeplexes]
     multipliers, totals, before = (np.zeros(len(constraints)) for _ in range(3))
+    own = [[place for place, one in enumerate(constraints) if one.player == player] for player in range(2)]
+
+    def move(player, plan):
+        for place in own[player]:
+            violation = constraints[place].value(plan)
+            moved = multipliers[place] + step * (violation + optimism * (violation - before[place]))
+            multipliers[place], before[place] = np.clip(moved, 0.0, cap), violation
+
+    plans = [treeplex.plan(behaviour) for treeplex, behaviour in zip(form.treeplexes, behaviours, strict=True)]
     for _ in range(iterations):
-        plans = [treeplex.plan(behaviour) for treeplex, behaviour in zip(form.treeplexes, behaviours, strict=True)]
         totals += multipliers
+        new = plans if alternating else list(plans)
         for player, treeplex in enumerate(form.treeplexes):
             sums[player] += plans[player]
             values = form.gradient(player, plans).copy()
-            for place, one in enumerate(constraints):
-                if one.player == player:
-                    values[one.indices] -= multipliers[place] * one.coefficients
+            for place in own[player]:
+                values[constraints[place].indices] -= multipliers[place] * constraints[place].coefficients
             for infoset in reversed(range(treeplex.num_infosets)):
                 here = slice(*treeplex.offsets[infoset : infoset + 2])
                 value = behaviours[player][here] @ values[here]
@@ -98,9 +110,9 @@ def plain_ccfr(game, constraints, iterations, step, optimism, cap):
                 behaviours[player][here] = positive / total if total > 0.0 else 1.0 / len(positive)
                 for source, weight in zip(*_inflow(treeplex, infoset), strict=True):
                     values[source] += weight * value
-        violations = np.array([one.value(plans[one.player]) for one in constraints])
-        multipliers = np.clip(multipliers + step * (violations + optimism * (violations - before)), 0.0, cap)
-        before = violations
+            new[player] = treeplex.plan(behaviours[player])
+            move(player, new[player] if alternating else plans[player])
+        plans = new
     return [total / iterations for total in sums], totals / iterations
 
 
@@ -110,10 +122,11 @@ def _inflow(treeplex, infoset):
 
 
 @few
+@pytest.mark.parametrize("alternating", [False, True])
 @pytest.mark.parametrize("optimism", [0.0, 1.0])
 @pytest.mark.parametrize("cap", [np.inf, 0.05])
 @pytest.mark.parametrize("spec", ["kuhn", "leduc", "transit:width=2"])
-def test_the_compiled_loop_does_what_the_definition_says(spec, optimism, cap):
+def test_the_compiled_loop_does_what_the_definition_says(spec, optimism, cap, alternating):
     game = load_game(spec)
     rng = np.random.default_rng(7)
     constraints = []
@@ -137,13 +150,30 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, optimism, cap):
         rows.units[row] = 1.0
     step = 0.3
     rows = replace(rows, dual=DualRule(step / kernel.layout.unit, 0.0, optimism))
-    kernel.run(state, CFR, 40, growth=1e9, alternating=False, constraints=rows)
-    plans, multipliers = plain_ccfr(game, constraints, 40, step, optimism, cap)
+    kernel.run(state, CFR, 40, growth=1e9, alternating=alternating, constraints=rows)
+    plans, multipliers = plain_ccfr(game, constraints, 40, step, optimism, cap, alternating)
     average = kernel.average(state)
     for player in range(2):
         np.testing.assert_allclose(kernel.layout.to_user(player, average), plans[player], atol=1e-10)
     found = state.multipliers.sums / 40 * kernel.layout.unit
     np.testing.assert_allclose(found, multipliers, atol=1e-10)
+
+
+def test_plain_steps_are_those_of_the_paper():
+    """λ + α f(x) in payoff units, whatever the units of payoffs and of rows; scaled steps are in these."""
+    game, constraints = KUHN, KUHN_CASES["A"][0]
+    alike = [
+        LinearConstraint(0, {i: 2 * c for i, c in one.terms.items()}, 2 * one.limit, one.name) for one in constraints
+    ]
+    method = CCFR(base="cfr", updates="simultaneous", steps="constant", step=0.05, step_unit="plain")
+    for built, factor in ((constraints, 1.0), (alike, 2.0)):
+        _, multipliers = plain_ccfr(game, built, 50, 0.05, 0.0, np.inf, alternating=False)
+        problem = ConstrainedNash(game, built, penalty=100)
+        found = solve(problem, method, tol=0, max_iterations=50).multipliers
+        assert list(found.values()) == pytest.approx(multipliers.tolist(), abs=1e-9)
+        scaled = replace(method, step=0.05 * factor**2 / game.sequence_form.payoff_scale, step_unit="scaled")
+        same = solve(problem, scaled, tol=0, max_iterations=50).multipliers
+        assert list(same.values()) == pytest.approx(list(found.values()), abs=1e-9)
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------

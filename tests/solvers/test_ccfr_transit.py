@@ -6,6 +6,7 @@ from effort import few
 
 from treeplex import ConstrainedNash, Status, load_game, solve
 from treeplex.models.constraints import functional_bound
+from treeplex.validation.papers.ccfr_transit import RECIPES, best_evader, risk_of, risk_problem
 
 #: How far a value may be off: by the gap, and by what a violation is worth, λ* times as much.
 OFF = 1e-4
@@ -55,3 +56,11 @@ def test_the_exact_value_that_larger_ones_are_held_to_is_found_again():
     assert solution.status is Status.OPTIMAL
     assert solution.gap <= 1e-7
     assert solution.value == pytest.approx(LARGER[6], abs=1e-7)
+
+
+@pytest.mark.slow
+def test_the_recipe_meets_the_papers_precision_with_its_iterations():
+    """Figure 2 (a) has risk and exploitability within 0.001 after 100,000 iterations."""
+    solution = solve(risk_problem(8, 0.1), RECIPES["paper"], tol=0, max_iterations=100_000)
+    assert abs(best_evader(solution) - LARGER[8]) <= 4e-4
+    assert abs(risk_of(solution) - 0.1) <= 1e-4

@@ -1,10 +1,10 @@
 """Figure 3 of the paper on constrained CFR: what is earned in Leduc poker after so many games were observed."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import cycle, takewhile
-from typing import Annotated, ClassVar
+from itertools import cycle, product, takewhile
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ...seqform.game import Game
 from ...seqform.interchange.pictures import Figure, Look, legend_below, panels
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy
-from ...solvers import CCFR, HiGHS
+from ...solvers import CCFR, HiGHS, Solution
 from ...solvers.opponents.strategies import abstraction_profile
 from ..table import Column, Row, fields, verdict
 from .ccfr_transit import CONSTRAINED_CFR
@@ -27,7 +27,7 @@ from .experiment import Claim, Experiment, Limits, Tell, completed, largest, swe
 #: How far the objectives of constrained CFR and of the linear program may be apart, in shares of the payoff range.
 AGREEMENT = 1e-3
 #: What share of a best response is to be earned after :data:`MANY` games.
-SHARE, MANY = 0.95, 100_000
+SHARE, MANY = 0.9, 100_000
 #: With fewer games than this the highest confidence beats the equilibrium.
 FEW = 100
 #: Up to how many games a low confidence is worse, and between which numbers it is better.
@@ -36,8 +36,11 @@ EARLY, LATER = 30, (1_000, 10_000)
 TARGET = "JQ.K/pair.nopair"
 #: Multipliers are at most so many times the largest payoff: the price of a unit of violation.
 PENALTY = 100.0
-#: How far constrained CFR may be from its optimum, in payoff units, by its own certificate.
-PRECISION = 0.02
+#: What runs, by the recipe. The paper's is algorithm 1 on plain CFR, with steps of 1000 / √t.
+RECIPES = {
+    "default": CCFR(),
+    "paper": CCFR(base="cfr", averaging="uniform", steps="decreasing", step=1000.0, step_unit="plain"),
+}
 #: Violations of linear programs up to this are none.
 _ROUNDING = 1e-9
 
@@ -54,6 +57,8 @@ class CounterProfileRow(Row):
         Observed in each seat.
     confidence : float
         Of each interval.
+    recipe : str
+        Of constrained CFR: ``default`` or ``paper``.
     repetitions : int
         Of other games.
     expected : float
@@ -68,6 +73,8 @@ class CounterProfileRow(Row):
         What a best response to the frequency model earns, on the average.
     equilibrium, best_response : float
         What the best of all equilibrium profiles and a best response earn.
+    gap : float
+        The largest gap at which constrained CFR stopped, payoff units.
     difference : float
         The largest difference between the objectives of constrained CFR and the linear program, in payoff units.
     excluding : float
@@ -80,6 +87,7 @@ class CounterProfileRow(Row):
 
     games: Annotated[int, Column("games", ",")]
     confidence: Annotated[float, Column("confidence", "g")]
+    recipe: Annotated[str, Column("recipe")]
     repetitions: int
     expected: Annotated[float, Column("expected", ".4f")]
     low: Annotated[float, Column("low", ".4f")]
@@ -89,6 +97,7 @@ class CounterProfileRow(Row):
     naive: Annotated[float, Column("naive", ".4f")]
     equilibrium: float
     best_response: float
+    gap: Annotated[float, Column("gap", ".1e")]
     difference: float
     excluding: float
     violation: float
@@ -107,8 +116,12 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         Of the intervals, rising.
     repetitions : int
         How many logs.
+    recipes : tuple of str
+        Of constrained CFR: ``default``, the defaults here, or ``paper``.
     iterations : int
-        The most that constrained CFR may take for one strategy; it ends when its certificate is within 0.02.
+        The most that constrained CFR may take for one strategy.
+    precision : float
+        The gap of its own certificate at which constrained CFR stops, payoff units.
     known_probe : bool
         Whether the observer's own part in the probabilities is the probe's, or estimated from the same games, as in the
         paper.
@@ -134,7 +147,9 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     games: Annotated[tuple[int, ...], Limits("[1, inf)")]
     confidences: Annotated[tuple[float, ...], Limits("(0, 1)")] = (0.5, 0.9, 0.99)
     repetitions: Annotated[int, Limits("[1, inf)")] = 8
+    recipes: Annotated[tuple[str, ...], Limits(choices=RECIPES)] = ("default",)
     iterations: Annotated[int, Limits("[1, inf)")] = 100_000
+    precision: Annotated[float, Limits("(0, inf)")] = 0.02
     known_probe: bool = False
     seed: Annotated[int, Limits("[0, inf)")] = 0
     jobs: int | None = None
@@ -142,10 +157,10 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     name = "ccfr-figure-3"
     title = "what counter-profiles to a modelled opponent earn, by observed games, in Leduc poker"
     figure = "3"
-    axes = ("games", "confidences")
+    axes = ("games", "confidences", "recipes")
     paper = CONSTRAINED_CFR
     criterion = (
-        f"objectives of constrained CFR and the linear program within {AGREEMENT:g} of the payoff range; the highest "
+        f"by the defaults, objectives within {AGREEMENT:g} of the payoff range of the linear program's; the highest "
         f"confidence beats the equilibrium from the last number of games below {FEW} on; the lowest earns less than "
         f"the highest with up to {EARLY} games and more with {LATER[0]:,} to {LATER[1]:,}; with {MANY:,} games and "
         f"more all earn {SHARE:g} of a best response"
@@ -165,22 +180,26 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         "games": (
             *(step * power for power in (10, 100) for step in (1, 2, 3, 5, 7)),
             *(step * power for power in (1_000, 10_000) for step in (1, 2, 5)),
-            100_000,
+            *(100_000, 1_000_000),
         ),
-        "confidences": (0.5, 0.8, 0.9, 0.95, 0.99),
+        "confidences": (0.5, 0.8, 0.9, 0.95, 0.99, 0.999),
+        "recipes": ("default", "paper"),
         "repetitions": 30,
+        "iterations": 1_000_000,
+        "precision": 1e-3,
         "jobs": -1,
     }
 
     def rows(self, tell: Tell) -> Iterator[CounterProfileRow]:
-        """Yield a row a confidence for each number of games, in rising order."""
+        """Yield a row a confidence and recipe for each number of games, in rising order."""
         tell("best responses and best equilibria")
         lines = equilibrium_line(), best_response_line()
+        limits = {"tol": self.precision, "max_iterations": self.iterations}
         groups = [
             (
                 f"{games:,} games",
                 [
-                    (games, repetition, self.confidences, self.seed, self.known_probe, self.iterations)
+                    (games, repetition, self.seed, self.known_probe, self.confidences, self.recipes, limits)
                     for repetition in range(self.repetitions)
                 ],
             )
@@ -192,23 +211,27 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     def _judged(
         self, games: int, found: Sequence[Sequence["Answer"]], equilibrium: float, best: float
     ) -> Iterator[CounterProfileRow]:
-        """Yield the rows of one number of games, from the answers of all repetitions by confidence."""
-        means = [float(np.mean([one.iterative for one in own])) for own in found]
+        """Yield the rows of one number of games, from the answers of all repetitions by confidence and recipe."""
+        cases = list(product(self.confidences, self.recipes))
+        means = {case: float(np.mean([one.iterative for one in own])) for case, own in zip(cases, found, strict=True)}
         payoffs = leduc().sequence_form.leaves.payoffs  # type: ignore[union-attr]
         allowed = AGREEMENT * float(payoffs.max() - payoffs.min())
         few = max((number for number in self.games if number < FEW), default=0)
-        for place, (confidence, own) in enumerate(zip(self.confidences, found, strict=True)):
-            earned = [one.iterative for one in own]
+        for (confidence, recipe), own in zip(cases, found, strict=True):
+            earned, mean = [one.iterative for one in own], means[confidence, recipe]
+            highest = means[self.confidences[-1], recipe]
             difference = max(one.difference for one in own)
-            share = means[place] / best
-            first, last = place == 0 and len(found) > 1, place == len(found) - 1
+            share, judged = mean / best, recipe == "default"
+            last = judged and confidence == self.confidences[-1]
+            first = judged and confidence == self.confidences[0] and len(self.confidences) > 1
             few_games, many_games = first and games <= EARLY, first and LATER[0] <= games <= LATER[1]
-            beaten = 0 < few <= games and not means[place] > equilibrium
+            beaten = 0 < few <= games and not mean > equilibrium
             yield CounterProfileRow(
                 games=games,
                 confidence=confidence,
+                recipe=recipe,
                 repetitions=len(own),
-                expected=means[place],
+                expected=mean,
                 low=float(np.quantile(earned, 0.1)),
                 high=float(np.quantile(earned, 0.9)),
                 worst=min(earned),
@@ -216,26 +239,27 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
                 naive=float(np.mean([one.naive for one in own])),
                 equilibrium=equilibrium,
                 best_response=best,
+                gap=max(one.gap for one in own),
                 difference=difference,
                 excluding=float(np.mean([one.violation > 0.0 for one in own])),
                 violation=float(np.mean([one.violation for one in own])),
                 iterations=max(one.iterations for one in own),
                 failure=verdict(
                     (
-                        not difference <= allowed,
+                        judged and not difference <= allowed,
                         f"objectives are {difference:.1e} apart, expected at most {allowed:.1e}",
                     ),
                     (last and beaten, f"the highest confidence earns no more than the equilibrium, {equilibrium:.4f}"),
                     (
-                        few_games and not means[0] < means[-1],
-                        f"the lowest confidence earns no less than the highest, {means[-1]:.4f}",
+                        few_games and not mean < highest,
+                        f"the lowest confidence earns no less than the highest, {highest:.4f}",
                     ),
                     (
-                        many_games and not means[0] > means[-1],
-                        f"the lowest confidence earns no more than the highest, {means[-1]:.4f}",
+                        many_games and not mean > highest,
+                        f"the lowest confidence earns no more than the highest, {highest:.4f}",
                     ),
                     (
-                        games >= MANY and not share >= SHARE,
+                        judged and games >= MANY and not share >= SHARE,
                         f"it is {share:.1%} of a best response, expected {SHARE:.0%}",
                     ),
                 ),
@@ -243,9 +267,12 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
 
     def claims(self, rows: Sequence[CounterProfileRow]) -> list[Claim]:
         """Return what the paper says of the curves."""
+        paper = {(row.games, row.confidence): row for row in rows if row.recipe == "paper"}
+        rows = [row for row in rows if row.recipe == "default"]
         highest = [row for row in rows if row.confidence == self.confidences[-1]]
         last = [row for row in rows if row.games == self.games[-1]]
         few = [row for row in rows if row.games <= EARLY and row.confidence == self.confidences[0]]
+        both = [(row, paper[row.games, row.confidence]) for row in rows if (row.games, row.confidence) in paper]
         return [
             Claim(
                 "observed games from which on the highest confidence beats the equilibrium on average",
@@ -277,6 +304,15 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
                 None,
                 largest(row.difference for row in rows),
             ),
+            *(
+                Claim(f"largest gap, by {words}, in payoff units", None, largest(row.gap for row in own))
+                for words, own in (("the defaults", rows), ("the paper's steps", paper.values()))
+            ),
+            Claim(
+                "largest difference of average payoffs, by the defaults and by the paper's steps",
+                None,
+                largest(abs(one.expected - other.expected) for one, other in both),
+            ),
         ]
 
     def draw(self, rows: Sequence[CounterProfileRow]) -> "Figure":
@@ -284,9 +320,12 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         from matplotlib.ticker import FuncFormatter
 
         figure, (averages, spread) = panels(1, 2, (9.6, 4.9), sharey=True)
-        looks = map(Look, cycle(("blue", "orange", "green", "red", "pink")), cycle("os^Dv"))
+        looks = map(Look, cycle(("blue", "orange", "green", "red", "pink", "sky")), cycle("os^DvP"))
         for confidence, look in zip(self.confidences, looks, strict=False):
-            own = [row for row in rows if row.confidence == confidence]
+            own, paper = (
+                [row for row in rows if (row.confidence, row.recipe) == (confidence, recipe)] for recipe in RECIPES
+            )
+            replace(look, marker="", line="--").plot(averages, *fields(paper, "games", "expected"), linewidth=1.0)
             look.plot(averages, *fields(own, "games", "expected"), label=f"confidence {confidence:g}")
             Look("black", "x", "").plot(averages, *fields(own, "games", "exact"), markeredgewidth=0.9)
             if confidence in (self.confidences[0], self.confidences[-1]):
@@ -304,7 +343,8 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             axes.set(xscale="log", xlabel="observed games in each seat")
             axes.set_xlim(self.games[0] / 1.3, self.games[-1] * 1.3)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda games, place: f"{games:,.0f}"))
-        averages.set(ylabel="payoff against the target (antes)", title="on average; crosses: by linear programs")
+        dashed = "; dashed: the paper's steps" * any(row.recipe == "paper" for row in rows)
+        averages.set(ylabel="payoff against the target (antes)", title=f"on average; crosses: linear programs{dashed}")
         spread.set_title("four of five repetitions")
         legend_below(figure, 4)
         return figure
@@ -401,6 +441,8 @@ class Answer:
         By how much the opponents of the linear program miss their constraints in total; 0 if somebody meets them.
     iterations : int
         Of constrained CFR, the larger number.
+    gap : float
+        Where it stopped, the larger one, in payoff units.
     """
 
     iterative: float
@@ -409,48 +451,68 @@ class Answer:
     difference: float
     violation: float
     iterations: int
+    gap: float
 
 
 def answers(
-    games: int, repetition: int, confidences: Sequence[float], seed: int, known_probe: bool, iterations: int
+    games: int,
+    repetition: int,
+    seed: int,
+    known_probe: bool,
+    confidences: Sequence[float],
+    recipes: Sequence[str],
+    limits: Mapping[str, Any],
 ) -> list[Answer]:
-    """Return the responses to the first so many games of one log of each seat, one answer a confidence.
+    """Return the responses to the first so many games of one log of each seat, one answer a confidence and recipe.
 
     Parameters
     ----------
-    games, repetition : int
-    confidences : sequence of float
-    seed : int
+    games, repetition, seed : int
     known_probe : bool
-    iterations : int
-        The most that constrained CFR may take.
+    confidences : sequence of float
+    recipes : sequence of str
+    limits : mapping
+        Where constrained CFR stops, as :func:`~treeplex.solve` takes them.
     """
     logs = [observed(seat, games, seed, repetition, known_probe) for seat in (0, 1)]
     naive = float(np.mean([payoff(best_response(leduc(), _seated(frequency_model(log)), log.player)) for log in logs]))
-    return [_answer(logs, confidence, naive, iterations) for confidence in confidences]
+    found = []
+    for confidence in confidences:
+        posed = [_posed(log, confidence) for log in logs]
+        found += [_answer(posed, RECIPES[recipe], naive, limits) for recipe in recipes]
+    return found
 
 
-def _answer(logs: Sequence[Observations], confidence: float, naive: float, iterations: int) -> Answer:
-    seats = [_seat_answer(log, confidence, iterations) for log in logs]
-    iterative, exact, differences, violations, counts = zip(*seats, strict=True)
-    return Answer(
-        float(np.mean(iterative)), float(np.mean(exact)), naive, max(differences), max(violations), max(counts)
-    )
-
-
-def _seat_answer(log: Observations, confidence: float, iterations: int) -> tuple[float, float, float, float, int]:
-    """Return one seat's payoffs by constrained CFR and exactly, their difference, the violation and the iterations."""
+def _posed(log: Observations, confidence: float) -> tuple[int, ConstrainedNash, Solution]:
+    """Return the observer's seat, the problem that its log poses, and the exact solution."""
     model = OpponentModel.from_observations(log, confidence)
     problem = ConstrainedNash(leduc(), model.constraints, penalty=PENALTY * leduc().sequence_form.payoff_scale)
-    program = completed(problem, HiGHS())
-    solution = completed(problem, CCFR(), tol=PRECISION, max_iterations=iterations)
+    return log.player, problem, completed(problem, HiGHS())
+
+
+def _answer(
+    posed: Sequence[tuple[int, ConstrainedNash, Solution]], method: CCFR, naive: float, limits: Mapping[str, Any]
+) -> Answer:
+    seats = [_seat_answer(*one, method, limits) for one in posed]
+    iterative, exact, differences, violations, counts, gaps = zip(*seats, strict=True)
+    averages = float(np.mean(iterative)), float(np.mean(exact)), naive
+    return Answer(*averages, max(differences), max(violations), max(counts), max(gaps))
+
+
+def _seat_answer(
+    seat: int, problem: ConstrainedNash, program: Solution, method: CCFR, limits: Mapping[str, Any]
+) -> tuple[float, float, float, float, int, float]:
+    """Return one seat's payoffs by constrained CFR and exactly, their difference, the violation, iterations and gap."""
+    solution = completed(problem, method, **limits)
     assert solution.objective is not None
+    assert solution.gap is not None
     assert program.objective is not None
     missed = sum(max(0.0, one) for one in program.certificate.violations.values())
     return (
-        payoff(solution.profile[log.player]),
-        payoff(program.profile[log.player]),
+        payoff(solution.profile[seat]),
+        payoff(program.profile[seat]),
         abs(solution.objective - program.objective),
         missed if missed > _ROUNDING else 0.0,
         solution.iterations,
+        solution.gap,
     )

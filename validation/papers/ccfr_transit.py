@@ -5,7 +5,7 @@ program take by the size of the game (c).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
@@ -27,6 +27,15 @@ CONSTRAINED_CFR = Paper(
     'T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019',
     "https://arxiv.org/abs/1809.07893",
 )
+#: What runs, by the recipe. The paper's is algorithm 1 on plain CFR: the evader answers the patroller's last plan, the
+#: multiplier moves by that plan, and the patroller answers both. Averages are uniform, and the step is constant. A step
+#: of 1 is in payoff units, which are the method's units too: the largest payoff of the transit game is 1.
+RECIPES = {
+    "default": CCFR(),
+    "paper": CCFR(base="cfr", updates="alternating", averaging="uniform", steps="constant", step=1.0),
+}
+#: The recipes in words.
+IN_WORDS = {"default": "the defaults here", "paper": "the paper's recipe"}
 #: The player whose risk is bounded.
 PATROLLER = 1
 #: How far a patroller may be from its bound on the risk, and from the exact exploitability.
@@ -94,6 +103,8 @@ class FrontierRow(Row):
         Of the game.
     risk_bound : float
         A probability, as all risks are.
+    recipe : str
+        Of constrained CFR: ``default`` or ``paper``.
     risk : float
         Of the average patroller of constrained CFR.
     exploitability : float
@@ -113,6 +124,7 @@ class FrontierRow(Row):
 
     width: int
     risk_bound: Annotated[float, Column("bound", ".3g")]
+    recipe: Annotated[str, Column("recipe")]
     risk: Annotated[float, Column("risk", ".5f")]
     exploitability: Annotated[float, Column("exploitability", ".6f")]
     frontier_risk: float
@@ -128,7 +140,7 @@ class FrontierRow(Row):
 
 @dataclass(frozen=True)
 class CCFRFigure2a(Experiment[FrontierRow]):
-    """Risk against exploitability of the patroller, for many bounds on the risk.
+    """Risk against exploitability of the patroller by the defaults and by the paper's recipe, for bounds on the risk.
 
     Parameters
     ----------
@@ -137,7 +149,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
     bounds : tuple of float
         On the risk.
     iterations : int
-        Of constrained CFR, for each bound.
+        Of constrained CFR, for each bound and recipe.
     jobs : int, optional
         How many processes share the bounds, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
 
@@ -168,8 +180,8 @@ class CCFRFigure2a(Experiment[FrontierRow]):
     figure = "2 (a)"
     paper = CONSTRAINED_CFR
     criterion = (
-        f"risk within {TOLERANCE:g} of its bound, where that binds, and exploitability within {TOLERANCE:g} of the "
-        "exact one"
+        f"by the defaults, risk within {TOLERANCE:g} of its bound, where that binds, and exploitability within "
+        f"{TOLERANCE:g} of the exact one"
     )
 
     quick_settings: ClassVar = {
@@ -183,29 +195,38 @@ class CCFRFigure2a(Experiment[FrontierRow]):
         "jobs": -1,
     }
 
+    @property
+    def num_rows(self) -> int:
+        """One a bound and recipe."""
+        return len(self.bounds) * len(RECIPES)
+
     def rows(self, tell: Tell) -> Iterator[FrontierRow]:
-        """Yield a row a bound, in the order of the bounds."""
+        """Yield a row a recipe for each bound, in the order of the bounds."""
         tell(f"value of transit:width={self.width} without a bound")
         value = unconstrained_value(self.width)
         groups = [(f"risk at most {bound:g}", [(self.width, bound, self.iterations, value)]) for bound in self.bounds]
-        for found in sweep_groups(frontier_row, groups, tell, self.jobs):
-            yield from found
+        for found in sweep_groups(frontier_rows, groups, tell, self.jobs):
+            for own in found:
+                yield from own
 
     def claims(self, rows: Sequence[FrontierRow]) -> list[Claim]:
-        """Return what the paper says of the distance between dots and frontier."""
-        return [
-            Claim("iterations for each bound", 100_000, rows[0].iterations if rows else None),
-            Claim(
-                "largest distance of a risk from its bound, where that binds",
-                TOLERANCE,
-                largest(abs(row.risk - row.risk_bound) for row in rows if row.price > 0.0),
-            ),
-            Claim(
-                "largest distance of an exploitability from the exact one, in payoff units",
-                TOLERANCE,
-                largest(abs(row.difference) for row in rows),
-            ),
-        ]
+        """Return what the paper says of the distance between dots and frontier, and that of each recipe."""
+        claims = [Claim("iterations for each bound", 100_000, rows[0].iterations if rows else None)]
+        for recipe, words in IN_WORDS.items():
+            own = [row for row in rows if row.recipe == recipe]
+            claims += [
+                Claim(
+                    f"largest distance of a risk from its bound, where that binds, by {words}",
+                    TOLERANCE,
+                    largest(abs(row.risk - row.risk_bound) for row in own if row.price > 0.0),
+                ),
+                Claim(
+                    f"largest distance of an exploitability from the exact one, in payoff units, by {words}",
+                    TOLERANCE,
+                    largest(abs(row.difference) for row in own),
+                ),
+            ]
+        return claims
 
     def draw(self, rows: Sequence[FrontierRow]) -> "Figure":
         """Draw the exact frontier, and constrained CFR's dots on it."""
@@ -214,8 +235,10 @@ class CCFRFigure2a(Experiment[FrontierRow]):
             bounds, least, most = band(rows)
             Look("black").plot(axes, bounds, most, linewidth=1.1, label="exact: linear programs, and chords between")
             Look("orange").shade(axes, bounds, least, most, alpha=0.6, label="room left by their tangents")
-            label = f"constrained CFR, {rows[0].iterations:,} iterations"
-            Look("blue", "o", "").plot(axes, *fields(rows, "risk", "exploitability"), label=label)
+            for recipe, look in (("default", Look("blue", "o", "")), ("paper", Look("red", "x", ""))):
+                own = [row for row in rows if row.recipe == recipe]
+                label = f"{IN_WORDS[recipe]}, {rows[0].iterations:,} iterations"
+                look.plot(axes, *fields(own, "risk", "exploitability"), label=label)
         legend(axes, "upper right")
         axes.set(
             xlabel="risk: probability that the patroller is not back at its base",
@@ -227,8 +250,8 @@ class CCFRFigure2a(Experiment[FrontierRow]):
         return figure
 
 
-def frontier_row(width: int, bound: float, iterations: int, value: float) -> FrontierRow:
-    """Return the row of one bound.
+def frontier_rows(width: int, bound: float, iterations: int, value: float) -> list[FrontierRow]:
+    """Return the rows of one bound, one a recipe.
 
     Parameters
     ----------
@@ -236,21 +259,33 @@ def frontier_row(width: int, bound: float, iterations: int, value: float) -> Fro
     bound : float
         On the risk.
     iterations : int
-        Of constrained CFR.
+        Of constrained CFR, by each recipe.
     value : float
         What the evader gets without a bound, in payoff units.
     """
     problem = risk_problem(width, bound)
     exact = completed(problem, "highs")
-    solution = completed(problem, CCFR(), tol=0.0, max_iterations=iterations)
+    return [
+        _frontier_row(
+            width, bound, recipe, completed(problem, method, tol=0.0, max_iterations=iterations), exact, value
+        )
+        for recipe, method in RECIPES.items()
+    ]
+
+
+def _frontier_row(
+    width: int, bound: float, recipe: str, solution: Solution, exact: Solution, value: float
+) -> FrontierRow:
     assert solution.gap is not None
     exploitability, frontier = best_evader(solution) - value, best_evader(exact) - value
     risk, price = risk_of(solution), max(0.0, exact.multipliers["risk"])
+    judged = recipe == "default"
     far = not risk <= bound + TOLERANCE or (price > 0.0 and not risk >= bound - TOLERANCE)
     apart = abs(exploitability - frontier)
     return FrontierRow(
         width=width,
         risk_bound=bound,
+        recipe=recipe,
         risk=risk,
         exploitability=exploitability,
         frontier_risk=risk_of(exact),
@@ -264,8 +299,8 @@ def frontier_row(width: int, bound: float, iterations: int, value: float) -> Fro
         exact_seconds=exact.seconds,
         failure=verdict(
             (exact.status is not Status.OPTIMAL, f"the linear program is {exact.status}"),
-            (far, f"risk {risk:.6g} is {abs(risk - bound):.1e} from its bound"),
-            (not apart <= TOLERANCE, f"exploitability is {apart:.1e} from the exact one"),
+            (judged and far, f"risk {risk:.6g} is {abs(risk - bound):.1e} from its bound"),
+            (judged and not apart <= TOLERANCE, f"exploitability is {apart:.1e} from the exact one"),
         ),
     )
 
@@ -276,7 +311,7 @@ def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
     Parameters
     ----------
     rows : sequence of FrontierRow
-        Of one game, at least one.
+        Of one game, at least one; rows of one bound are one point.
 
     Returns
     -------
@@ -284,7 +319,9 @@ def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
         Bounds on the risk, rising; what the least exploitability is at least, by the tangents of its convex function,
         and at most, by the chords. Both are linear between neighbours.
     """
-    points = sorted((row.risk_bound, row.frontier_exploitability, -row.price) for row in rows)
+    points = sorted(
+        {row.risk_bound: (row.risk_bound, row.frontier_exploitability, -row.price) for row in rows}.values()
+    )
     places, exact, slopes = (np.array(column) for column in zip(*points, strict=True))
     # Tangents of neighbours meet between them, except where they are one line.
     turns = np.diff(slopes) > 1e-9
@@ -298,12 +335,6 @@ def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
 
 #: How many stages there are for each factor of ten in the iterations.
 _STAGES = 4
-#: What runs, by the recipe. The paper's is regret matching, simultaneous updates, uniform averages, and a constant step
-#: of 1 in payoff units, which are the method's units too: the largest payoff of the transit game is 1.
-RECIPES = {
-    "default": CCFR(),
-    "paper": CCFR(base="cfr", updates="simultaneous", averaging="uniform", steps="constant", step=1.0),
-}
 
 
 @dataclass(frozen=True)
@@ -445,7 +476,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
         """Return when difference and violation are within precisions for good, over the linear program's time."""
         exact = next((row.seconds for row in rows if row.recipe == "exact"), None)
         claims = []
-        for recipe, words in (("paper", "the paper's recipe"), ("default", "the defaults here")):
+        for recipe, words in IN_WORDS.items():
             for precision in (1e-2, 1e-3, 1e-4):
                 seconds = settled([row for row in rows if row.recipe == recipe], precision)
                 ratio = None if seconds is None or not exact else seconds / exact
@@ -455,9 +486,10 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
     def draw(self, rows: Sequence[ConvergenceRow]) -> "Figure":
         """Draw difference and violation against time, linear and logarithmic."""
         figure, both = panels(1, 2, (8.8, 4.2), sharey=True)
-        looks = {"default": (Look("blue"), "defaults here"), "paper": (Look("red"), "the paper's recipe")}
+        looks = {"default": Look("blue"), "paper": Look("red")}
         for axes in both:
-            for recipe, (look, words) in looks.items():
+            for recipe, look in looks.items():
+                words = IN_WORDS[recipe]
                 points = [row for row in rows if row.recipe == recipe]
                 seconds, difference, violation = map(np.array, fields(points, "seconds", "difference", "violation"))
                 look.plot(axes, seconds, _positive(np.abs(difference)), label=f"difference, {words}")
@@ -514,8 +546,8 @@ class TimeRow(Row):
     sequences : int
         Of both players together.
     risk_bound : float
-    method : str
-        ``highs`` for the linear program, ``ccfr``.
+    recipe : str
+        ``exact`` for the linear program, ``default`` or ``paper`` for constrained CFR.
     precision : float or None
         What gap and violation are held to; ``None`` for the linear program, which is held to HiGHS's own tolerances.
     status : str
@@ -538,7 +570,7 @@ class TimeRow(Row):
     width: Annotated[int, Column("width")]
     sequences: int
     risk_bound: float
-    method: Annotated[str, Column("method")]
+    recipe: Annotated[str, Column("recipe")]
     precision: Annotated[float | None, Column("precision", ".0e")]
     status: str
     iterations: Annotated[int, Column("iterations", ",")]
@@ -557,9 +589,9 @@ class CCFRFigure2c(Experiment[TimeRow]):
     Parameters
     ----------
     widths : tuple of int
-        Of the games that both solve.
+        Of the games that the linear program and both recipes of constrained CFR solve.
     wider : tuple of int
-        Of the games that constrained CFR alone solves.
+        Of the games that constrained CFR with its defaults alone solves.
     precisions : tuple of float
         What gap and violation are held to. Where both are at most ε, the exploitability is within ε of the exact one,
         or below it by what the violation saves, and the risk within ε of its bound or below it.
@@ -570,7 +602,8 @@ class CCFRFigure2c(Experiment[TimeRow]):
 
     Notes
     -----
-    Constrained CFR runs until its own certificate proves the precision, which needs no linear program.
+    Constrained CFR runs until its own certificate proves the precision, which needs no linear program. By the paper's
+    recipe it may come to the time limit; such a row has no ratio, and does not fail.
 
     References
     ----------
@@ -589,8 +622,8 @@ class CCFRFigure2c(Experiment[TimeRow]):
     figure = "2 (c)"
     paper = CONSTRAINED_CFR
     criterion = (
-        "solved within the time limit, gap and violation within the precision, and the difference to the linear "
-        "program within what they prove"
+        "solved within the time limit, by the paper's recipe too or not, gap and violation within the precision, and "
+        "the difference to the linear program within what they prove"
     )
 
     quick_settings: ClassVar = {"widths": (2, 3, 4, 5)}
@@ -598,23 +631,25 @@ class CCFRFigure2c(Experiment[TimeRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a game and method, each precision a method."""
-        return len(self.widths) + (len(self.widths) + len(self.wider)) * len(self.precisions)
+        """One a game, recipe and precision, and one of the linear program."""
+        runs = len(RECIPES) * len(self.widths) + len(self.wider)
+        return len(self.widths) + runs * len(self.precisions)
 
     def rows(self, tell: Tell) -> Iterator[TimeRow]:
         """Yield the linear program's row and those of the precisions, from one width to the next."""
         for width in (*self.widths, *self.wider):
             problem = risk_problem(width, self.bound)
-            exact: Solution | None = None
+            known = None
             if width in self.widths:
                 tell(f"linear program of width {width}")
-                exact, seconds = self._timed(problem, "highs")
-                yield self._row(width, None, exact, seconds, (exact, seconds))
-            known = None if exact is None or exact.status is not Status.OPTIMAL else (exact, seconds)
-            for precision in self.precisions:
-                tell(f"constrained CFR of width {width} to {precision:g}")
-                solution, took = self._timed(problem, CCFR(), tol=precision)
-                yield self._row(width, precision, solution, took, known)
+                exact = self._timed(problem, "highs")
+                yield self._row(width, "exact", None, *exact, exact)
+                known = exact if exact[0].status is Status.OPTIMAL else None
+            for recipe in RECIPES if width in self.widths else ("default",):
+                for precision in self.precisions:
+                    tell(f"constrained CFR of width {width} to {precision:g} by {IN_WORDS[recipe]}")
+                    found = self._timed(problem, RECIPES[recipe], tol=precision)
+                    yield self._row(width, recipe, precision, *found, known)
 
     def _timed(self, problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
         """Solve, and return the shortest time of some solves."""
@@ -627,6 +662,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
     def _row(
         self,
         width: int,
+        recipe: str,
         precision: float | None,
         solution: Solution,
         seconds: float,
@@ -646,7 +682,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
             width=width,
             sequences=sum(treeplex.num_sequences for treeplex in transit_game(width).sequence_form.treeplexes),
             risk_bound=self.bound,
-            method=solution.method.name,
+            recipe=recipe,
             precision=precision,
             status=str(solution.status),
             iterations=solution.iterations,
@@ -657,7 +693,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
             difference=difference,
             risk=risk_of(solution),
             failure=verdict(
-                (not ended, f"{solution.status} after {seconds:.0f} s"),
+                (not ended and recipe != "paper", f"{solution.status} after {seconds:.0f} s"),
                 (missed, f"gap {gap:.1e} and violation {violation:.1e}"),
                 (unproven, f"the difference {difference or 0.0:.1e} is not within the gap {gap:.1e}"),
             ),
@@ -669,28 +705,33 @@ class CCFRFigure2c(Experiment[TimeRow]):
             (6, 1e-2): "a significant speed-up for a small loss of precision (strategies of 6,000 values)",
             (10, 1e-4): "more than 10 at high precision (strategies of 25,000 values)",
         }
-        ratios = {(row.width, row.precision): row.ratio for row in rows}
+        ratios = {(row.width, row.precision, row.recipe): row.ratio for row in rows}
         widest = max((row.width for row in rows if row.ratio is not None and row.passed), default=None)
         asked = [*said, *((widest, precision) for precision in self.precisions if widest is not None)]
         return [
             Claim(
-                f"width {width}: time of the linear program over that of constrained CFR to {precision:g}",
+                f"width {width}: time of the linear program over that of constrained CFR to {precision:g}, by {words}",
                 said.get((width, precision)),
-                ratios.get((width, precision)),
+                ratios.get((width, precision, recipe)),
             )
             for width, precision in dict.fromkeys(asked)
+            for recipe, words in IN_WORDS.items()
         ]
 
     def draw(self, rows: Sequence[TimeRow]) -> "Figure":
         """Draw time against width, logarithmic: a line a method, hollow where the time limit came first."""
         figure, axes = panels(1, 1, (5.8, 4.2))
         looks = [Look(*look) for look in zip(("green", "blue", "red", "orange", "grey"), "os^Dv", strict=True)]
-        methods = [(None, Look("black", "x"), "linear program, HiGHS")] + [
-            (precision, looks[place % len(looks)], f"constrained CFR to {precision:g}")
-            for place, precision in enumerate(self.precisions)
+        methods: list[tuple[float | None, str, Look, str]] = [
+            (None, "exact", Look("black", "x"), "linear program, HiGHS")
         ]
-        for precision, look, words in methods:
-            solved = [row for row in rows if row.precision == precision]
+        for place, precision in enumerate(self.precisions):
+            look = looks[place % len(looks)]
+            methods.append((precision, "default", look, f"to {precision:g} by the defaults"))
+            dashed = replace(look, line="--")
+            methods.append((precision, "paper", dashed, f"to {precision:g} by the paper's recipe"))
+        for held, recipe, look, words in methods:
+            solved = [row for row in rows if (row.precision, row.recipe) == (held, recipe)]
             ended = [row for row in solved if row.status in ("converged", "optimal")]
             look.plot(axes, *fields(ended, "width", "seconds"), label=words)
             stopped = [row for row in solved if row not in ended]
