@@ -435,6 +435,13 @@ class DilatedEntropy(RelativeEntropy):
         slopes[1:] = np.where(reached, slopes[1:], self.behaviour[1:])
         return slopes
 
+    def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
+        """Return bounds on the divergence; its slopes are not bounded, as −log 0 is not."""
+        surprise = np.zeros(self.treeplex.num_sequences)
+        counted = 1 + self._counted
+        surprise[counted] = -self.weights[self._counted] * np.log(self.behaviour[counted])
+        return 0.0, best_response_value(self.treeplex, surprise), np.inf
+
     def from_loop(self, average: Floats) -> Floats:
         """Return the geometric mean of the behaviours whose slopes of pairs were averaged.
 

@@ -109,6 +109,22 @@ class Term(ABC):
         """Return slopes by what the compiled loop averages: the slopes, or an opaque term's plans."""
         return average
 
+    def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
+        """Return bounds on φ and on its slopes where z is between two vectors.
+
+        Parameters
+        ----------
+        low, high : ndarray of float64, shape (size,)
+
+        Returns
+        -------
+        least, largest : float
+            Of φ(z).
+        spread : float
+            The largest s · (z − z'), with s the slopes at any such point; infinite where slopes are not bounded.
+        """
+        return -np.inf, np.inf, np.inf
+
     def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
         """Return what is equal for equal terms; of what cvxpy alone knows, as far as its values at plans say."""
         arrays = self.matrix.indptr, self.matrix.indices, self.matrix.data, self.shifts
@@ -208,6 +224,10 @@ class Norm1(_LinearAtom):
     def _value(self, arguments: Numbers) -> Any:
         return np.abs(arguments).sum()
 
+    def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
+        """Return bounds on φ and on its slopes where z is between two vectors."""
+        return 0.0, float(_sizes(low, high).sum()), float((high - low).sum())
+
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return slopes that are tight at z."""
         return np.sign(arguments)
@@ -228,6 +248,10 @@ class Norm2(_Atom):
     def _value(self, arguments: Numbers) -> Any:
         return np.linalg.norm(arguments)
 
+    def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
+        """Return bounds on φ and on its slopes where z is between two vectors."""
+        return 0.0, float(np.linalg.norm(_sizes(low, high))), float(np.linalg.norm(high - low))
+
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return slopes that are tight at z."""
         return arguments / (float(np.linalg.norm(arguments)) or 1.0)
@@ -247,6 +271,10 @@ class NormInfinity(_LinearAtom):
 
     def _value(self, arguments: Numbers) -> Any:
         return np.abs(arguments).max()
+
+    def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
+        """Return bounds on φ and on its slopes where z is between two vectors."""
+        return 0.0, float(_sizes(low, high).max()), float((high - low).max())
 
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return slopes that are tight at z."""
@@ -273,6 +301,10 @@ class Maximum(_LinearAtom):
     def _value(self, arguments: Numbers) -> Any:
         return arguments.max()
 
+    def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
+        """Return bounds on φ and on its slopes where z is between two vectors."""
+        return float(low.max()), float(high.max()), float((high - low).max())
+
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return slopes that are tight at z."""
         return _unit_vector(arguments, int(arguments.argmax()), 1)
@@ -296,6 +328,11 @@ class Squares(_Atom):
 
     def _value(self, arguments: Numbers) -> Any:
         return arguments @ arguments
+
+    def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
+        """Return bounds on φ and on its slopes where z is between two vectors."""
+        sizes = _sizes(low, high)
+        return 0.0, float(sizes @ sizes), float(2.0 * sizes @ (high - low))
 
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return slopes that are tight at z."""
@@ -343,6 +380,14 @@ class RelativeEntropy(_Atom):
         if (first < 0.0).any() or (second < 0.0).any() or (second[counted] <= 0.0).any():
             return np.inf
         return first[counted] @ np.log(first[counted] / second[counted])
+
+    def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
+        """Return bounds on φ and on its slopes where z is between two vectors."""
+        own, other, most = np.maximum(high[0::2], 0.0), np.maximum(low[1::2], 0.0), np.maximum(high[1::2], 0.0)
+        least = np.maximum(low[0::2] - most, -most / np.e)  # p log(p / q) is at least p − q, and at least −q / e
+        with np.errstate(divide="ignore", invalid="ignore"):
+            largest = np.where(own > 0.0, np.maximum(own * np.log(own / other), 0.0), 0.0)
+        return float(least.sum()), float(largest.sum()), np.inf  # −log 0 is not bounded
 
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return slopes that are tight at z."""
@@ -605,6 +650,12 @@ def _scaled(slopes: Numbers) -> tuple[Numbers, bool]:
     """Return slopes divided by the largest if that is above 1, since squares of what is very large would overflow."""
     size = np.abs(slopes).max(initial=0)
     return (slopes / size, True) if size > 1 else (slopes, False)
+
+
+def _sizes(low: Floats, high: Floats) -> Floats:
+    """Return the largest absolute values between bounds."""
+    sizes: Floats = np.maximum(np.abs(low), np.abs(high))
+    return sizes
 
 
 def _unit_vector(like: Numbers, place: int, number: Any) -> Numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ from .ccfr_theorems import (
     BoundConstants,
     bound_constants,
     exploitability_bound,
-    function_range,
+    function_extent,
     largest_reaches,
     multiplier_regret_bound,
     player_regret_bound,
+    refuse_opaque,
     violation_bound,
     violation_bound_above_price,
 )
@@ -73,6 +75,8 @@ class MeasuredRun:
         layout = self.kernel.layout
         self.rows = KernelConstraints.of(self.problem.canonical, layout)
         self.treeplexes = self.problem.game.sequence_form.treeplexes
+        for one in self.problem.constraints:
+            refuse_opaque(one)
         self.iterations = round(float(self.state.sums[layout.bases[0]]))
         if self.iterations < 1:
             raise UnsupportedProblemError("the run has averaged no iterations yet: run at least one")
@@ -119,12 +123,18 @@ class MeasuredRun:
 
     def cumulative_gradient(self, player: int) -> Floats:
         """Return Σ_t of a player's payoff per sequence, less what its multipliers took, payoff units."""
-        gradient = self.problem.game.sequence_form.gradient(player, self.plans).copy()
-        multipliers = self.rows.multipliers(self.kernel.average_multipliers(self.state))
+        gradient = self.iterations * self.problem.game.sequence_form.gradient(player, self.plans)
+        multipliers = self.rows.multipliers(self.state.multipliers.sums)
         for one in self.problem.of_player(player):
-            slope, _ = one.minorant(self.plans[player])
-            gradient -= multipliers[one.name] * slope
-        return self.iterations * gradient
+            gradient[one.function.indices] -= multipliers[one.name] * one.function.coefficients
+        curves, slopes = self.rows.curves, self.state.multipliers.slopes
+        ends = iter(pairwise(curves.arrays.places.tolist()))
+        for row in curves.rows:
+            # What the loop sums up are slopes of the function divided by the row's unit, times multipliers.
+            for term, scale, (first, last) in zip(row.terms, row.scales, ends, strict=False):
+                if row.constraint.player == player:
+                    gradient -= self.rows.unit * scale * (term.matrix.T @ slopes[first:last])
+        return gradient
 
     def regret(self, player: int) -> float:
         """Return a player's regret over the run: what its best plan would have got, less what it got."""
@@ -141,20 +151,34 @@ class MeasuredRun:
         return float(largest @ largest_reaches(treeplex))
 
     def multiplier_regret(self, player: int) -> float:
-        """Return max over λ* from 0 to β of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t), of a player's constraints."""
+        """Return max over λ* from 0 to β of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t), of a player's constraints.
+
+        Where f_i is not linear its tangent of iteration t stands for it. If T f_i(x̄) is more than the sum of these,
+        it stands for that: only where slopes are learnt, at kinks, may it be, and the difference is their regret.
+        """
         part = self.of_player(player)
         totals = (self.state.multipliers.tallies[0] * self.rows.units)[part]
+        averages = [one.value(self.plans[player]) for one in self.problem.of_player(player)]
         charges = (self.state.multipliers.tallies[1] * self.rows.unit)[part]
-        return float(self.beta * np.maximum(totals, 0.0).sum() - charges.sum())
+        worst = np.maximum(totals, self.iterations * np.array(averages))
+        return float(self.beta * np.maximum(worst, 0.0).sum() - charges.sum())
 
     def step_regret_bound(self, player: int) -> float:
-        """Return what the sizes of steps say that the multipliers' regret is at most."""
+        """Return what the sizes of steps say that the multipliers' regret is at most.
+
+        Infinite if a function has kinks, where slopes have a regret of their own, or no bound is known on its tangents.
+        """
         total = 0.0
-        units = self.rows.units[self.of_player(player)].tolist()
-        for one, unit in zip(self.problem.of_player(player), units, strict=True):
-            low, high = function_range(one, self.treeplexes[player])
-            alone = BoundConstants(0.0, 0, 1, constraints=1, largest=max(abs(low), abs(high)))
-            step = self.method.step * self.rows.unit / unit**2
+        rates = 1.0 if self.method.step_unit == "plain" else 1.0 / self.rows.rates
+        steps = np.broadcast_to(self.method.step * rates, self.rows.units.shape)[self.of_player(player)].tolist()
+        for one, step in zip(self.problem.of_player(player), steps, strict=True):
+            low, high, spread = function_extent(one, self.treeplexes[player])
+            largest = max(abs(low), abs(high))
+            if not one.function.is_affine and self.method.tangents == "average":
+                largest += spread
+            if largest == math.inf or any(term.is_linear for term in one.function.terms):
+                return math.inf
+            alone = BoundConstants(0.0, 0, 1, constraints=1, largest=largest)
             decreasing = self.method.steps == "decreasing"
             total += multiplier_regret_bound(alone, self.beta, self.iterations, step, decreasing)
         return total
@@ -166,7 +190,6 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
     Parameters
     ----------
     problem : ConstrainedNash
-        With linear constraints.
     beta : float
         What bounds the multipliers, payoff units.
     iterations : int
@@ -175,14 +198,15 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
     Returns
     -------
     float
-        In the method's units: a constraint moves by step · u / c² times its violation, with u the largest payoff and c
-        its largest coefficient. With one constraint that is β / (G √T), as corollary 3.1 of Davis, Waugh and Bowling
-        2019 wants it, and so it is with several of equal c and G; else it is a compromise between them.
+        In the method's units: a multiplier moves by step · u / c² times the violation, with u the largest payoff and c
+        the constraint's largest coefficient, or how large its slopes are. With one constraint that is β / (G √T), as
+        corollary 3.1 of Davis, Waugh and Bowling 2019 wants it, and so it is with several of equal c and G; else it is
+        a compromise between them.
 
     Raises
     ------
     UnsupportedProblemError
-        If a constraint is not linear, or there is none.
+        If no bound is known on the values of a constraint, or there is none.
 
     Examples
     --------
@@ -198,9 +222,12 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
     rows = KernelConstraints.of(replace(problem, penalty=None).canonical, layout)
     treeplexes = problem.game.sequence_form.treeplexes
     own = [one for player in range(2) for one in problem.of_player(player)]
-    largest = np.array([np.abs(function_range(one, treeplexes[one.player])).max() for one in own])
+    largest = np.array([np.abs(function_extent(one, treeplexes[one.player])[:2]).max() for one in own])
     if not largest.any():
         raise UnsupportedProblemError("no constraint of the problem has a function that is not 0 everywhere")
+    for constraint, size in zip(own, largest.tolist(), strict=True):
+        if size == math.inf:
+            raise UnsupportedProblemError(f"no bound is known on the values of constraint {shown(constraint.name)}")
     spread = (rows.units**2).sum() / ((largest / rows.units) ** 2).sum()
     return float(beta / (layout.unit * math.sqrt(iterations)) * math.sqrt(spread))
 
@@ -349,8 +376,9 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     Parameters
     ----------
     solution : Solution
-        Of :class:`~treeplex.ConstrainedNash` with linear constraints, by
-        ``CCFR(base="cfr", updates="simultaneous", steps="constant")`` or with ``steps="decreasing"``.
+        Of :class:`~treeplex.ConstrainedNash`, by ``CCFR(base="cfr", updates="simultaneous", steps="constant")`` or with
+        ``steps="decreasing"``. Tangents of constraints that are not linear may be taken at the iterates, as in the
+        paper, or at the averages.
     beta : float, optional
         What bounds the multipliers, where the problem has no penalty and the method no ``beta``. They must not have
         exceeded it in the run.
@@ -359,15 +387,16 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     -------
     CCFRBounds
         Its ``bounds`` say of each theorem what it bounds, by what, and what the value is. Those that start from a
-        problem's constants are left out of runs that began with regrets: after a doubling of beta, or from a profile.
+        problem's constants are left out of runs that began with regrets, after a doubling of beta or from a profile,
+        and where a constant is infinite.
 
     Raises
     ------
     UnsupportedProblemError
         If the theorems do not cover the run.
     SolverError
-        If a linear program breaks down; the constrained exploitability, the least violation and the prices λ* need one
-        each.
+        If a linear or conic program breaks down; the constrained exploitability, the least violation and the prices λ*
+        need one each.
 
     Notes
     -----
@@ -377,6 +406,20 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     theorems say: exploitability is at most ρ, and Σ (β − λ*_i) f_i(x̄)⁺ is. A player's own regret is found without
     keeping iterates: its cumulative gradient follows from the averages, and with it its regrets at infosets tell what
     it was paid.
+
+    A convex f_i is charged by a tangent f_i,t of each iteration, whose subgradient tilts the player's payoffs. The
+    proofs need two things of these tangents: that none is above f_i, and that Σ_t f_i,t(x_t) ≥ T f_i(x̄). With them
+
+    - lemma 3 and theorem 4 bound the regret against f_i,t, and by f_i,t ≤ f_i what any x* gains in f_i too;
+    - theorems 1, 2, 3 and 5 follow from the sum of regrets as for linear constraints, with f_i,t(x_t) for f_i(x_t) in
+      that of the multipliers;
+    - corollary 3.1 bounds that regret where abs(f_i,t(x_t)) ≤ G.
+
+    Tangents at the iterates, f_i,t(x_t) = f_i(x_t), have the second property by Jensen's inequality, and those at the
+    averages so far by theorem 1 of A. Cutkosky, "Anytime online-to-batch, optimism and acceleration", ICML 2019. At the
+    kinks of ℓ1 and ℓ∞ norms and of maxima slopes are learnt, and the second property holds up to their regret, which
+    counts as the multipliers'; the corollary does not cover it. Subgradients of relative entropies are not bounded:
+    theorem 4 and all bounds by constants are then left out.
 
     Examples
     --------
@@ -416,11 +459,12 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     bounds = [
         *_of_exploitability(found, max(least), sum(steps)),
         *_of_violations(found, problem, least),
-        *_of_prices(found, _prices(problem, least), sum(steps)),
+        *_of_prices(found, *_prices(problem, least), sum(steps)),
         *_of_regrets(found, problem, steps),
     ]
-    # Those that start from constants are about runs that began without regrets.
-    return replace(found, bounds=tuple(one for one in bounds if run.fresh or one.measured))
+    # Those that start from constants are about runs that began without regrets, and need finite constants.
+    told = [one for one in bounds if one.measured or (run.fresh and one.bound < math.inf)]
+    return replace(found, bounds=tuple(told))
 
 
 def _bound(
@@ -456,17 +500,20 @@ def _of_violations(found: CCFRBounds, problem: ConstrainedNash, least: Sequence[
         yield _bound(found, name, what, actual, a_priori, False, 1.0 / found.beta)
 
 
-def _prices(problem: ConstrainedNash, least: Sequence[float]) -> Mapping[str, float]:
-    """Return λ*, the multipliers of an optimum without a penalty; none where there is no such optimum."""
+def _prices(problem: ConstrainedNash, least: Sequence[float]) -> tuple[Mapping[str, float], float]:
+    """Return λ*, the multipliers of an optimum without a penalty, and how far what they prove is from it.
+
+    There are none where there is no such optimum.
+    """
     if not problem.constraints or max(least) > 0.0:
-        return {}
+        return {}, 0.0
     exact = solve_part(
         ConstrainedNash(problem.game, problem.constraints)
     )  # multipliers that prove the optimum together
-    return exact.multipliers if exact.status.is_success else {}
+    return (exact.multipliers, max(0.0, exact.gap or 0.0)) if exact.status.is_success else ({}, 0.0)
 
 
-def _of_prices(found: CCFRBounds, prices: Mapping[str, float], steps: float) -> Iterator[Bound]:
+def _of_prices(found: CCFRBounds, prices: Mapping[str, float], error: float, steps: float) -> Iterator[Bound]:
     # A constraint whose price is above β may be violated at a gain, which hides what the others cost.
     if max(prices.values(), default=0.0) > found.beta:
         return
@@ -475,7 +522,7 @@ def _of_prices(found: CCFRBounds, prices: Mapping[str, float], steps: float) -> 
         if room <= 0.0:
             continue
         what, known = f"violation of {name}", (found.constants, found.beta, found.iterations, prices[name])
-        yield _bound(found, "theorem 3", what, actual, found.total_regret / room, True, 1.0 / room)
+        yield _bound(found, "theorem 3", what, actual, (found.total_regret + error) / room, True, 1.0 / room)
         for theorem, regret in (("theorem 3", sum(found.multiplier_regrets)), ("corollary 3.1", steps)):
             a_priori = violation_bound_above_price(*known, regret)
             yield _bound(found, theorem, what, actual, a_priori, False, 1.0 / room)

@@ -17,7 +17,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...models.constraints import LinearConstraint
+from ...models.constraints import Constraint
+from ...models.convex import OPAQUE
 from ...models.problems import ConstrainedNash
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, check_whole
@@ -41,8 +42,10 @@ class BoundConstants:
     constraints : int
         k.
     slope : float
-        F: by how much a constraint's linear part may differ between two plans. The sum of absolute values of the
-        coefficients bounds it, which is the paper's F.
+        F: by how much a constraint's linear part, or a tangent of a convex function, may differ between two plans. The
+        sum of absolute values of the subgradient bounds it, which is the paper's F. It is infinite for entropies, whose
+        subgradients are not bounded: the paper's footnote 3, that a continuous function on a compact set has such a
+        bound, does not hold of x log x at 0. Bounds with F then say nothing.
     largest : float
         G: the largest absolute value that a constraint's function may have at a plan.
     """
@@ -292,7 +295,7 @@ _ranges: WeakKeyDictionary[SequenceForm, float] = WeakKeyDictionary()
 
 
 def bound_constants(problem: ConstrainedNash, player: int | None = None) -> BoundConstants:
-    """Return what bounds on constrained CFR need to know of a problem whose constraints are linear.
+    """Return what bounds on constrained CFR need to know of a problem.
 
     Parameters
     ----------
@@ -309,12 +312,12 @@ def bound_constants(problem: ConstrainedNash, player: int | None = None) -> Boun
     Raises
     ------
     UnsupportedProblemError
-        If a constraint is not linear.
+        If a constraint has a function of cvxpy that is not made of norms, maxima, squares and relative entropies.
 
     Notes
     -----
-    F and G are exact: the maximum and the minimum of a linear function over a polytope take one pass each. For Δ see
-    :func:`payoff_range`.
+    For linear constraints F and G are exact: the maximum and the minimum of a linear function over a polytope take one
+    pass each. For convex ones they are bounds from the ranges of the terms' arguments. For Δ see :func:`payoff_range`.
 
     Examples
     --------
@@ -329,14 +332,15 @@ def bound_constants(problem: ConstrainedNash, player: int | None = None) -> Boun
     form = problem.game.sequence_form
     players = range(form.num_players) if player is None else (player,)
     treeplexes = [form.treeplexes[one] for one in players]
-    ranges = [function_range(one, form.treeplexes[one.player]) for one in problem.constraints if one.player in players]
+    own = [one for one in problem.constraints if one.player in players]
+    extents = [function_extent(one, form.treeplexes[one.player]) for one in own]
     return BoundConstants(
         payoff_range=_payoff_range_of(form),
         infosets=max(treeplex.num_infosets for treeplex in treeplexes),
         actions=max(int(treeplex.num_actions.max(initial=1)) for treeplex in treeplexes),
-        constraints=len(ranges),
-        slope=max((high - low for low, high in ranges), default=0.0),
-        largest=max((max(abs(low), abs(high)) for low, high in ranges), default=0.0),
+        constraints=len(own),
+        slope=max((spread for *_, spread in extents), default=0.0),
+        largest=max((max(abs(low), abs(high)) for low, high, _ in extents), default=0.0),
     )
 
 
@@ -347,21 +351,41 @@ def _payoff_range_of(form: SequenceForm) -> float:
     return _ranges[form]
 
 
-def function_range(constraint: Any, treeplex: Treeplex) -> tuple[float, float]:
-    """Return the least and the largest value of a linear constraint's function over its player's plans.
+def function_extent(constraint: Constraint, treeplex: Treeplex) -> tuple[float, float, float]:
+    """Return bounds on a constraint's function over its player's plans, and on what its tangents differ by.
+
+    Returns
+    -------
+    least, largest : float
+        Of f; exact where it is linear.
+    spread : float
+        By how much a tangent may differ between two plans.
 
     Raises
     ------
     UnsupportedProblemError
-        If the constraint is not linear.
+        If cvxpy alone knows the function.
     """
-    if not isinstance(constraint, LinearConstraint):
-        raise UnsupportedProblemError(f"constraint {shown(constraint.name)} is not linear: these bounds need it to be")
-    coefficients, constant = constraint.minorant(np.zeros(treeplex.num_sequences))
-    return (
-        constant - best_response_value(treeplex, -coefficients),
-        constant + best_response_value(treeplex, coefficients),
-    )
+    function = constraint.function
+    refuse_opaque(constraint)
+    slope = np.zeros(treeplex.num_sequences)
+    slope[function.indices] = function.coefficients
+    low, high = -best_response_value(treeplex, -slope), best_response_value(treeplex, slope)
+    extents = [(low + float(function.constant), high + float(function.constant), high - low)]
+    for term in function.terms:
+        ends = [sign * maxima(treeplex, sign * term.matrix) - term.shifts for sign in (-1, 1)]
+        extents.append(term.extent(*ends))
+    least, largest, spread = np.sum(extents, axis=0).tolist()
+    return least, largest, spread
+
+
+def refuse_opaque(constraint: Constraint) -> None:
+    """Refuse a constraint whose function cvxpy alone knows."""
+    if any(term.code >= OPAQUE for term in constraint.function.terms):
+        raise UnsupportedProblemError(
+            f"constraint {shown(constraint.name)} has a function that cvxpy alone knows: these bounds need it to be "
+            "made of norms, maxima, squares and relative entropies"
+        )
 
 
 def payoff_range(form: SequenceForm) -> float:

@@ -36,7 +36,7 @@ from treeplex.solvers.regret.ccfr_theorems import (
     BoundConstants,
     bound_constants,
     exploitability_bound,
-    function_range,
+    function_extent,
     largest_reaches,
     multiplier_regret_bound,
     payoff_range,
@@ -50,9 +50,9 @@ def recipe(steps="constant", step=0.1, **options):
     return CCFR(base="cfr", updates="simultaneous", steps=steps, step=step, **options)
 
 
-def run(game, constraints, beta, iterations, steps="constant", step=0.1):
+def run(game, constraints, beta, iterations, steps="constant", step=0.1, **options):
     problem = ConstrainedNash(game, constraints, penalty=beta)
-    return solve(problem, recipe(steps, step=step), tol=0, max_iterations=iterations)
+    return solve(problem, recipe(steps, step=step, **options), tol=0, max_iterations=iterations)
 
 
 def flow_game(rng):
@@ -298,7 +298,7 @@ def test_constants_bound_what_pure_plans_attain(seed, flows):
     player = constraints[0].player
     values = np.array([[one.value(plan) for plan in plans[player]] for one in constraints])
     for one, attained in zip(constraints, values, strict=True):
-        assert function_range(one, form.treeplexes[player]) == pytest.approx((attained.min(), attained.max()))
+        assert function_extent(one, form.treeplexes[player])[:2] == pytest.approx((attained.min(), attained.max()))
     constants = bound_constants(ConstrainedNash(game, constraints))
     assert constants.largest == pytest.approx(np.abs(values).max())
     assert constants.slope == pytest.approx((values.max(axis=1) - values.min(axis=1)).max())
@@ -381,6 +381,14 @@ def test_the_papers_steps_give_the_papers_bound():
     assert found.constants.largest == 0.5
     bound = next(one for one in found.bounds if one.name == "corollary 3.1" and one.quantity == "exploitability")
     assert bound.bound == pytest.approx(exploitability_bound(found.constants, beta, iterations))
+
+
+def test_plain_steps_are_measured_by_their_size():
+    regrets = [
+        MeasuredRun(run(KUHN, CASES["A"], 2.0, 100, step=step, step_unit=unit)).step_regret_bound(0)
+        for step, unit in ((0.2, "plain"), (0.2 / KUHN.sequence_form.payoff_scale, "scaled"))
+    ]
+    assert regrets[0] == pytest.approx(regrets[1])
 
 
 @examples(15)
