@@ -497,7 +497,9 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
                 for chosen, fill in ((difference > 0.0, look.hexadecimal), (difference < 0.0, "white")):
                     dots = Look(look.colour, "o", "")
                     dots.plot(axes, seconds[chosen], np.abs(difference[chosen]), markerfacecolor=fill, markersize=4)
-                Look(look.colour, "x", "").plot(axes, seconds, _positive(violation), label=f"violation, {words}")
+                Look(look.colour, "x", "").plot(
+                    axes, seconds, _positive(violation, ROUND_OFF), label=f"violation, {words}"
+                )
             for row in rows:
                 if row.recipe == "exact":
                     Look("black").upright(axes, row.seconds, linewidth=1.4, label="time of the linear program")
@@ -526,9 +528,9 @@ def settled(rows: Sequence[ConvergenceRow], precision: float) -> float | None:
     return since
 
 
-def _positive(values: Any) -> Any:
-    """Return values with gaps where a logarithmic axis has no place for them."""
-    return np.where(values > 0.0, values, np.nan)
+def _positive(values: Any, least: float = 0.0) -> Any:
+    """Return values with gaps where a logarithmic axis has no place for them, or they are not above the least."""
+    return np.where(values > least, values, np.nan)
 
 
 #: A solve that is shorter is done again, and the shortest of some counts: clocks and caches disturb it.
