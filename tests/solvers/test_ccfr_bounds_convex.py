@@ -253,7 +253,7 @@ def test_subgradients_of_entropies_have_no_bound():
 
 
 @examples(12)
-@given(convex_programs(kinds=["l2", "squares", "form"], room=(-0.3, 0.0, 0.1)))
+@given(convex_programs(kinds=["l2", "squares", "form"], room=(-0.3, 0.05, 0.5)))
 def test_constrained_exploitability_is_that_of_conic_programs(posed):
     game, constraints = posed
     problem, profile = ConstrainedNash(game, constraints), Profile.uniform(game)
@@ -266,8 +266,11 @@ def test_constrained_exploitability_is_that_of_conic_programs(posed):
         allowed = max(0.0, cp.Problem(cp.Minimize(excess), flow).solve(solver="CLARABEL")) + 1e-7
         best = cp.Problem(cp.Maximize(form.gradient(player, profile.plans) @ plan), [*flow, excess <= allowed])
         total += best.solve(solver="CLARABEL")
-    assert constrained_exploitability(problem, profile) >= total - 1e-4
-    assert constrained_exploitability(problem, profile) <= total + 2e-2
+    # The hair that is allowed gains its square root where a ball is met at one plan alone.
+    found = constrained_exploitability(problem, profile)
+    assert found >= total - 5e-3
+    if all(least_violation(problem, player) == 0.0 for player in range(2)):
+        assert found <= total + 1e-3
 
 
 # --- lemma 5 and theorem 6 --------------------------------------------------------------------------------------------
