@@ -252,6 +252,7 @@ def test_subgradients_of_entropies_have_no_bound():
     assert best_step(ConstrainedNash(KUHN, [near]), 2.0, 100) > 0.0
 
 
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @examples(12)
 @given(convex_programs(kinds=["l2", "squares", "form"], room=(-0.3, 0.05, 0.5)))
 def test_constrained_exploitability_is_that_of_conic_programs(posed):
