@@ -70,14 +70,13 @@ _once = partial(trial, max_iterations=1, tol=0.0)
 
 
 def _in_curves() -> None:
-    import cvxpy as cp
-
-    from .. import ConstrainedNash, load_game, solve
+    from .. import ConstrainedNash, Strategy, load_game, solve
+    from ..models.constraints import DistanceConstraint
+    from ..models.distances import L2Distance
 
     game = load_game("kuhn")
-    squares: Any = cp  # whose types lack it
-    problem = ConstrainedNash(game, [squares.sum_squares(game.plan(0)) <= 10.0])
-    solve(problem, "ccfr", max_iterations=1, tol=0.0)
+    ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
+    solve(ConstrainedNash(game, [ball]), "ccfr", max_iterations=1, tol=0.0)
 
 
 def _in_parts() -> None:
@@ -120,7 +119,7 @@ def _spots(*numbers: str, adding: bool = False) -> None:
 #: What is compiled, by the name of what needs it.
 _LOOPS: dict[str, Callable[[], Any]] = {
     "regret": partial(_once, "cfr+"),
-    "regret-branches": partial(_once, "cfr+", "leduc:ranks=8"),
+    "regret-branches": partial(_once, "cfr+", "leduc:ranks=7"),
     "regret-single": partial(_once, "cfr+:precision=single"),
     "regret-players": partial(_once, "cfr+", "kuhn:players=3"),
     "regret-operator": _several,
