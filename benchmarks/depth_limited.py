@@ -69,7 +69,7 @@ def looked_at(spec: str, lookahead: int) -> list[int]:
     """Return how many public states each decision of the longest path looks at with the full gadget."""
     game = load_game(spec)
     public = game.public_tree
-    steps = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=lookahead, along="paths").steps
+    steps = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=lookahead, along="path").steps
     path: list[int] = [int(np.argmax([step.level for step in steps]))]
     while (before := steps[path[-1]].before) is not None:
         path.append(before)
@@ -98,7 +98,7 @@ def main() -> None:
     rows = []
     for spec in arguments.games:
         for method, lookahead, along in (
-            ("cfr+", 1, "levels"), ("cfr+", 3, "levels"), ("cfr+", 3, "paths"), ("lp", 3, "levels")
+            ("cfr+", 1, "level"), ("cfr+", 3, "level"), ("cfr+", 3, "path"), ("lp", 3, "level")
         ):  # fmt: skip
             rows.append(row := decisions(spec, method, lookahead, along))
             table.add_row(*(f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values()))

@@ -60,9 +60,7 @@ Epsilon = Annotated[float | Fraction, About("how exploitable the strategy may be
 Lookahead = Annotated[
     int, About("levels of the public tree that a step looks beyond its own action", minimum=1, form="K", large=True)
 ]
-Along = Annotated[
-    Literal["levels", "paths"], About("whether a step decides at a whole level or on its own path alone", option=False)
-]
+Along = Annotated[Literal["level", "path"], About("whether a step decides at a whole level or at one public state")]
 GadgetName = Annotated[
     str,
     About("gadget game above a subgame", choices=("full", "none", "resolving", "max-margin", "reach-max-margin")),

@@ -12,7 +12,7 @@ from ...seqform.public_tree import PublicTree
 Flags = npt.NDArray[np.bool_]
 
 #: What a step decides: all own decisions of a level, or those of one public state.
-Along = Literal["levels", "paths"]
+Along = Literal["level", "path"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class DecisionStep:
 
 
 def decision_steps(
-    public: PublicTree, player: int, lookahead: int, along: Along = "levels"
+    public: PublicTree, player: int, lookahead: int, along: Along = "level"
 ) -> tuple[DecisionStep, ...]:
     """Return the steps in which a player decides, one after the other.
 
@@ -72,8 +72,8 @@ def decision_steps(
     player : int
     lookahead : int
         How many levels a step looks beyond the action that it decides, from 0 on.
-    along : {"levels", "paths"}
-        With ``levels`` a step makes all decisions of one level of the public tree. With ``paths`` it makes those of one
+    along : {"level", "path"}
+        With ``level`` a step makes all decisions of one level of the public tree. With ``path`` it makes those of one
         public state, and goes on from the player's last public state before that, as somebody at play does.
 
     Returns
@@ -101,7 +101,7 @@ def decision_steps(
     """
     own, other = public.infoset_states[player], public.infoset_states[1 - player]
     own_levels, other_levels = public.levels[own], public.levels[other]
-    if along == "levels":
+    if along == "level":
         return tuple(
             DecisionStep(
                 level=level,

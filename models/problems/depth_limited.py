@@ -45,7 +45,7 @@ class CDBR(DepthLimitedResponse):
     lookahead : int
         Number of levels of the public tree that a step looks beyond its own action, at least 1. Each player action is a
         level, and so is each public chance event; private deals are not.
-    along : {"levels", "paths"}
+    along : {"level", "path"}
         Whether a step decides at all public states of a level, or at one, continuing only from its own path. Here this
         makes no difference except for ties.
     game_value : float, optional
@@ -112,7 +112,7 @@ class CDRNR(DepthLimitedResponse):
     blueprint : Profile, optional
         The profile, such as an equilibrium, that the first step resolves with gadgets other than ``full``. Without it
         the first step solves a trunk that begins at the root.
-    along : {"levels", "paths"}
+    along : {"level", "path"}
         Whether a step decides at all public states of a level, or at one, continuing only from its own path, as a
         player at the table does.
     game_value : float, optional
@@ -197,7 +197,7 @@ class CDRNR(DepthLimitedResponse):
         ``None`` if there is no such bound: with p = 1, with a gadget that bounds nothing, along paths, and for a
         certificate without steps.
         """
-        if not GADGETS[self.gadget].safe or self.along != "levels" or self.error(certificate) == math.inf:
+        if not GADGETS[self.gadget].safe or self.along != "level" or self.error(certificate) == math.inf:
             return None
         gaps = sum(step.gap for step in certificate.steps)
         if certificate.steps and certificate.objective is not None:

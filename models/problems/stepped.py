@@ -145,20 +145,20 @@ class DepthLimitedResponse(SteppedResponse):
         The model.
     lookahead : int
         Number of levels of the public tree that a step looks beyond its own action, at least 1.
-    along : {"levels", "paths"}
+    along : {"level", "path"}
         Whether a step decides at all public states of a level, or at one, continuing only from its own path.
     game_value : float or Fraction, optional
         The value of the game to the player who responds; found if not given.
     """
 
     lookahead: Lookahead = field(kw_only=True)
-    along: Along = field(default="levels", kw_only=True)
+    along: Along = field(default="level", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         lookahead = check_whole(self.lookahead, f"{self.name}: lookahead", InvalidGameError, "[1, inf)")
         object.__setattr__(self, "lookahead", lookahead)
-        check_choice(self.along, f"{self.name}: along", UnsupportedProblemError, ("levels", "paths"))
+        check_choice(self.along, f"{self.name}: along", UnsupportedProblemError, ("level", "path"))
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps of a best response, none of them decided yet."""
@@ -172,7 +172,7 @@ class DepthLimitedResponse(SteppedResponse):
         """
         if not self.steps:
             return objective
-        if self.along != "levels" or len(steps) != len(self.steps) or not self.steps[-1].modelled.all():
+        if self.along != "level" or len(steps) != len(self.steps) or not self.steps[-1].modelled.all():
             return None
         return max(steps[-1].upper, objective)
 

@@ -73,6 +73,14 @@ def test_gadgets_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     assert lost["none"] > 1.0
 
 
+def test_along_a_path_the_full_gadget_has_no_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    path = ("solve", "kuhn", *CDRNR[2:], "--lookahead", "1", "--along", "path")
+    record = json_of(capsys, *path)
+    assert record["question"] == "cdrnr --opponent uniform --lookahead 1 --along path --p 0.5"
+    assert record["safety_bound"] is None
+    assert json_of(capsys, *CDBR, "--lookahead", "1", "--along", "path")["step_levels"].count(0) == 1
+
+
 def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "response.npz"
     assert main([*CDBR, "--lookahead", "5", "--out", str(path)]) == 0
@@ -90,6 +98,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
         ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),
         ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for --method highs-ipm, "),
+        ((*CDRNR, "--lookahead", "1", "--along", "paths"), "--along paths (did you mean path?): expected one of level"),
         ((*CDRNR, "--lookahead", "1", "--gadget", "ful"), "--gadget ful (did you mean full?): expected one of full"),
         ((*CDRNR[:-1], "1", "--lookahead", "1", "--epsilon", "0.1"), "--epsilon is not for cdrnr"),
         ((*CDRNR[:-1], "2", "--lookahead", "1"), "--p 2: expected a number from 0 to 1"),

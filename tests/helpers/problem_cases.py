@@ -475,7 +475,7 @@ class Drawing:
         return PROBLEMS["cdbr"](self.game, self.opponent(), lookahead=self.integer(1, 3), along=self.along())
 
     def along(self):
-        return self.pick("levels", "levels", "paths")
+        return self.pick("level", "level", "path")
 
     def draw_cdrnr(self, kind):
         opponent, gadget = self.opponent(), self.pick(*GADGETS)

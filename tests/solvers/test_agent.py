@@ -45,7 +45,7 @@ def decided_in_order(agent, infosets):
     return agent
 
 
-@pytest.mark.parametrize("along", ["levels", "paths"])
+@pytest.mark.parametrize("along", ["level", "path"])
 @pytest.mark.parametrize("player", [0, 1])
 def test_decisions_collected_are_the_response_of_the_linear_programs(player, along):
     model = opponent_strategy("random:seed=3", LEDUC, 1 - player)
@@ -58,7 +58,7 @@ def test_decisions_collected_are_the_response_of_the_linear_programs(player, alo
     np.testing.assert_allclose(agent.strategy().plan, solution.profile[player].plan, atol=1e-9)
 
 
-@pytest.mark.parametrize("along", ["levels", "paths"])
+@pytest.mark.parametrize("along", ["level", "path"])
 @pytest.mark.parametrize("method", ["cfr+", "pcfr+"])
 def test_the_order_of_decisions_makes_no_difference(method, along):
     problem = CDRNR(LEDUC, Strategy.uniform(LEDUC, 1), p=0.7, lookahead=1, along=along)
@@ -71,7 +71,7 @@ def test_the_order_of_decisions_makes_no_difference(method, along):
 
 
 def test_an_agent_decides_for_what_it_is_asked_about_and_for_what_came_before():
-    agent = Agent(CDRNR(KUHN, Strategy.uniform(KUHN, 1), p=0.5, lookahead=1, along="paths"))
+    agent = Agent(CDRNR(KUHN, Strategy.uniform(KUHN, 1), p=0.5, lookahead=1, along="path"))
     assert agent.decisions == ()
     agent.act("K_pb")
     assert [decision.level for decision in agent.decisions] == [0, 2]
@@ -79,7 +79,7 @@ def test_an_agent_decides_for_what_it_is_asked_about_and_for_what_came_before():
     asked = KUHN.sequence_form.treeplexes[0].find_infoset("K_pb")
     assert agent.decisions[1].states == (int(public.infoset_states[0][asked]),)
 
-    agent = Agent(CDBR(GOOFSPIEL, Strategy.uniform(GOOFSPIEL, 0), lookahead=1, along="paths"))
+    agent = Agent(CDBR(GOOFSPIEL, Strategy.uniform(GOOFSPIEL, 0), lookahead=1, along="path"))
     first = GOOFSPIEL.sequence_form.treeplexes[1].infoset_labels[0]
     agent.act(first)
     assert len(agent.decisions) == 1 < agent.num_steps
@@ -102,7 +102,7 @@ def test_nothing_is_solved_twice_until_the_model_changes():
         agent.new_game(Strategy.uniform(LEDUC, 1))
 
 
-@pytest.mark.parametrize("along", ["levels", "paths"])
+@pytest.mark.parametrize("along", ["level", "path"])
 def test_exact_evaluation_and_simulation_agree(along):
     model = Strategy.uniform(LEDUC, 1)
     agent = Agent(CDRNR(LEDUC, model, p=0.5, lookahead=1, along=along))

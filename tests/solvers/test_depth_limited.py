@@ -71,7 +71,7 @@ def test_player_actions_and_the_board_card_are_levels_and_private_deals_are_not(
 
 
 @pytest.mark.parametrize("player", [0, 1])
-@pytest.mark.parametrize("along", ["levels", "paths"])
+@pytest.mark.parametrize("along", ["level", "path"])
 def test_every_decision_is_made_once_and_nothing_is_settled_before_it_is_decided(player, along):
     public = LEDUC.public_tree
     steps = decision_steps(public, player, 2, along)
@@ -89,7 +89,7 @@ def test_every_decision_is_made_once_and_nothing_is_settled_before_it_is_decided
 
 def test_along_a_path_only_what_lies_on_it_is_settled():
     labels = LEDUC.sequence_form.treeplexes[0].infoset_labels
-    step = next(s for s in decision_steps(LEDUC.public_tree, 0, 1, "paths") if s.decided[labels.index("K_rc_Q_")])
+    step = next(s for s in decision_steps(LEDUC.public_tree, 0, 1, "path") if s.decided[labels.index("K_rc_Q_")])
     assert {label for label, given in zip(labels, step.settled, strict=True) if given} == {"J_", "Q_", "K_"}
     assert step.decided.sum() == 3
     other = LEDUC.sequence_form.treeplexes[1].infoset_labels
@@ -228,7 +228,7 @@ def posed_on(tree, seed, player):
     st.sampled_from([0, 1]),
     st.sampled_from([0, Fraction(1, 10), Fraction(1, 2), Fraction(9, 10), 1]),
     st.integers(1, 4),
-    st.sampled_from(["levels", "paths"]),
+    st.sampled_from(["level", "path"]),
 )
 def test_steps_never_fall_and_the_response_is_worth_the_last_at_least(tree, seed, player, p, lookahead, along):
     game, model = posed_on(tree, seed, player)
@@ -243,7 +243,7 @@ def test_steps_never_fall_and_the_response_is_worth_the_last_at_least(tree, seed
     guaranteed = worst_case(game, solution.strategy)
     earned = gain(game, solution.strategy, model, 0.0)
     assert solution.objective == pytest.approx(float(p) * earned + (1 - float(p)) * guaranteed)
-    if along == "levels":
+    if along == "level":
         assert solution.steps[-1] <= solution.objective + 1e-9
         if problem.steps[-1].modelled.all():
             assert solution.steps[-1] == pytest.approx(solution.objective, abs=1e-9)
@@ -319,7 +319,7 @@ def test_along_paths_the_best_response_is_the_same():
         value = LEDUC_VALUE if player == 0 else -LEDUC_VALUE
         found = [
             solve(CDBR(LEDUC, uniform(LEDUC, 1 - player), lookahead=1, along=along, game_value=value))
-            for along in ("levels", "paths")
+            for along in ("level", "path")
         ]
         assert found[0].objective == pytest.approx(found[1].objective, abs=1e-9)
         assert len(found[1].steps) == len(np.unique(LEDUC.public_tree.infoset_states[player]))
@@ -352,7 +352,7 @@ def test_along_paths_steps_that_are_optimal_one_by_one_are_unsafe_together():
     together = solve(CDRNR(game, model, p=0.1, lookahead=1))
     assert together.exploitability <= together.safety_bound + 1e-9
     assert together.exploitability == pytest.approx(0)
-    apart = solve(CDRNR(game, model, p=0.1, lookahead=1, along="paths"))
+    apart = solve(CDRNR(game, model, p=0.1, lookahead=1, along="path"))
     # Each coin shows heads for the gift, and counts on the other one to show tails.
     assert [apart.strategy[f"coin {number}"]["h"] for number in (1, 2)] == pytest.approx([1, 1])
     assert apart.steps == pytest.approx((0, 0.005, 0.005))
@@ -462,7 +462,7 @@ def test_bad_questions_are_refused_in_one_line():
         CDRNR(KUHN, model, p=0.5, lookahead=1, blueprint=model)
     with pytest.raises(InvalidStrategyError, match="another game"):
         CDRNR(KUHN, model, p=0.5, lookahead=1, blueprint=Profile.uniform(LEDUC))
-    with pytest.raises(UnsupportedProblemError, match="along is 'states', expected one of levels, paths"):
+    with pytest.raises(UnsupportedProblemError, match="along is 'states', expected one of level, path"):
         CDBR(KUHN, model, lookahead=1, along="states")
     flows = load_game("transit:width=2")
     with pytest.raises(UnsupportedProblemError, match="no histories"):
@@ -481,7 +481,7 @@ def test_no_bound_is_given_where_there_is_none():
     posed = CDRNR(KUHN, model, p=0.5, lookahead=1)
     found = solve(posed)
     assert found.safety_bound == pytest.approx(found.gain)
-    for changes in ({"p": 1}, {"gadget": "resolving"}, {"along": "paths"}):
+    for changes in ({"p": 1}, {"gadget": "resolving"}, {"along": "path"}):
         assert solve(dataclasses.replace(posed, **changes)).safety_bound is None
     # Stopped before the first step, uniform play is what there is, and nothing is proven of it.
     stopped = solve(posed, max_iterations=0)

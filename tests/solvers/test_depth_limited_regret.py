@@ -127,7 +127,7 @@ def test_random_steps_are_those_of_the_linear_programs():
     for seed in range(soaked(3)):
         problem = Stepped(seed, {}, 0).case().problem
         if isinstance(problem, CDRNR | CDBR) and seed % 3 == 0:
-            problem = dataclasses.replace(problem, along="paths")
+            problem = dataclasses.replace(problem, along="path")
         method = ("cfr", "cfr+", "dcfr", "pcfr+", "cfr:updates=simultaneous", "cfr+:iterate=last")[seed % 6]
         exact_gap = 5e-3 * span(problem.game)
         for step, lower, upper, optimum in solved_both_ways(problem, method, exact_gap, iterations=20_000):
@@ -141,7 +141,7 @@ def test_random_steps_are_those_of_the_linear_programs():
     assert steps >= soaked(3)
 
 
-@pytest.mark.parametrize("along", ["levels", "paths"])
+@pytest.mark.parametrize("along", ["level", "path"])
 def test_paths_are_solved_too(along):
     game = load_game("goofspiel:cards=4")
     check_steps(CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1, along=along), "pcfr+")

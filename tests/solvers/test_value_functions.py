@@ -210,11 +210,11 @@ def test_steps_with_queries_of_500_iterations_are_within_their_measured_error(sp
 
 
 @few
-@pytest.mark.parametrize("along", ["levels", "paths"])
+@pytest.mark.parametrize("along", ["level", "path"])
 @pytest.mark.parametrize("gadget", list(GADGETS))
 def test_value_functions_stand_below_any_gadget(gadget, along):
     check_steps(KUHN, 0.5, 100, CFRValue(50), 2e-3, gadget=gadget, along=along)
-    if along == "levels" and gadget in some(GADGETS, 3):
+    if along == "level" and gadget in some(GADGETS, 3):
         check_steps(LEDUC, 0.5, 50, CFRValue(10), 4e-3, gadget=gadget)
 
 
