@@ -65,8 +65,8 @@ def decisions(spec: str, method: str, lookahead: int, along: Any) -> dict[str, A
     }
 
 
-def looked_at(spec: str, lookahead: int) -> list[int]:
-    """Return how many public states each decision of the longest path looks at with the full gadget."""
+def looked_at(spec: str, lookahead: int, gadget: str) -> list[int]:
+    """Return how many public states each decision of the longest path looks at with a gadget that is full or not."""
     game = load_game(spec)
     public = game.public_tree
     steps = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=lookahead, along="path").steps
@@ -77,8 +77,9 @@ def looked_at(spec: str, lookahead: int) -> list[int]:
     for number in reversed(path):
         step = steps[number]
         below = public.ancestors_at(step.level) == int(step.states[0])
-        seen |= below & (public.levels <= step.level + lookahead)
-        counts.append(int(seen.sum()))
+        here = below & (public.levels <= step.level + lookahead)
+        seen |= here
+        counts.append(int((seen if gadget == "full" else here).sum()))
     return counts
 
 
@@ -103,7 +104,10 @@ def main() -> None:
             rows.append(row := decisions(spec, method, lookahead, along))
             table.add_row(*(f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values()))
     console.print(table)
-    sizes = {f"{DEEP}, lookahead {lookahead}": looked_at(DEEP, lookahead) for lookahead in (1, 3)}
+    sizes = {
+        f"{DEEP}, {gadget}, lookahead {lookahead}": looked_at(DEEP, lookahead, gadget)
+        for gadget in ("full", "reach-resolving") for lookahead in (1, 3)
+    }  # fmt: skip
     for name, counts in sizes.items():
         console.print(f"{name}: public states looked at by decision {counts}, in all {np.cumsum(counts).tolist()}")
     if arguments.json:

@@ -63,7 +63,10 @@ Lookahead = Annotated[
 Along = Annotated[Literal["level", "path"], About("whether a step decides at a whole level or at one public state")]
 GadgetName = Annotated[
     str,
-    About("gadget game above a subgame", choices=("full", "none", "resolving", "max-margin", "reach-max-margin")),
+    About(
+        "gadget game above a subgame",
+        choices=("full", "reach-resolving", "none", "resolving", "max-margin", "reach-max-margin"),
+    ),
 ]
 Level = Annotated[
     int | None,

@@ -186,7 +186,7 @@ USUAL_TOLERANCES: Mapping[str, float] = {"highs-ipm": 1e-6, "cvxpy": 1e-6, "rati
 _IN_STEPS = "lp cfr@1e-2 cfr+@1e-3 dcfr@1e-3 pcfr+@1e-3"
 #: The transit game's patroller is to be back at its base with a probability of at least 0.9.
 _RISK = "constrained --constrain 'risk<=0.1'"
-_GADGETS = ("none", "resolving", "max-margin", "reach-max-margin")
+_GADGETS = ("none", "resolving", "reach-resolving", "max-margin", "reach-max-margin")
 #: A bound on what player 0 of Kuhn poker does with the king, and one on what it does with the jack.
 _TWO = "constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'"
 

@@ -62,7 +62,7 @@ class DecisionStep:
 
 
 def decision_steps(
-    public: PublicTree, player: int, lookahead: int, along: Along = "level"
+    public: PublicTree, player: int, lookahead: int, along: Along = "level", trunk: bool = False
 ) -> tuple[DecisionStep, ...]:
     """Return the steps in which a player decides, one after the other.
 
@@ -75,6 +75,8 @@ def decision_steps(
     along : {"level", "path"}
         With ``level`` a step makes all decisions of one level of the public tree. With ``path`` it makes those of one
         public state, and goes on from the player's last public state before that, as somebody at play does.
+    trunk : bool
+        Along a path: whether one step makes all decisions of the first level, and all other steps go on from it.
 
     Returns
     -------
@@ -114,14 +116,20 @@ def decision_steps(
             )
             for number, level in enumerate(np.unique(own_levels).tolist())
         )
-    return _along_paths(public, player, lookahead)
+    return _along_paths(public, player, lookahead, trunk)
 
 
-def _along_paths(public: PublicTree, player: int, lookahead: int) -> tuple[DecisionStep, ...]:
+def _along_paths(public: PublicTree, player: int, lookahead: int, trunk: bool) -> tuple[DecisionStep, ...]:
     own, other = public.infoset_states[player], public.infoset_states[1 - player]
-    numbers = {state: number for number, state in enumerate(np.unique(own).tolist())}
+    groups = [[state] for state in np.unique(own).tolist()]  # a state comes after its parent
+    if trunk and groups:
+        levels = public.levels[own]
+        first = np.unique(own[levels == levels.min()]).tolist()
+        groups = [first, *([state] for [state] in groups if state not in first)]
+    numbers = {state: number for number, group in enumerate(groups) for state in group}
     steps: list[DecisionStep] = []
-    for state in numbers:  # a state comes after its parent
+    for group in groups:
+        state = group[0]
         path = [state]
         while public.parents[path[-1]] >= 0:
             path.append(int(public.parents[path[-1]]))
@@ -137,11 +145,11 @@ def _along_paths(public: PublicTree, player: int, lookahead: int) -> tuple[Decis
         steps.append(
             DecisionStep(
                 level=int(public.levels[state]),
-                states=np.array([state], dtype=np.int32),
-                decided=own == state,
+                states=np.array(group, dtype=np.int32),
+                decided=np.isin(own, group),
                 settled=settled[own],
                 modelled=seen[other],
-                before=numbers[deciding[-2]] if len(deciding) > 1 else None,
+                before=numbers[deciding[-2]] if len(deciding) > 1 else 0 if trunk and steps else None,
                 seen=seen,
             )
         )

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from ...seqform.arrays import Floats
 from ...seqform.polytope import infoset_values, sequence_values
 from ..saddle import PlayerView
-from .decision_steps import DecisionStep, Flags
+from .decision_steps import Along, DecisionStep, Flags
 from .step_program import StepProgram
-from .subgame_roots import SubgameRoots, subgames_of
+from .subgame_roots import Form, SubgameRoots, subgames_of
 
 
 @dataclass(frozen=True)
@@ -20,22 +20,23 @@ class Gadget:
     Attributes
     ----------
     name : str
-    stops : bool
-        Whether it may stop at each way in and keep what it had there.
-    chooses : bool
-        Whether it chooses the way by which it comes in.
+    form : {"stops", "choice", "path"}, optional
+        What it decides: whether to stop at each way in and keep what it had there, by which way to come in, or its
+        actions on the way.
     gifts : bool
         Whether what it gave away on the way is taken off what it had.
-    safe : bool
-        Whether exploitability is at most p / (1 − p) times the gain, if steps have no gap.
+    promises : bool
+        Whether steps hand on what their subgames may lose at each way in, divided among them.
+    safe : tuple of str
+        Along what exploitability is at most p / (1 − p) times the gain, if steps have no gap.
     source : str
     """
 
     name: str
-    stops: bool = False
-    chooses: bool = False
+    form: Form | None = None
     gifts: bool = False
-    safe: bool = False
+    promises: bool = False
+    safe: tuple[Along, ...] = ()
     source: str = ""
 
 
@@ -43,11 +44,18 @@ class Gadget:
 GADGETS: dict[str, Gadget] = {
     gadget.name: gadget
     for gadget in (
-        Gadget("full", safe=True, source="Milec, Kubíček and Lisý (2021): what was played before stays in the game"),
+        Gadget("full", safe=("level",), source="Milec, Kubíček and Lisý (2021): all that was played stays in the game"),
         Gadget("none", source="unsafe resolving: the other player's play above the subgame is taken as it was found"),
-        Gadget("resolving", stops=True, source="Burch, Johanson and Bowling, AAAI 2014"),
-        Gadget("max-margin", chooses=True, source="Moravčík, Schmid, Ha, Hladík and Gaukrodger, AAAI 2016"),
-        Gadget("reach-max-margin", chooses=True, gifts=True, source="Brown and Sandholm, NeurIPS 2017"),
+        Gadget("resolving", form="stops", source="Burch, Johanson and Bowling, AAAI 2014"),
+        Gadget(
+            "reach-resolving",
+            form="path",
+            promises=True,
+            safe=("level", "path"),
+            source="resolving with the gifts of Brown and Sandholm, NeurIPS 2017, each divided once among all subgames",
+        ),
+        Gadget("max-margin", form="choice", source="Moravčík, Schmid, Ha, Hladík and Gaukrodger, AAAI 2016"),
+        Gadget("reach-max-margin", form="choice", gifts=True, source="Brown and Sandholm, NeurIPS 2017"),
     )
 }
 
@@ -62,10 +70,13 @@ class TrunkSolution:
         The player's realization plan, below the depth limit too.
     free : ndarray of float64
         The other player's, where it is free.
+    allowances : ndarray of float64, shape (num_sequences of the other player,), optional
+        See :func:`allowances`.
     """
 
     plan: Floats
     free: Floats
+    allowances: Floats | None = None
 
 
 def whole_game_program(
@@ -133,14 +144,74 @@ def subgame_program(
         What is played without the step.
     """
     known = np.append(True, np.repeat(step.modelled, view.other.num_actions))
-    program = _Subgames(view, roots, gadget.stops)
+    program = _Subgames(view, roots, gadget.form or "choice")
     program.add_inflow(p * model[roots.way_sequences], np.where(known, p * model, 0.0), step.modelled)
     free = 1.0 - p
-    if gadget.stops or gadget.chooses:
-        program.add_choice(free, program.kept(found.plan, gadget.gifts))
+    if gadget.form:
+        kept = program.kept(found.plan, gadget.gifts)
+        if found.allowances is not None:
+            kept -= roots.masses(view.game, found.plan)[0] * found.allowances[roots.way_sequences]
+        program.add_choice(free, kept)
     else:
         program.add_inflow(free * found.free[roots.way_sequences])
     return program.program(plan, step.settled)
+
+
+def allowances(
+    view: PlayerView, program: StepProgram, plan: Floats, made: Flags, roots: SubgameRoots | None = None
+) -> Floats:
+    """Return how much less the subgames after a step may pay than in its plan, with no loss at worst.
+
+    Where the other player's action is not its best reply to the plan, what follows may get worse by as much as it
+    gives away, and by what is allowed above. The public states that follow share each allowance by their masses, as
+    :meth:`SubgameRoots.masses` counts them; alternatives of the other player have all of it, since it takes only one.
+
+    Parameters
+    ----------
+    view : PlayerView
+    program : StepProgram
+        The step's.
+    plan : ndarray of float64, shape (num_sequences of the player,)
+        What was found.
+    made : ndarray of bool, shape (num_infosets of the player,)
+        Whose decisions are made: what only they lead to may not get worse, and has no share.
+    roots : SubgameRoots, optional
+        The one subgame of the step; without it the program is that of the whole game.
+
+    Returns
+    -------
+    ndarray of float64, shape (num_sequences of the other player,)
+        For a unit of mass of a way in that goes on from the sequence.
+    """
+    form, other, reply = view.game.sequence_form, view.other, program.reply
+    table = form.leaves
+    assert table is not None
+    leaves = np.arange(len(table.chance)) if roots is None else roots.leaves
+    sequences = table.sequences[leaves]
+    # By public states, as ways are: a leaf may share its state with the next decision, although none leads to it.
+    public = view.game.public_tree
+    later = subgames_of(public, np.unique(public.infoset_states[view.player][~made])) >= 0
+    follows = np.append(later, False)[public.leaf_states[leaves]]
+    reach = table.chance[leaves] * plan[sequences[:, view.player]] * follows
+    # Sequences of the game, and where they are in the reply.
+    game = place = np.arange(other.num_sequences)
+    if roots is not None:
+        game = np.concatenate([roots.way_sequences, roots.sequences])
+        first = reply.num_sequences - len(roots.sequences)
+        place = np.append(roots.above("path")[1], np.arange(first, reply.num_sequences))
+    masses, rates = np.zeros(reply.num_sequences), np.zeros(reply.num_sequences)
+    masses[place] = np.bincount(sequences[:, 1 - view.player], weights=reach, minlength=other.num_sequences)[game]
+    for level in reversed(reply.levels):
+        level.pass_up(np.maximum.reduceat(masses[level.sequences], level.starts), masses)
+    values = program.sequence_values(plan)
+    for level in reply.levels:
+        own, after = values[level.sequences], masses[level.sequences]
+        above = rates[level.sources] * np.maximum.reduceat(after, level.starts)
+        allowed = own + np.repeat(above - np.minimum.reduceat(own, level.starts), level.counts)
+        rates[level.sequences] = np.divide(allowed, after, out=np.zeros_like(after), where=after > 0.0)
+    found = np.zeros(other.num_sequences)
+    found[game] = rates[place]
+    return found
 
 
 def search_program(view: PlayerView, model: Floats, p: float, roots: SubgameRoots, found: TrunkSolution) -> StepProgram:
@@ -151,7 +222,7 @@ def search_program(view: PlayerView, model: Floats, p: float, roots: SubgameRoot
     max over x of p Σ_I r(I) m(I) + (1 − p) min_I m(I) with m(I) the margin at way I, r the model's reach of a subgame's
     ways divided by their sum; summed over subgames.
     """
-    program = _Subgames(view, roots, stops=False)
+    program = _Subgames(view, roots, "choice")
     reach = model[roots.way_sequences]
     totals = np.bincount(roots.way_subgames, weights=reach, minlength=roots.num_subgames)[roots.way_subgames]
     shares = np.divide(reach, totals, out=np.zeros_like(reach), where=totals > 0.0)
@@ -166,9 +237,9 @@ def search_program(view: PlayerView, model: Floats, p: float, roots: SubgameRoot
 class _Subgames:
     """A program in subgames alone, put together from what brings the other player there."""
 
-    def __init__(self, view: PlayerView, roots: SubgameRoots, stops: bool) -> None:
-        self.view, self.roots, self.stops = view, roots, stops
-        self.reply, self.matrix, self.entries = roots.reply(stops)
+    def __init__(self, view: PlayerView, roots: SubgameRoots, form: Form) -> None:
+        self.view, self.roots, self.form = view, roots, form
+        self.reply, self.matrix, self.entries = roots.reply(form)
         self.first = self.reply.num_infosets - len(roots.infosets)  # of the subgames' own infosets
         self.inflow = np.zeros(self.reply.num_infosets)
         self.bonus = np.zeros(self.reply.num_sequences)
@@ -195,8 +266,8 @@ class _Subgames:
 
     def add_choice(self, weight: float, kept: Floats) -> None:
         """Let the other player decide by which way it comes in, or whether to stop at each and pay what is kept."""
-        self.inflow[: self.first] += weight
-        if self.stops:
+        self.inflow[: self.first] += weight * (self.reply.parents[: self.first] == 0)
+        if self.form == "stops":
             self.bonus[self.entries + 1] = kept
         else:
             self.bonus[self.entries] = -kept

@@ -235,8 +235,8 @@ def depth_limit(steps: "ResolvingRun", number: int, program: StepProgram) -> Dep
     ways, below = border.way_sequences[1 - player], border.sequences[1 - player]
     if whole:
         return DepthLimit(border, player, own, seen[public.infoset_states[1 - player]], ways, below)
-    roots = SubgameRoots.of(view.game, player, step.states.tolist())
-    _, _, entries = roots.reply(steps.gadget.stops)
+    roots = steps.subgames(step)
+    _, entries, _ = roots.above(steps.gadget.form or "choice")
     places = roots.places(program.reply.num_sequences - len(roots.sequences))
     # A way in either goes on from a sequence in the subgame, or leads through the subgame's root.
     subgames = subgames_of(public, roots.states)[border.states][border.way_states[1 - player]]

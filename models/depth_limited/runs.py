@@ -1,5 +1,7 @@
 """Responses while they are decided: one step's program after the other, each from what the steps before it found."""
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,7 +12,15 @@ from ...seqform.polytope import Treeplex
 from ..games.kuhn import Kuhn
 from ..saddle import PlayerView
 from .decision_steps import DecisionStep, Flags
-from .gadgets import GADGETS, Gadget, TrunkSolution, search_program, subgame_program, whole_game_program
+from .gadgets import (
+    GADGETS,
+    Gadget,
+    TrunkSolution,
+    allowances,
+    search_program,
+    subgame_program,
+    whole_game_program,
+)
 from .step_program import StepAnswer, StepProgram
 from .subgame_roots import SubgameRoots, subgames_of
 
@@ -67,8 +77,13 @@ class ResolvingRun:
         self.blueprint = blueprint
         self.behaviour = view.own.uniform_behaviour()
         self._found: dict[int, TrunkSolution] = {}
+        self._roots: tuple[DecisionStep, SubgameRoots] | None = None
         payoffs = view.game.sequence_form.A
         self._matrix = payoffs if view.player == 0 else sp.csr_array(-payoffs.T)
+        if blueprint is not None and gadget.promises and steps:
+            whole = whole_game_program(view, self._matrix, model, p, steps[0], blueprint.plan)
+            undecided = np.zeros(view.own.num_infosets, dtype=bool)
+            self.blueprint = replace(blueprint, allowances=allowances(view, whole, blueprint.plan, undecided))
 
     @property
     def whole(self) -> bool:
@@ -95,8 +110,13 @@ class ResolvingRun:
         found = self._before(step)
         if self.whole or found is None:
             return whole_game_program(self.view, self._matrix, self.model, self.p, step, plan)
-        roots = SubgameRoots.of(self.view.game, self.view.player, step.states.tolist())
-        return subgame_program(self.view, self.model, self.p, step, plan, self.gadget, roots, found)
+        return subgame_program(self.view, self.model, self.p, step, plan, self.gadget, self.subgames(step), found)
+
+    def subgames(self, step: DecisionStep) -> SubgameRoots:
+        """Return the subgames of a step; they are kept until those of another step are asked for."""
+        if self._roots is None or self._roots[0] is not step:
+            self._roots = step, SubgameRoots.of(self.view.game, self.view.player, step.states.tolist())
+        return self._roots[1]
 
     def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         """Take a step's decisions from its answer."""
@@ -105,9 +125,12 @@ class ResolvingRun:
         decided = np.append(False, np.repeat(step.decided, own.num_actions))
         self.behaviour[decided] = own.behaviour(answer.plan)[decided]
         if not self.whole:
-            self._found[number] = TrunkSolution(
-                self._played(step, answer.plan), self._free(step, program, answer.reply)
-            )
+            found = TrunkSolution(self._played(step, answer.plan), self._free(step, program, answer.reply))
+            if self.gadget.promises:
+                roots = None if program.reply is self.view.other else self.subgames(step)
+                made = step.decided | step.settled
+                found = replace(found, allowances=allowances(self.view, program, found.plan, made, roots))
+            self._found[number] = found
 
     def _before(self, step: DecisionStep) -> TrunkSolution | None:
         """Return what a step resolves; ``None`` for the trunk."""

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.polytope import Treeplex, infoset_values
+from ...seqform.polytope import Treeplex, infoset_values, sequence_values
 from ..programs.linear_program import LinearProgram, ProgramBlocks
 from .decision_steps import Flags
 
@@ -168,6 +168,10 @@ class StepProgram:
     def values(self, plan: Floats) -> Floats:
         """Return what each infoset of the reply leaves of a plan at worst, shape (num_infosets of reply,)."""
         return -infoset_values(self.reply, -self._payoffs(plan))
+
+    def sequence_values(self, plan: Floats) -> Floats:
+        """Return what each sequence of the reply leaves of a plan at worst, shape (num_sequences of reply,)."""
+        return -sequence_values(self.reply, -self._payoffs(plan))
 
     def _payoffs(self, plan: Floats) -> Floats:
         payoffs: Floats = self._transposed @ plan + self.bonus

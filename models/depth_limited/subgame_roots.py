@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ from ...seqform.polytope import Treeplex
 from ...seqform.public_tree import PublicTree
 
 Numbers = npt.NDArray[np.int64]
+
+#: What the other player decides in a gadget: see :meth:`SubgameRoots.above`.
+Form = Literal["stops", "choice", "path"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,14 +142,13 @@ class SubgameRoots:
         """Number of ways in."""
         return len(self.way_sequences)
 
-    def reply(self, stops: bool) -> tuple[Treeplex, sp.csr_array, Integers]:
+    def reply(self, form: Form) -> tuple[Treeplex, sp.csr_array, Integers]:
         """Return the other player's decisions in a gadget and below.
 
         Parameters
         ----------
-        stops : bool
-            Whether each way in is a decision of its own, to enter or to stop. Otherwise each subgame begins with a
-            choice among its ways in.
+        form : {"stops", "choice", "path"}
+            See :meth:`above`.
 
         Returns
         -------
@@ -156,16 +159,53 @@ class SubgameRoots:
         entries : ndarray of int32, shape (num_ways,)
             The sequence by which each way is taken; where there are stops, the sequence after it stops.
         """
-        ways = np.arange(self.num_ways, dtype=np.int64)
-        if stops:
-            counts, entries = np.full_like(ways, 2), 1 + 2 * ways
-        else:
-            counts, entries = np.bincount(self.way_subgames, minlength=self.num_subgames), 1 + ways
-        reply, columns = self.below(counts, entries)
+        counts, entries, parents = self.above(form)
+        reply, columns = self.below(counts, entries, parents)
         places = sp.csr_array(
             (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), reply.num_sequences)
         )
         return reply, sp.csr_array(self.payoffs @ places), entries.astype(np.int32)
+
+    def above(self, form: Form) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the other player's decisions in a gadget, which come first in its reply.
+
+        Parameters
+        ----------
+        form : {"stops", "choice", "path"}
+            Whether each way in is a decision to enter or to stop; or each subgame begins with a choice among its ways
+            in; or the gadget has the other player's own infosets above, each with its actions that lead to a way in
+            and another one if some lead elsewhere, and then a single action for each way.
+
+        Returns
+        -------
+        counts : ndarray of int64, shape (num_decisions,)
+            The actions of each.
+        entries : ndarray of int64, shape (num_ways,)
+            The sequence by which each way is taken.
+        parents : ndarray of int64, shape (num_decisions,)
+            The sequence before each.
+        """
+        ways = np.arange(self.num_ways, dtype=np.int64)
+        if form == "stops":
+            return np.full_like(ways, 2), 1 + 2 * ways, np.zeros_like(ways)
+        if form == "choice":
+            counts = np.bincount(self.way_subgames, minlength=self.num_subgames)
+            return counts, 1 + ways, np.zeros_like(counts)
+        other = self.other
+        leads = np.zeros(other.num_sequences)
+        leads[self.way_sequences] = 1.0
+        for level in reversed(other.levels):
+            level.pass_up(np.maximum.reduceat(leads[level.sequences], level.starts), leads)
+        taken = leads > 0.0
+        leading = np.add.reduceat(taken[1:], other.offsets[:-1] - 1, dtype=np.int64) if other.num_infosets else ways[:0]
+        infosets = np.flatnonzero(leading)
+        leading, elsewhere = leading[infosets], (leading < other.num_actions)[infosets].astype(np.int64)
+        # Sequences that lead to ways keep their order; those of an infoset that lead elsewhere follow, as one.
+        places = np.zeros(other.num_sequences, dtype=np.int64)
+        places[1:][taken[1:]] = 1 + np.arange(leading.sum()) + np.repeat(np.cumsum(elsewhere) - elsewhere, leading)
+        counts = np.concatenate([leading + elsewhere, np.ones_like(ways)])
+        entries = 1 + int(counts.sum()) - self.num_ways + ways
+        return counts, entries, places[np.concatenate([other.parents[infosets], self.way_sequences])]
 
     @cached_property
     def sequences(self) -> Numbers:
@@ -180,15 +220,17 @@ class SubgameRoots:
         places[self.sequences] = first + np.arange(len(self.sequences))
         return places
 
-    def below(self, counts: Numbers, entries: Numbers) -> tuple[Treeplex, Numbers]:
+    def below(self, counts: Numbers, entries: Numbers, above: Numbers | None = None) -> tuple[Treeplex, Numbers]:
         """Return the other player's decisions below others that come first.
 
         Parameters
         ----------
         counts : ndarray of int
-            The actions of each of those that come first, all of them at the root.
+            The actions of each of those that come first.
         entries : ndarray of int, shape (num_ways,)
             The sequence of theirs that leads along each way in.
+        above : ndarray of int, optional
+            The sequence before each of those that come first; by default all are at the root.
 
         Returns
         -------
@@ -199,7 +241,7 @@ class SubgameRoots:
         places = self.places(1 + int(counts.sum()))
         by_way = np.append(entries, 0)  # where no way leads, the last number stands for none
         parents = np.where(self.infoset_ways >= 0, by_way[self.infoset_ways], places[self.other.parents[self.infosets]])
-        first = np.zeros(len(counts), dtype=np.int64)
+        first = np.zeros(len(counts), dtype=np.int64) if above is None else above
         treeplex = Treeplex(
             np.concatenate([first, parents]), np.concatenate([counts, self.other.num_actions[self.infosets]])
         )

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
+from ...seqform.evaluate import worst_case
 from ...seqform.strategy import Profile, check_same_game
-from ..declarations import Confidence, GadgetName, Level
+from ..declarations import Along, Confidence, GadgetName, Level
 from ..depth_limited import (
     GADGETS,
     Gadget,
@@ -107,14 +108,14 @@ class CDRNR(DepthLimitedResponse):
         From 0 to 1.
     lookahead : int
         Number of levels of the public tree that a step looks beyond its own action, at least 1.
-    gadget : {"full", "none", "resolving", "max-margin", "reach-max-margin"}
+    gadget : {"full", "reach-resolving", "none", "resolving", "max-margin", "reach-max-margin"}
         The gadget above the subgames of a step; see the notes.
     blueprint : Profile, optional
         The profile, such as an equilibrium, that the first step resolves with gadgets other than ``full``. Without it
         the first step solves a trunk that begins at the root.
     along : {"level", "path"}
         Whether a step decides at all public states of a level, or at one, continuing only from its own path, as a
-        player at the table does.
+        player at the table does. ``reach-resolving`` always goes along paths: its subgames have nothing in common.
     game_value : float, optional
         The value of the game to the player who responds, for gain and exploitability; found if not given.
 
@@ -135,6 +136,12 @@ class CDRNR(DepthLimitedResponse):
     (:meth:`safety_bound`). This holds for steps along levels.
     Along paths each step assumes that the player's other decisions favour this one. Two steps may each rely on the
     other to cover a risk that neither covers, so there is no bound.
+
+    ``reach-resolving`` has the same bound along paths, and its programs hold the subgame of a step alone. The opponent
+    goes its own way to the subgame or leaves it for 0; each way in counts from what the step before promised there:
+    the value in that step's solution, less a share of what the opponent gives away by going this way. Shares are handed
+    on once, so no two subgames spend the same gift. It gains less than the full gadget along levels, which decides
+    together who spends what.
 
     Other gadgets solve only the subgames of a step, from the solution of the step before: ``none`` takes the opponent's
     play above as found there (unsafe resolving); with ``resolving`` the opponent may stop at the root of a subgame and
@@ -187,6 +194,11 @@ class CDRNR(DepthLimitedResponse):
         )
 
     @property
+    def _order(self) -> tuple[Along, bool]:
+        """Promises go along paths; what they are about is a blueprint, or what one step finds for the first level."""
+        return ("path", self.blueprint is None) if GADGETS[self.gadget].promises else (self.along, False)
+
+    @property
     def steps_are_payoffs(self) -> bool:
         """Other gadgets than ``full`` solve subgames alone."""
         return self.gadget == "full"
@@ -194,13 +206,20 @@ class CDRNR(DepthLimitedResponse):
     def safety_bound(self, certificate: Certificate) -> float | None:
         """Return what exploitability is at most: (p times the gain + the gaps of all steps) / (1 − p).
 
-        ``None`` if there is no such bound: with p = 1, with a gadget that bounds nothing, along paths, and for a
-        certificate without steps.
+        ``None`` if there is no such bound: with p = 1, with a gadget that bounds nothing, along paths unless by
+        ``reach-resolving``, which also needs all steps, and for a certificate without steps. The loss of a blueprint
+        that is no equilibrium strategy counts as a gap.
         """
-        if not GADGETS[self.gadget].safe or self.along != "level" or self.error(certificate) == math.inf:
+        gadget = GADGETS[self.gadget]
+        if self.along not in gadget.safe or self.error(certificate) == math.inf:
             return None
         gaps = sum(step.gap for step in certificate.steps)
-        if certificate.steps and certificate.objective is not None:
+        if gadget.promises:
+            if len(certificate.steps) < len(self.steps):
+                return None
+            if self.blueprint is not None:
+                gaps += max(0.0, self.known_value() - worst_case(self.game, self.blueprint[self.player]))
+        elif certificate.steps and certificate.objective is not None:
             # A plan that is not the last step's may be worth less.
             gaps += max(0.0, certificate.steps[-1].objective - certificate.objective)
         return most_loss(self.p, certificate, gaps)

@@ -179,4 +179,9 @@ class DepthLimitedResponse(SteppedResponse):
     @cached_property
     def steps(self) -> tuple[DecisionStep, ...]:
         """The steps, each after the one that it continues."""
-        return decision_steps(self.game.public_tree, self.player, self.lookahead, self.along)
+        return decision_steps(self.game.public_tree, self.player, self.lookahead, *self._order)
+
+    @property
+    def _order(self) -> tuple[Along, bool]:
+        """The last arguments of :func:`decision_steps`."""
+        return self.along, False

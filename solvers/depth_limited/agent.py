@@ -76,7 +76,8 @@ class Agent:
         The game, the seat, the model of the opponent, how far it is believed and how far each step looks. Along
         ``level``, the default, the first decision asked for on a level makes all decisions of that level, and with
         the full gadget the response is as safe as :class:`CDRNR` says. Along ``path`` a decision is about the public
-        state that play has come to and nothing else; that is less work, and bounds no exploitability.
+        state that play has come to and nothing else; that is less work, and safe with the gadget ``reach-resolving``
+        alone.
     method : str or Method
         ``cfr+`` or another method of regret minimisation, or ``lp``.
     seconds : float

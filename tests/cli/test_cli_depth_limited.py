@@ -73,11 +73,13 @@ def test_gadgets_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     assert lost["none"] > 1.0
 
 
-def test_along_a_path_the_full_gadget_has_no_bound(capsys: pytest.CaptureFixture[str]) -> None:
+def test_along_a_path_one_gadget_has_a_bound(capsys: pytest.CaptureFixture[str]) -> None:
     path = ("solve", "kuhn", *CDRNR[2:], "--lookahead", "1", "--along", "path")
     record = json_of(capsys, *path)
     assert record["question"] == "cdrnr --opponent uniform --lookahead 1 --along path --p 0.5"
     assert record["safety_bound"] is None
+    safe = json_of(capsys, *path, "--gadget", "reach-resolving")
+    assert safe["exploitability"] <= safe["safety_bound"]
     assert json_of(capsys, *CDBR, "--lookahead", "1", "--along", "path")["step_levels"].count(0) == 1
 
 

@@ -156,7 +156,7 @@ def test_without_lookahead_to_lose_an_agent_is_a_best_response():
     assert [decision.iterations > 0 for decision in agent.decisions] == [True] + [False] * (agent.num_steps - 1)
 
 
-@pytest.mark.parametrize("gadget", ["none", "resolving", "max-margin", "reach-max-margin"])
+@pytest.mark.parametrize("gadget", ["reach-resolving", "none", "resolving", "max-margin", "reach-max-margin"])
 def test_other_gadgets_begin_cold(gadget):
     problem = CDRNR(KUHN, Strategy.uniform(KUHN, 1), p=0.3, lookahead=1, gadget=gadget)
     agent = Agent(problem, tolerance=1e-5)
@@ -220,7 +220,7 @@ def test_an_agent_plays_on_the_command_line(capsys, tmp_path):
         ("cdbr:opponent=uniform,lookahead=1,gadget=full", "opponent cdbr: unknown parameter 'gadget'"),
         (
             "cdrnr:opponent=uniform,p=0,lookahead=1,gadget=ful",
-            "opponent cdrnr: gadget = ful; expected one of full, none",
+            "opponent cdrnr: gadget = ful; expected one of full, reach-resolving",
         ),
         ("cdbr:opponent=uniform,lookahead=1,method=highs", "method highs cannot solve cdbr"),
         ("cdbr:opponent=unifrm,lookahead=1", "unknown opponent 'unifrm' (did you mean uniform?)"),

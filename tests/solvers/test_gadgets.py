@@ -87,7 +87,7 @@ def test_figure_2_against_a_uniform_trunk():
 
 @pytest.mark.parametrize(
     ("gadget", "counted"),
-    [("full", -3.0), ("resolving", -3.5), ("max-margin", -2.0), ("reach-max-margin", -2.0)],
+    [("full", -3.0), ("reach-resolving", -3.0), ("resolving", -3.5), ("max-margin", -2.0), ("reach-max-margin", -2.0)],
 )
 def test_figure_3_what_gadgets_say_that_leaving_the_equilibrium_costs(gadget, counted):
     program = first_program(COIN, 0.0, gadget)
@@ -110,6 +110,8 @@ FULL = [(0, "a1"), (4 / 9, "a2"), (1 / 2, "a3"), (6 / 11, "a4"), (8 / 13, "a5")]
 FOUND = {
     ("gadget_trap_1", "full"): FULL,
     ("gadget_trap_2", "full"): FULL,
+    ("gadget_trap_1", "reach-resolving"): FULL,
+    ("gadget_trap_2", "reach-resolving"): FULL,
     ("gadget_trap_1", "resolving"): [(0, "a1"), (5 / 7, "a5")],
     ("gadget_trap_1", "max-margin"): [(0, "a1"), (27 / 47, "a5")],
     ("gadget_trap_1", "reach-max-margin"): FULL,
@@ -121,7 +123,7 @@ FOUND = {
 
 @few
 @pytest.mark.parametrize(("name", "gadget"), FOUND)
-def test_the_full_gadget_recovers_all_five_actions_and_others_two(name, gadget):
+def test_safe_gadgets_recover_all_five_actions_and_others_fewer(name, gadget):
     game = load_game(name)
     model, blueprint = Strategy.from_dict(game, 1, game.rules.model), equilibrium(game)
     changes = FOUND[name, gadget]
@@ -145,7 +147,7 @@ def test_without_a_blueprint_the_first_step_solves_the_trunk_whatever_the_gadget
 
 
 @few
-@pytest.mark.parametrize("gadget", ["resolving", "max-margin", "reach-max-margin"])
+@pytest.mark.parametrize("gadget", ["reach-resolving", "resolving", "max-margin", "reach-max-margin"])
 @pytest.mark.parametrize("name", ["kuhn", "leduc:merge_suits=true", "goofspiel"])
 def test_with_p_0_every_gadget_but_none_resolves_to_an_equilibrium(name, gadget):
     game = load_game(name)
@@ -235,7 +237,7 @@ def counted(game, player, states, plan, found, model, modelled, p, kind):
         for infoset in np.flatnonzero(modelled).tolist()
     }
     below = game.public_tree.ancestors_at(int(game.public_tree.levels[states[0]]))
-    total = 0.0
+    total, lost = 0.0, {}
     for state in states:
         ways = {}
         for weight, own, path, at in leaves_of(game, player):
@@ -259,9 +261,19 @@ def counted(game, player, states, plan, found, model, modelled, p, kind):
             total += (1 - p) * sum(found.free[way] * free[way] for way in ways)
         elif kind == "resolving":
             total += (1 - p) * sum(min(free[way], kept[way]) for way in ways)
+        elif kind == "reach-resolving":
+            for way in ways:
+                lost[way] = lost.get(way, 0.0) + free[way] - kept[way]
         else:
             total += (1 - p) * min(free[way] - kept[way] for way in ways)
-    return total
+    return total + (1 - p) * on_the_way(other, lost, 0)
+
+
+def on_the_way(other, lost, sequence):
+    """Return what a player's own decisions after a sequence make of what it gains at ways in, by recursion."""
+    below = (infoset for infoset in range(other.num_infosets) if other.parents[infoset] == sequence)
+    ends = [range(*other.offsets[infoset : infoset + 2].tolist()) for infoset in below]
+    return lost.get(sequence, 0.0) + sum(min(on_the_way(other, lost, action) for action in actions) for actions in ends)
 
 
 @examples(60)
@@ -269,7 +281,7 @@ def counted(game, player, states, plan, found, model, modelled, p, kind):
     trees(depth=6, size=26),
     st.integers(0, 2**16),
     st.sampled_from([0, 1]),
-    st.sampled_from(["none", "resolving", "max-margin", "search"]),
+    st.sampled_from(["none", "resolving", "reach-resolving", "max-margin", "search"]),
     st.sampled_from([0.0, 0.4, 1.0]),
     st.data(),
 )
