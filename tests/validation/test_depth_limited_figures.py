@@ -7,12 +7,21 @@ import pytest
 from effort import thorough
 from figures import reproduced
 
-from treeplex import RestrictedNash, Strategy, UnsupportedProblemError, load_game, restricted_nash_frontier, solve
+from treeplex import (
+    CDRNR,
+    RestrictedNash,
+    Strategy,
+    UnsupportedProblemError,
+    load_game,
+    restricted_nash_frontier,
+    solve,
+)
 from treeplex.validation.papers import (
     CDRNRFigure4,
     CDRNRFigure5,
     CDRNRFigure6,
     CDRNRFigure15,
+    CDRNRSafety,
     RecoveryRow,
 )
 from treeplex.validation.papers import cdrnr_figure_4 as figure_4
@@ -27,6 +36,7 @@ from treeplex.validation.papers.cdrnr_responses import (
     judged_robust,
     response_row,
 )
+from treeplex.validation.papers.cdrnr_safety import judged
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +172,32 @@ def test_the_rows_of_the_frontier_are_on_it(rounds):
             assert row.gain == pytest.approx(attainable(exact, row.exploitability), abs=1e-7)
 
 
+# The theorem on exploitability
+
+
+def test_the_theorem_holds_by_levels_and_by_reach_resolving_and_not_by_paths():
+    found = reproduced("cdrnr-safety")
+    assert found.passed
+    shares = {row.way: row.share for row in found.rows}
+    assert shares["level"] < 1 < shares["path"]
+    assert shares["reach-resolving"] < 1
+    claims = {claim.quantity: (claim.paper, claim.measured) for claim in found.claims}
+    assert claims["Leduc, seat 0, path: settings of 1 that break the theorem"] == (0, 1)
+    assert claims["Leduc, seat 0, reach-resolving: settings of 1 that break the theorem"] == (0, 0)
+    assert 0.7 < claims["Leduc, seat 0, reach-resolving: gain over that by levels, mean"][1] < 1
+
+
+def test_a_row_that_breaks_the_theorem_fails_where_it_is_proven():
+    game = load_game("kuhn")
+    problem = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1, game_value=-1 / 18)
+    right = solve(problem)
+    wrong = dataclasses.replace(right, certificate=dataclasses.replace(right.certificate, exploitability=2.0))
+    assert judged("kuhn", 0, "level", right).failure == ""
+    for way in ("level", "reach-resolving"):
+        assert "2.000000 is above the bound 0.444444" in judged("kuhn", 0, way, wrong).failure
+    assert judged("kuhn", 0, "path", wrong).failure == ""
+
+
 # What mixtures attain
 
 
@@ -191,6 +227,7 @@ def test_mixtures_attain_the_upper_hull():
         lambda: CDRNRFigure5(ps=(0.0,)),
         lambda: CDRNRFigure6(iterations=(0,)),
         lambda: CDRNRFigure15(points=1),
+        lambda: CDRNRSafety(ps=(1.0,)),
     ],
 )
 def test_wrong_settings_are_refused_in_one_line(make):

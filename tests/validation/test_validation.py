@@ -404,6 +404,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "maximise": "0/J_:b",
         "lookahead": "1",
         "gadget": "resolving",
+        "along": "path",
         "level": "2",
     }
     takes = {
@@ -418,7 +419,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "best-nash": ("opponent",),
         "style": ("maximise", "epsilon"),
         "cdbr": ("opponent", "lookahead"),
-        "cdrnr": ("opponent", "p", "lookahead", "gadget"),
+        "cdrnr": ("opponent", "p", "lookahead", "gadget", "along"),
         "cdbr-ne": ("opponent", "p", "lookahead"),
         "ses": ("opponent", "p", "level"),
         "lbr": ("opponent",),

@@ -12,6 +12,8 @@ from .cdrnr_responses import CDRNRFigure5 as CDRNRFigure5
 from .cdrnr_responses import CDRNRFigure6 as CDRNRFigure6
 from .cdrnr_responses import CDRNRFigure15 as CDRNRFigure15
 from .cdrnr_responses import ResponseRow as ResponseRow
+from .cdrnr_safety import CDRNRSafety as CDRNRSafety
+from .cdrnr_safety import SafetyRow as SafetyRow
 from .cdrnr_table_1 import CDRNRTable1 as CDRNRTable1
 from .cdrnr_table_1 import GainRow as GainRow
 from .cdrnr_table_2 import CDRNRTable2 as CDRNRTable2

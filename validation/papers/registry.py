@@ -27,6 +27,7 @@ _OWN = {
     "cdrnr-figure-5": "cdrnr_responses:CDRNRFigure5",
     "cdrnr-figure-6": "cdrnr_responses:CDRNRFigure6",
     "cdrnr-figure-15": "cdrnr_responses:CDRNRFigure15",
+    "cdrnr-safety": "cdrnr_safety:CDRNRSafety",
     "cdrnr-table-1": "cdrnr_table_1:CDRNRTable1",
     "cdrnr-table-2": "cdrnr_table_2:CDRNRTable2",
     "nlhe-bot-exploited": "nlhe_bot_exploited:NLHEBotExploited",

@@ -1,0 +1,193 @@
+"""The safety theorem of the paper on depth-limited responses: by whole levels, along paths, and by reach resolving."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from ...models.games import load_game
+from ...models.problems import CDRNR, Nash
+from ...seqform.interchange.pictures import Figure, Look, legend, panels
+from ...solvers import Solution
+from ...solvers.opponents.strategies import opponent_strategy
+from ..table import Column, Row, verdict
+from .cdrnr_responses import CONTINUAL_RESPONSES, GAINED, ROUND_OFF, WEIGHT
+from .experiment import Claim, Experiment, Limits, Tell, completed, largest
+
+#: What the paper calls the games, or ranks where it has others.
+GAMES: Mapping[str, str] = {
+    "Leduc": "leduc:merge_suits=true",
+    "Leduc, 6 ranks": "leduc:ranks=6,merge_suits=true",
+    "IIGS4": "goofspiel:cards=4",
+}
+#: The ways to decide: the paper's gadget level by level and along paths, and the one that divides gifts.
+WAYS: Mapping[str, Mapping[str, Any]] = {
+    "level": {"along": "level"},
+    "path": {"along": "path"},
+    "reach-resolving": {"along": "path", "gadget": "reach-resolving"},
+}
+_LOOKS = {"level": Look("black", "."), "path": Look("red", "x"), "reach-resolving": Look("blue", "o")}
+
+
+@dataclass(frozen=True)
+class SafetyRow(Row):
+    """One response.
+
+    Attributes
+    ----------
+    game : str
+    seat : int
+        Of the player who responds.
+    lookahead : int
+    p : float
+        How far the model is believed.
+    way : str
+        ``level`` and ``path`` with the full gadget, ``reach-resolving`` along paths.
+    gain, exploitability : float
+        Payoff units.
+    bound : float
+        What the theorem says that exploitability is at most: p / (1 - p) times the gain.
+    share : float
+        Exploitability over that; above 1 it breaks the theorem.
+    seconds : float
+        Of solving.
+    """
+
+    game: Annotated[str, Column("game", width=14)]
+    seat: Annotated[int, Column("seat")]
+    lookahead: Annotated[int, Column("lookahead", width=9)]
+    p: Annotated[float, Column("p", "g")]
+    way: Annotated[str, Column("way", width=15)]
+    gain: Annotated[float, Column("gain", ".4f")]
+    exploitability: Annotated[float, Column("exploitability", ".4f")]
+    bound: Annotated[float, Column("bound", ".4f")]
+    share: Annotated[float, Column("share of it", ".2f")]
+    seconds: Annotated[float, Column("seconds", ".2g")]
+
+
+@dataclass(frozen=True)
+class CDRNRSafety(Experiment[SafetyRow]):
+    """Exploitability of robust responses beside the bound of the paper's theorem, with decisions by levels and paths.
+
+    Parameters
+    ----------
+    games : tuple of str
+        ``Leduc``, ``Leduc, 6 ranks``, ``IIGS4``.
+    opponent : str
+        Its text.
+    seats : tuple of int
+        Of the player who responds.
+    lookaheads : tuple of int
+    ps : tuple of float
+        From above 0 and below 1.
+
+    Notes
+    -----
+    The paper decides along the path of play. Its proof is of the strategy in which all decisions off the path are those
+    that a step assumes; the strategy that is played puts together decisions of all paths. Which optimal strategy a step
+    takes is the solver's choice, so rows along paths may differ from one version of HiGHS to the next.
+
+    References
+    ----------
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", ALA 2024 (arXiv:2112.12594), the theorem on exploitability in section 4.
+    """
+
+    games: Annotated[tuple[str, ...], Limits(choices=GAMES)] = ("Leduc", "IIGS4")
+    opponent: Annotated[str, Limits()] = "uniform"
+    seats: Annotated[tuple[int, ...], Limits("[0, 1]")] = (0, 1)
+    lookaheads: Annotated[tuple[int, ...], Limits("[1, inf)")] = (1,)
+    ps: Annotated[tuple[float, ...], Limits("(0, 1)")] = (0.05, 0.1, 0.3, 0.5)
+
+    name = "cdrnr-safety"
+    title = "exploitability of robust responses beside the theorem's bound, by levels and along paths"
+    figure = "theorem"
+    paper = CONTINUAL_RESPONSES
+    criterion = (
+        "by levels, and by reach resolving along paths, exploitability is at most p / (1 - p) times the gain, and "
+        "nothing is lost to the opponent; along paths with the full gadget nothing is proven"
+    )
+
+    full_settings: ClassVar = {"games": tuple(GAMES), "lookaheads": (1, 2, 3), "ps": (0.02, 0.05, 0.1, 0.2, 0.5, 0.75)}
+    axes = ("seats", "lookaheads", "ps")
+
+    @property
+    def num_rows(self) -> int:
+        """One a game, setting and way."""
+        return len(self.games) * len(self.cases) * len(WAYS)
+
+    def rows(self, tell: Tell) -> Iterator[SafetyRow]:
+        """Yield the rows game by game and setting by setting."""
+        for name in self.games:
+            tell(f"{name}: the game")
+            game = load_game(GAMES[name])
+            value = float(completed(Nash(game), "highs-simplex").value)
+            for seat, lookahead, p in self.cases:
+                model = opponent_strategy(self.opponent, game, 1 - seat)
+                own = value if seat == 0 else -value
+                for way, words in WAYS.items():
+                    tell(f"{name}, seat {seat}, lookahead {lookahead}, p {p:g}: {way}")
+                    found = completed(CDRNR(game, model, p=p, lookahead=lookahead, game_value=own, **words))
+                    yield judged(name, seat, way, found)
+
+    def claims(self, rows: Sequence[SafetyRow]) -> list[Claim]:
+        """Return how many rows break the theorem, how far, and what safety along paths costs."""
+        claims: list[Claim] = []
+        for game in dict.fromkeys(row.game for row in rows):
+            for seat in self.seats:
+                together = {_setting(row): row.gain for row in rows if row.way == "level"}
+                for way in WAYS:
+                    own = [row for row in rows if (row.game, row.seat, row.way) == (game, seat, way)]
+                    if not own:
+                        continue
+                    said = f"{game}, seat {seat}, {way}"
+                    broken = sum(row.exploitability > row.bound + ROUND_OFF for row in own)
+                    shares = [row.gain / gain for row in own if (gain := together.get(_setting(row)))]
+                    claims += [
+                        Claim(f"{said}: settings of {len(own)} that break the theorem", 0, broken),
+                        Claim(f"{said}: largest exploitability over the bound", 1, largest(row.share for row in own)),
+                        Claim(f"{said}: gain over that by levels, mean", None, _mean(shares)),
+                    ]
+        return claims
+
+    def draw(self, rows: Sequence[SafetyRow]) -> "Figure":
+        """Draw a column of panels a game: exploitability over the bound by p, and the gain by p."""
+        games = list(dict.fromkeys(row.game for row in rows)) or [""]
+        figure, axes = panels(2, len(games), (1.2 + 3.2 * len(games), 5.6), squeeze=False)
+        for game, (shares, gains) in zip(games, axes.T, strict=True):
+            for way, look in _LOOKS.items():
+                own = [row for row in rows if (row.game, row.way) == (game, way)]
+                for seat, lookahead in dict.fromkeys((row.seat, row.lookahead) for row in own):
+                    line = [row for row in own if (row.seat, row.lookahead) == (seat, lookahead)]
+                    label = way if line[0] is own[0] else None
+                    look.plot(shares, [row.p for row in line], [row.share for row in line], label=label, linewidth=0.8)
+                    look.plot(gains, [row.p for row in line], [row.gain for row in line], linewidth=0.8)
+            shares.axhline(1.0, color="black", linewidth=0.8, linestyle=":")
+            shares.set(title=game, xlabel=WEIGHT, ylabel="exploitability over the bound")
+            gains.set(xlabel=WEIGHT, ylabel=GAINED)
+        legend(axes[0][0], "upper right", fontsize="small")
+        return figure
+
+
+def judged(game: str, seat: int, way: str, found: Solution) -> SafetyRow:
+    """Return a row with what is wrong with it: nothing is proven along paths with the full gadget."""
+    problem: Any = found.problem
+    gain, lost = found.gain, found.exploitability
+    assert gain is not None
+    assert lost is not None
+    bound = problem.p / (1.0 - problem.p) * gain
+    share = lost / max(bound, ROUND_OFF) if lost > ROUND_OFF else 0.0  # round-off over round-off is not a share
+    proven = way != "path"
+    failure = verdict(
+        (proven and lost > bound + ROUND_OFF, f"exploitability {lost:.6f} is above the bound {bound:.6f}"),
+        (proven and gain < -ROUND_OFF, f"it gains {gain:.6f}"),
+    )
+    measured = (gain, lost, bound, share, found.seconds)
+    return SafetyRow(game, seat, problem.lookahead, problem.p, way, *measured, failure=failure)
+
+
+def _setting(row: SafetyRow) -> tuple[Any, ...]:
+    return row.game, row.seat, row.lookahead, row.p
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return sum(numbers) / len(numbers) if numbers else None
