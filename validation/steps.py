@@ -131,7 +131,7 @@ def broken_guarantees(solution: Solution, slack: float) -> Iterator[str]:
     for number, step in enumerate(problem.steps[: len(steps)]):
         if step.before is not None and not upper[number] >= lower[step.before] - slack:
             yield f"the upper bound of step {number} is below the value of the plan of step {step.before}"
-    if problem.along != "levels":
+    if problem.along != "level":
         return
     bound, worth = solution.safety_bound, lower[-1]
     if isinstance(problem, CDBRNE):
