@@ -2,6 +2,7 @@ from .abstraction import Abstraction as Abstraction
 from .abstraction import leduc_buckets as leduc_buckets
 from .portfolio import EXP3 as EXP3
 from .portfolio import UCB1 as UCB1
+from .portfolio import ExploreThenCommit as ExploreThenCommit
 from .portfolio import Portfolio as Portfolio
 from .portfolio import run_portfolio as run_portfolio
 from .threshold import Threshold as Threshold

@@ -6,7 +6,7 @@ import pytest
 from treeplex import InvalidStrategyError
 from treeplex.models.matches import HandResult, Table, View
 from treeplex.models.opponents import ThresholdBot
-from treeplex.models.opponents.portfolio import EXP3, UCB1, Learner, Portfolio, run_portfolio
+from treeplex.models.opponents.portfolio import EXP3, UCB1, ExploreThenCommit, Learner, Portfolio, run_portfolio
 
 ROUNDS = 2_000
 
@@ -52,13 +52,32 @@ def test_regret_of_ucb1_is_below_its_bound_on_average() -> None:
     assert np.bincount(run.choices).argmax() == 0
 
 
+@pytest.mark.parametrize("each", [20, 100])
+def test_explore_then_commit_keeps_to_what_it_found(each: int) -> None:
+    means, lost = [0.6, 0.5, 0.3], []
+    for seed in range(30):
+        rng, learner = np.random.default_rng(seed), ExploreThenCommit(3, each)
+        choices = run_portfolio(learner, rng.random((ROUNDS, 3)) < means, rng).choices
+        assert np.bincount(choices[: 3 * each]).tolist() == [each] * 3
+        assert len(set(choices[3 * each :].tolist())) == 1
+        lost.append(np.sum(0.6 - np.array(means)[choices]))
+    assert np.mean(lost) < ExploreThenCommit(3, each).bound(means, ROUNDS)
+
+
+def test_bounds_of_explore_then_commit_are_about_its_strategies() -> None:
+    # Without later hands exactly what the tries cost; with one mean too few a refusal.
+    assert ExploreThenCommit(2, 10).bound([0.5, 0.4], 20) == pytest.approx(1.0)
+    with pytest.raises(InvalidStrategyError, match="1 means, expected one for each of 2"):
+        ExploreThenCommit(2, 10).bound([0.5], 20)
+
+
 def test_tables_that_do_not_fit_are_refused() -> None:
     for wrong in (np.zeros((5, 2)), np.full((5, 3), 1.5), np.zeros(3), np.full((2, 3), np.nan)):
         with pytest.raises(InvalidStrategyError, match="expected numbers from 0 to 1"):
             run_portfolio(UCB1(3), wrong, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("learner", [EXP3(2, 10), UCB1(2)])
+@pytest.mark.parametrize("learner", [EXP3(2, 10), UCB1(2), ExploreThenCommit(2, 3)])
 def test_learners_are_told_of_strategies_that_there_are(learner: Learner) -> None:
     for arm, payoff, words in ((0, 50, "payoff is 50"), (0, float("nan"), "payoff is nan"), (2, 0.5, "arm is 2")):
         with pytest.raises(InvalidStrategyError, match=words):
@@ -104,7 +123,7 @@ def learned(learner: Learner) -> tuple[Portfolio, list[Counting]]:
     return bot, bots
 
 
-@pytest.mark.parametrize("learner", [EXP3(2, 270), UCB1(2)])
+@pytest.mark.parametrize("learner", [EXP3(2, 270), UCB1(2), ExploreThenCommit(2, 10)])
 def test_portfolio_learns_which_bot_pays(learner: Learner) -> None:
     bot, bots = learned(learner)
     assert bot.learner.counts.sum() == 270
