@@ -150,7 +150,8 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     Parameters
     ----------
     game : Game
-        With histories, in which every infoset of the player has one parent sequence.
+        With histories, in which every infoset of the player has one parent sequence; or in a public form that says how
+        likely pairs of private states are.
     player : int
     others : Profile, or Strategy of the one other player, optional
         How the others play; uniformly by default.
@@ -176,6 +177,9 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     array([0.3333, 0.1667, 0.3333, 0.1667, 0.3333, 0.1667])
     """
     player = checked_player(game, player)
+    form = getattr(game, "public_form", None) if game.sequence_form.leaves is None else None
+    if form is not None and form.deals:
+        return _reach_in_public_form(game, form, player, others)
     treeplex, leaves = _tree_of(game, player)
     reach = leaves.chance.copy()
     for other, plan in enumerate(_plans(game, player, others)):
@@ -189,6 +193,23 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
         result[level.infosets] = np.add.reduceat(totals[level.sequences], level.starts) / level.counts
         level.pass_up(result[level.infosets], totals)
     return result / unit
+
+
+def _reach_in_public_form(game: HasSequenceForm, form: Any, player: int, others: Any) -> Floats:
+    """Return what :func:`reach_of_others` does, in a game without histories; infosets go by node and private state."""
+    from .public_profile import PublicProfile
+
+    if others is None:
+        public = PublicProfile.uniform(form)
+    else:
+        _plans(game, player, others)  # checks them
+        strategies: Any = {1 - player: others} if isinstance(others, Strategy) else others
+        public = PublicProfile.of(form, strategies)
+    parts = [np.zeros(0)]
+    for node in np.flatnonzero(form.players == player).tolist():
+        likely = form.weights[player] * public.arrival(player, node)
+        parts.append(likely[form.present[form.boards[node]][player]])
+    return np.concatenate(parts)
 
 
 def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp.csr_array:

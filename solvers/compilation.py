@@ -170,7 +170,7 @@ class _PartLibrary(JITCodeLibrary):
         if self._is_next(module):
             module.data_layout = self._codegen._data_layout  # numba sets it with the first passes, which are not needed
         else:
-            super()._optimize_functions(module)
+            super()._optimize_functions(module)  # type: ignore[no-untyped-call]
 
     def _optimize_final_module(self) -> None:
         self.is_optimised = any(isinstance(one, _PartLibrary) and one.is_optimised for one in self._linking_libraries)

@@ -3,8 +3,18 @@
 import numpy as np
 import pytest
 
-from treeplex import Profile, Strategy, UnsupportedProblemError, expected_payoffs, exploitability, load_game
+from treeplex import (
+    Game,
+    Profile,
+    Strategy,
+    UnsupportedProblemError,
+    expected_payoffs,
+    exploitability,
+    frequency,
+    load_game,
+)
 from treeplex.seqform import InvalidStrategyError, best_response_values, public_profile
+from treeplex.seqform.functional import reach_of_others
 from treeplex.seqform.public_form import PublicForm
 from treeplex.seqform.public_profile import PublicProfile
 
@@ -56,6 +66,31 @@ def test_states_are_paid_what_histories_say(form):
         assert paid[0] == pytest.approx(-paid[1], abs=1e-12 * form.payoff_scale)
     root = public.reach(0, 0) * public.arrival(0, 0)
     assert root.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("spec", ["kuhn", "leduc"])
+@pytest.mark.parametrize("player", [0, 1])
+def test_how_often_actions_are_taken_is_what_histories_say(spec, player):
+    tree = load_game(spec)
+    game = Game.from_public_form(PublicForm.from_rules(tree.rules))
+    assert game.sequence_form.leaves is None
+    own = tree.sequence_form.treeplexes[player]
+    for action in sorted({action for labels in own.action_labels for action in labels}):
+        ours, theirs = (frequency(one, player, action).value(Strategy.uniform(one, player)) for one in (game, tree))
+        assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_how_often_infosets_are_reached_depends_on_how_the_other_player_plays():
+    game = Game.from_public_form(PublicForm.from_rules(load_game("kuhn").rules))
+    profile, _ = drawn(game.public_form, 4)
+    profile = Profile([Strategy(game, each.player, each.behaviour) for each in profile])
+    public = PublicProfile.from_profile(game.public_form, profile)
+    nodes = [node for node in game.public_form.decisions.tolist() if game.public_form.players[node] == 1]
+    expected = np.concatenate([public.arrival(1, node) for node in nodes])
+    for others in (profile, profile[0]):
+        assert reach_of_others(game, 1, others) == pytest.approx(expected, abs=1e-15)
+    with pytest.raises(InvalidStrategyError, match="expected a Profile"):
+        reach_of_others(game, 1, profile[1])
 
 
 def test_trees_too_large_for_one_array_are_taken_in_parts(form, monkeypatch):
