@@ -411,7 +411,8 @@ def preference_on(
     laid_out = Preference(tuple(degrees), tuple(betas), units, game.fingerprint, tuple(stated), tuple(abouts))
     if laid_out.is_vulnerable and units == "conditional":
         form = game.sequence_form
-        is_known = form.leaves is not None or isinstance(form.payoffs, JointPayoff)
+        public = game.public_form if form.leaves is None else None
+        is_known = form.leaves is not None or isinstance(form.payoffs, JointPayoff) or bool(public and public.deals)
         if not is_known or not all(treeplex.single_parent for treeplex in form.treeplexes):
             raise UnsupportedProblemError(
                 f"a vulnerability in conditional units needs to know how often the others allow an infoset, and "

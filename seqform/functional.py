@@ -177,15 +177,18 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     array([0.3333, 0.1667, 0.3333, 0.1667, 0.3333, 0.1667])
     """
     player = checked_player(game, player)
-    form = getattr(game, "public_form", None) if game.sequence_form.leaves is None else None
-    if form is not None and form.deals:
-        return _reach_in_public_form(game, form, player, others)
+    form = _public_form_of(game)
+    if form is not None:
+        reach: Floats = (
+            _reach_matrix_in_public_form(game, form, player, None) @ _plans(game, player, others)[1 - player]
+        )
+        return reach
     treeplex, leaves = _tree_of(game, player)
-    reach = leaves.chance.copy()
+    shared = leaves.chance.copy()
     for other, plan in enumerate(_plans(game, player, others)):
         if other != player:
-            reach *= plan[leaves.sequences[:, other]]
-    shares, unit = _over_one_denominator(reach)
+            shared *= plan[leaves.sequences[:, other]]
+    shares, unit = _over_one_denominator(shared)
     # Any behaviour of the player's own leads to all leaves below an infoset together once.
     totals = np.bincount(leaves.sequences[:, player], weights=shares, minlength=treeplex.num_sequences).astype(float)
     result = np.zeros(treeplex.num_infosets)
@@ -195,21 +198,10 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     return result / unit
 
 
-def _reach_in_public_form(game: HasSequenceForm, form: Any, player: int, others: Any) -> Floats:
-    """Return what :func:`reach_of_others` does, in a game without histories; infosets go by node and private state."""
-    from .public_profile import PublicProfile
-
-    if others is None:
-        public = PublicProfile.uniform(form)
-    else:
-        _plans(game, player, others)  # checks them
-        strategies: Any = {1 - player: others} if isinstance(others, Strategy) else others
-        public = PublicProfile.of(form, strategies)
-    parts = [np.zeros(0)]
-    for node in np.flatnonzero(form.players == player).tolist():
-        likely = form.weights[player] * public.arrival(player, node)
-        parts.append(likely[form.present[form.boards[node]][player]])
-    return np.concatenate(parts)
+def _public_form_of(game: HasSequenceForm) -> Any:
+    """Return the public form of a game without histories, if it says how likely pairs of private states are."""
+    form = None if game.sequence_form.leaves is not None else getattr(game, "public_form", None)
+    return form if form is not None and form.deals else None
 
 
 def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp.csr_array:
@@ -244,6 +236,9 @@ def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp
     >>> matrix[[1]].nnz  # a bet, with either of the other two cards
     2
     """
+    form = _public_form_of(game)
+    if form is not None:
+        return _reach_matrix_in_public_form(game, form, player, infosets)
     rows, leaves = leaves_below(game, player, infosets)
     own, other = game.sequence_form.treeplexes[player], game.sequence_form.treeplexes[1 - player]
     table = game.sequence_form.leaves
@@ -271,6 +266,31 @@ def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp
         columns[folded] = other.parents[below[alike & first]]
         rows, columns, weights = rows[kept], columns[kept], weights[kept]
     result = sp.csr_array(sp.coo_array((weights, (rows, columns)), shape=(own.num_infosets, width)))
+    result.sum_duplicates()
+    return result
+
+
+def _reach_matrix_in_public_form(game: HasSequenceForm, form: Any, player: int, infosets: Any) -> sp.csr_array:
+    """Return what :func:`reach_matrix` does, in a game without histories."""
+    own, other = (game.sequence_form.treeplexes[each] for each in (player, 1 - player))
+    wanted = np.ones(own.num_infosets, dtype=bool) if infosets is None else np.asarray(infosets, dtype=bool)
+    none = np.zeros(0, dtype=np.int64)
+    found, first = [(none, none, np.zeros(0))], 0
+    for node in np.flatnonzero(form.players == player).tolist():
+        present = form.present[form.boards[node]][player]
+        rows = np.full(len(form.states[player]), -1)
+        rows[present] = first + np.arange(len(present))
+        rows[present[~wanted[rows[present]]]] = -1
+        first += len(present)
+        if (rows >= 0).any():
+            pairs = sp.coo_array(form.pairs(node))
+            states = pairs.coords if player == 0 else pairs.coords[::-1]
+            places = rows[states[0]], form.sequences(1 - player, node)[states[1]]
+            met = (places[0] >= 0) & (places[1] >= 0)
+            weights = pairs.data * form.weights[player][states[0]] * form.weights[1 - player][states[1]]
+            found.append((places[0][met], places[1][met], weights[met]))
+    rows, columns, weights = (np.concatenate(part) for part in zip(*found, strict=True))
+    result = sp.csr_array(sp.coo_array((weights, (rows, columns)), shape=(own.num_infosets, other.num_sequences)))
     result.sum_duplicates()
     return result
 

@@ -433,6 +433,36 @@ class PublicForm(ReadOnly):
         UnsupportedProblemError
             If the form does not say how likely pairs of states are (`deals`).
         """
+        total = np.zeros(len(self.states[player]))
+        for number, amount in self._dealt_at(node).items():
+            group = self.deals[number]
+            total += Leaves(group.nodes[:1], np.array([amount]), group.payoff).gradient(player, reach[None])[0]
+        return total if player == 0 else -total
+
+    def pairs(self, node: int) -> sp.csr_array:
+        """Return how likely each pair of states comes to a public state, if both players go there.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        csr_array, shape (states of player 0, states of player 1)
+            Weights of the states are not multiplied in.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the form does not say how likely pairs of states are (`deals`).
+        """
+        total = sp.csr_array((len(self.states[0]), len(self.states[1])))
+        for number, amount in self._dealt_at(node).items():
+            total = total + amount * self.deals[number].factored.matrix
+        return total
+
+    def _dealt_at(self, node: int) -> dict[int, float]:
+        """Return how often each of the deals counts in the pairs of states at a public state."""
         if not self.deals:
             raise UnsupportedProblemError("this public form does not say how likely pairs of states are (deals)")
         _, choices = self._nearest
@@ -448,11 +478,7 @@ class PublicForm(ReadOnly):
                 nodes += self.children[one].tolist()
             else:
                 nodes.append(int(choices[one]))
-        total = np.zeros(len(self.states[player]))
-        for number, amount in found.items():
-            group = self.deals[number]
-            total += Leaves(group.nodes[:1], np.array([amount]), group.payoff).gradient(player, reach[None])[0]
-        return total if player == 0 else -total
+        return found
 
     def find(self, at: str) -> int:
         """Return the public state that actions lead to.

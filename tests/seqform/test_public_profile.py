@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from treeplex import (
     Game,
+    Nash,
     Profile,
     Strategy,
     UnsupportedProblemError,
@@ -12,11 +14,13 @@ from treeplex import (
     exploitability,
     frequency,
     load_game,
+    solve,
 )
 from treeplex.seqform import InvalidStrategyError, best_response_values, public_profile
-from treeplex.seqform.functional import reach_of_others
+from treeplex.seqform.functional import reach_matrix, reach_of_others
 from treeplex.seqform.public_form import PublicForm
 from treeplex.seqform.public_profile import PublicProfile
+from treeplex.solvers import PrefCFR
 
 GAMES = ["kuhn", "kuhn:cards=7", "leduc", "leduc:ranks=6,suits=1", "liars_dice:sides=3"]
 
@@ -89,6 +93,11 @@ def test_how_often_infosets_are_reached_depends_on_how_the_other_player_plays():
     expected = np.concatenate([public.arrival(1, node) for node in nodes])
     for others in (profile, profile[0]):
         assert reach_of_others(game, 1, others) == pytest.approx(expected, abs=1e-15)
+    for player in (0, 1):
+        matrix = reach_matrix(game, player)
+        assert matrix @ profile[1 - player].plan == pytest.approx(reach_of_others(game, player, profile), abs=1e-14)
+        some = np.arange(matrix.shape[0]) % 3 == 0
+        assert abs(reach_matrix(game, player, some) - sp.diags_array(some.astype(float)) @ matrix).max() == 0.0
     with pytest.raises(InvalidStrategyError, match="expected a Profile"):
         reach_of_others(game, 1, profile[1])
 
@@ -153,3 +162,14 @@ def test_arrivals_need_to_know_what_is_dealt():
     form = PublicForm([0, -2, -2], [-1, 0, 0], ["", "a", "b"], [["K"], ["Q"]], [])
     with pytest.raises(UnsupportedProblemError, match="how likely pairs of states are"):
         PublicProfile.uniform(form).values(0, 0)
+
+
+def test_conditional_vulnerabilities_are_the_same_as_on_the_tree():
+    tree = load_game("kuhn")
+    game = Game.from_public_form(PublicForm.from_rules(tree.rules))
+    method = PrefCFR(prefer="0/b@first:5", vulnerability=0.2, units="conditional")
+    ours, theirs = (solve(Nash(one), method, tol=0.0, max_iterations=200) for one in (game, tree))
+    for action in ("b", "p"):
+        often, expected = (frequency(one.problem.game, 0, action).value(one.profile[0]) for one in (ours, theirs))
+        assert often == pytest.approx(expected, abs=1e-9)
+    assert ours.exploitability == pytest.approx(theirs.exploitability, abs=1e-9)
