@@ -190,6 +190,17 @@ def test_a_setting_that_misses_its_range_or_its_place_fails():
     assert not reproduce(PrefCFRFigure2(runs=1, iterations=20)).passed
 
 
+def test_the_full_size_of_figure_2_is_the_papers_and_ends_below_its_exploitability():
+    full = PrefCFRFigure2.full()
+    nodes = load_game(GAME).sequence_form.num_nodes
+    assert (full.iterations - 1) * nodes < 10**7 <= full.iterations * nodes
+    runs = [full_run(GAME, SETTINGS[0].method, (BLUFF,), [full.iterations], seed) for seed in range(2)]
+    row = bluff_row(SETTINGS[0], runs, full.exploitability)
+    assert row.passed
+    assert row.worst_exploitability < 0.001
+    assert "expected below 0.0001" in bluff_row(SETTINGS[0], runs, 0.0001).failure
+
+
 @thorough
 def test_where_cfr_ends_depends_on_where_it_starts():
     found = reproduced("pref-cfr-figure-1")
