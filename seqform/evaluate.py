@@ -305,14 +305,16 @@ class EmpiricalPlay:
         return self._payoffs / self._checked_weight()
 
     @property
+    def gradients(self) -> list[Floats]:
+        """What each player is paid per unit of its sequences if it plays by itself against the draw."""
+        weight = self._checked_weight()
+        return [gradient / weight for gradient in self._gradients]
+
+    @property
     def gains(self) -> Floats:
         """What each player's best plan that is fixed before the draw gains, shape (num_players,); may be negative."""
-        weight = self._checked_weight()
-        responses = [
-            best_response_value(treeplex, gradient / weight)
-            for treeplex, gradient in zip(self._form.treeplexes, self._gradients, strict=True)
-        ]
-        return np.array(responses) - self.payoffs
+        responses = map(best_response_value, self._form.treeplexes, self.gradients)
+        return np.array(list(responses)) - self.payoffs
 
     @property
     def cce_gap(self) -> float:

@@ -278,9 +278,13 @@ def _preferences(solution: "Solution") -> Iterator[Row]:
         share = "never asked for" if one["share"] is None else f"{one['share']:.2%} of the time"
         yield Row("preference", share, label=f"{one['preference']}, player {one['player']}")
     if record["vulnerability_bounds"] is not None:
-        now = record["nash_conv_bound"]
+        # Without a value only regrets are bounded, and they are of the joint play.
+        is_saddle, bounds = solution.lower is not None, record["vulnerability_bounds"]
+        now, label = (
+            (record["nash_conv_bound"], "NashConv bound") if is_saddle else (record["cce_gap_bound"], "CCE gap bound")
+        )
         proven = "not proven for these options" if now is None else f"{error(now)} after this many iterations"
-        yield Row("preference", sum(record["vulnerability_bounds"]), error, f" in the end, {proven}", "NashConv bound")
+        yield Row("preference", (sum if is_saddle else max)(bounds), error, f" in the end, {proven}", label)
 
 
 def _constraints(solution: "Solution") -> Table:

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..models.problems import Nash
+from ..models.problems import EpsilonNash, Nash, Problem
+from ..seqform.arrays import Floats
 from ..seqform.checks import check_whole
 from ..seqform.errors import UnknownMethodError, shown
 from ..seqform.evaluate import EmpiricalPlay
@@ -28,7 +29,7 @@ class EmpiricalRun:
     ----------
     game : Game
     method : RegretMethod or MCCFR, or str
-        An iterative one for Nash equilibria.
+        An iterative one for Nash equilibria, or for approximate ones where payoffs do not have a constant sum.
     seed : int, optional
         Of methods that sample, or start from random regrets.
 
@@ -43,14 +44,13 @@ class EmpiricalRun:
     ------
     UnknownMethodError
         If the method is not an iterative one.
-    UnsupportedProblemError
-        If the game is not zero-sum.
 
     Notes
     -----
     With simultaneous updates and uniform averages the gains of :attr:`play` are the players' regrets over the number of
-    iterations, which regret matching makes go to zero in games of any number of players. With alternating updates
-    players answer plans of the next profile in part, and the bound is not theirs; nor is it with weights.
+    iterations, which regret matching makes go to zero in games of any number of players and any payoffs. With
+    alternating updates players answer plans of the next profile in part, and the bound is not theirs; nor is it with
+    weights.
 
     Examples
     --------
@@ -64,7 +64,9 @@ class EmpiricalRun:
 
     def __init__(self, game: Game, method: RegretMethod | MCCFR | str = "cfr", *, seed: int | None = None) -> None:
         chosen = find_method(method) if isinstance(method, str) else method
-        problem = Nash(game)  # refuses what is not a zero-sum game
+        form, players = game.sequence_form, game.num_players
+        is_posed = players == 1 or form.is_zero_sum or (players == 2 and form.constant_sum is not None)
+        problem: Problem = Nash(game) if is_posed else EpsilonNash(game)
         if not isinstance(chosen, RegretMethod | MCCFR) or not problem.needs <= chosen.serves:
             raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative one for Nash equilibria")
         if isinstance(chosen, RestartedCFR):
@@ -87,6 +89,21 @@ class EmpiricalRun:
         self.play = EmpiricalPlay(game)
         self.iterations = 0
 
+    @property
+    def current_plans(self) -> list[Floats]:
+        """The plans that the players play next, one per player."""
+        return self._stepper.current_plans()
+
+    @property
+    def average_plans(self) -> list[Floats]:
+        """The plans of the averages that the method itself keeps, one per player."""
+        return self._stepper.answer()
+
+    @property
+    def weight(self) -> float:
+        """What the plans that are played next weigh in the averages."""
+        return self._rule.weight(self.iterations + 1)
+
     def run(self, iterations: int, every: int = 1) -> None:
         """Do more iterations.
 
@@ -107,8 +124,7 @@ class EmpiricalRun:
         last = self.iterations + iterations
         while self.iterations < last:
             if self.iterations % every == 0:
-                weight = self._rule.weight(self.iterations + 1)
-                self.play.add_plans(self._stepper.current_plans(), weight)
+                self.play.add_plans(self.current_plans, self.weight)
             steps = min(every - self.iterations % every, last - self.iterations)
             self._stepper.step(steps)
             self.iterations += steps

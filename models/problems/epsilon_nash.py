@@ -16,36 +16,36 @@ from .problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class EpsilonNash(Problem):
-    r"""An ε-Nash equilibrium of a game of two players, whose payoffs need not sum to zero.
+    r"""An ε-Nash equilibrium of a game of two or more players, whose payoffs need not sum to zero.
 
     The regret of player i is what it would gain by its best response,
 
     .. math:: r_i = \max_{x_i'} u_i(x_i', x_{-i}) - u_i(x_i, x_{-i}),
 
-    and ε = max(r₀, r₁) is what the tolerance is held against: nobody gains more than ε by playing differently.
+    and ε, the largest of them, is what the tolerance is held against: nobody gains more than ε by playing differently.
 
     Parameters
     ----------
     game : Game
-        Of two players.
+        Of two players or more.
 
     Raises
     ------
     InvalidGameError
         If it is not a Game.
     UnsupportedProblemError
-        If the game has more or fewer than two players.
+        If the game has one player.
 
     Notes
     -----
     Such a game has no value: equilibria may pay differently, and an ε-equilibrium need not be near one. So there are no
     bounds, and neither is a strategy safe by itself. Averages of regret minimisation need not become an equilibrium
     either: they are proven to where payoffs sum to zero, and in general only the joint distribution of the iterates
-    becomes a coarse correlated equilibrium (H. Moulin and J.-P. Vial, "Strategically zero-sum games: the class of games
-    whose completely mixed equilibria cannot be improved upon", International Journal of Game Theory 7, 1978). Where
-    payoffs nearly sum to zero, as with the rake of a poker room, they mostly do; in L. S. Shapley's game ("Some
-    topics in two-person games", Annals of Mathematics Studies 52, 1964) they do not. Whatever the game, ε is computed
-    from the strategies, and says how far they came.
+    becomes a coarse correlated equilibrium, as :class:`~treeplex.solvers.EmpiricalRun` measures (H. Moulin and J.-P.
+    Vial, "Strategically zero-sum games: the class of games whose completely mixed equilibria cannot be improved upon",
+    International Journal of Game Theory 7, 1978). Where payoffs nearly sum to zero, as with the rake of a poker room,
+    they mostly do; in L. S. Shapley's game ("Some topics in two-person games", Annals of Mathematics Studies 52, 1964)
+    they do not. Whatever the game, ε is computed from the strategies, and says how far they came.
 
     Examples
     --------
@@ -67,13 +67,15 @@ class EpsilonNash(Problem):
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.GENERAL_SUM})
     usual_method: ClassVar[str] = "dcfr"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_stated_players()
-
     def _posed_on(self, game: Game) -> Game:
-        check_player_count(self.name, game)
+        if game.num_players < 2:
+            check_player_count(self.name, game)
         return game
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Payoffs that need not sum to zero, and support for more than two players if there are."""
+        return self.always_needs | ({Feature.PLAYERS} if self.game.num_players > 2 else frozenset())
 
     def certify(
         self,

@@ -66,7 +66,7 @@ class RegretMethod(Method):
         float, About("first regrets are drawn between 0 and this, with the seed of the solve", minimum=0)
     ] = dataclasses.field(default=0.0, kw_only=True)
 
-    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS, Feature.GENERAL_SUM})
     default_tolerance: ClassVar[float] = 1e-4
     default_iterations: ClassVar[int] = 1_000_000
     keeps_runs: ClassVar[bool] = True

@@ -35,7 +35,7 @@ class MCCFR(Method):
     )
     averaging: SampleAveraging = None
 
-    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS, Feature.GENERAL_SUM})
     keeps_runs: ClassVar[bool] = True
     takes_start: ClassVar[bool] = True
     samples: ClassVar[bool] = True

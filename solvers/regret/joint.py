@@ -8,12 +8,11 @@ import numpy as np
 from ...models.problems import Problem
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
-from ...seqform.evaluate import nash_conv
 from ...seqform.joint_form import JointPayoff
 from ...seqform.limits import compiling
 from ..compilation import compiled
 from ..methods import RegretMethod
-from ..outcome import Options, Outcome, nearest_profile
+from ..outcome import Options, Outcome
 from .first_order import PlanStepper, run_plans
 
 
@@ -61,11 +60,6 @@ class JointStepper(PlanStepper):
             plans = played if self.method.updates == "simultaneous" else self._plans
             self._update(player, plans)
             self._play(player)
-
-    def check(self) -> float:
-        """Return the exploitability of the averages."""
-        profile = nearest_profile(self.problem.game, self.answer())
-        return nash_conv(self.problem.game, profile) / len(self.treeplexes)
 
     def current_plans(self) -> list[Floats]:
         """Return the plans that the players play now."""

@@ -462,8 +462,14 @@ class SamplingStepper(Stepper):
 
     def current_plans(self) -> list[Floats]:
         """Return the plans that the players play now."""
+        return self._plans(self.sampler.policies(self.state))
+
+    def answer(self) -> list[Floats]:
+        """Return the plans of the averages."""
+        return self._plans(self.sampler.average(self.state))
+
+    def _plans(self, behaviours: Sequence[Floats]) -> list[Floats]:
         treeplexes = self.problem.game.sequence_form.treeplexes
-        behaviours = self.sampler.policies(self.state)
         return [treeplex.plan(behaviour) for treeplex, behaviour in zip(treeplexes, behaviours, strict=True)]
 
 

@@ -225,13 +225,14 @@ def preference_record(solution: Solution) -> dict[str, Any] | None:
     -------
     dict, optional
         ``shares``: a list of ``preference``, ``player`` and ``share``, see :class:`PreferredShare`, ``None`` in games
-        without leaves. ``vulnerability_bounds``, ``finite_run_bounds`` (a list, one number a player) and
-        ``nash_conv_bound``, see :class:`~treeplex.solvers.regret.preference_bounds.PreferenceBound`; ``None`` where
-        nothing is proven.
+        without leaves. ``vulnerability_bounds``, ``finite_run_bounds`` (lists, one number a player),
+        ``nash_conv_bound`` and ``cce_gap_bound``, see
+        :class:`~treeplex.solvers.regret.preference_bounds.PreferenceBound`; ``None`` where nothing is proven.
     """
     if not isinstance(solution.method, PreferringMethod) or not solution.method.prefer:
         return None
-    record: dict[str, Any] = dict.fromkeys(("shares", "vulnerability_bounds", "finite_run_bounds", "nash_conv_bound"))
+    names = ("shares", "vulnerability_bounds", "finite_run_bounds", "nash_conv_bound", "cce_gap_bound")
+    record: dict[str, Any] = dict.fromkeys(names)
     game = solution.problem.game
     if game.sequence_form.leaves is not None:
         record["shares"] = [vars(each) for each in preferred_shares(game, solution.method.prefer, solution.profile)]
@@ -244,5 +245,5 @@ def preference_record(solution: Solution) -> dict[str, Any] | None:
     record["vulnerability_bounds"] = list(bound.vulnerability)
     if bound.finite_run is not None:
         record["finite_run_bounds"] = list(bound.finite_run)
-        record["nash_conv_bound"] = bound.nash_conv
+        record["nash_conv_bound"], record["cce_gap_bound"] = bound.nash_conv, bound.cce_gap
     return record

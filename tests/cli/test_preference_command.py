@@ -64,6 +64,23 @@ def test_random_starts(capsys):
     assert values[0] == values[1] != values[2]
 
 
+def test_of_other_payoffs_the_bound_is_of_the_joint_play(capsys, tmp_path):
+    file = tmp_path / "sexes.efg"
+    file.write_text(
+        'EFG 2 R "battle of the sexes" { "Ann" "Bob" }\n'
+        'p "" 1 1 "" { "opera" "match" } 0\n'
+        'p "" 2 1 "" { "opera" "match" } 0\nt "" 1 "" { 2, 1 }\nt "" 2 "" { 0, 0 }\n'
+        'p "" 2 1 "" { "opera" "match" } 0\nt "" 3 "" { 0, 0 }\nt "" 4 "" { 1, 2 }\n'
+    )
+    arguments = ("--problem", "epsilon-nash", "--method", "pref-cfr", "--prefer", "1/opera:5", *QUICK)
+    record = json_of(capsys, "solve", str(file), *arguments)
+    assert record["value"] == pytest.approx([2, 1], abs=0.1)
+    assert record["preference"]["nash_conv_bound"] is None
+    assert record["preference"]["cce_gap_bound"] == max(record["preference"]["finite_run_bounds"])
+    assert main(["solve", str(file), *arguments]) == 0
+    assert "CCE gap bound" in capsys.readouterr().out
+
+
 def test_the_table_says_what_became_of_preferences(capsys):
     arguments = ("--prefer", "0/bet@first:5", "--vulnerability", "0.02", "--units", "counterfactual", *QUICK)
     assert main(["solve", "kuhn", "--method", "pref-cfr", *arguments]) == 0

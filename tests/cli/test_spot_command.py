@@ -230,7 +230,8 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
         "rake is 0.05 beside locks, expected one of the two: constraints are for zero-sum games"
     )
     assert refused(capsys, "solve", raked, "--method", "highs") == (
-        "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+"
+        "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, "
+        "cfvfp, pref-cfr"
     )
 
 

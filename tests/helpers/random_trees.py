@@ -88,6 +88,18 @@ def to_game(root: Any) -> Game:
     return Game.from_tree(to_graph(root))
 
 
+def matrix_game(first: Any, second: Any, rows: Any = "abcdefgh", columns: Any = "abcdefgh") -> Game:
+    """Write two payoff matrices as a tree, so that there is a table of leaves."""
+    return to_game(
+        Decision(0, "_", tuple(
+            (row, Decision(1, "_", tuple(
+                (column, Leaf((float(a), float(b)))) for column, a, b in zip(columns, ones, others, strict=False)
+            )))
+            for row, ones, others in zip(rows, first, second, strict=False)
+        ))
+    )  # fmt: skip
+
+
 def grow(integer: Any, payoffs: Any, num_players: int, depth: int, size: int) -> Any:
     """Grow a tree of at most about ``size`` decisions, breadth limited, by a source of random integers.
 

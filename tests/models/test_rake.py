@@ -17,6 +17,7 @@ from treeplex import (
     Game,
     Nash,
     PCFRPlus,
+    PrefCFR,
     Profile,
     SequenceForm,
     Strategy,
@@ -398,16 +399,15 @@ def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
             f"{name} needs a zero-sum game, and the payoffs of holdem QcJc9c3d2d do not sum to zero at every leaf; "
             "EpsilonNash (--problem epsilon-nash) takes them"
         )
-    for method in ("highs", "cvxpy", "rational", "ccfr", "pref-cfr", "es-mccfr"):
+    for method in ("highs", "cvxpy", "rational", "ccfr"):
         with pytest.raises(UnsupportedProblemError) as caught:
             solve(EpsilonNash(game), method)
         message = (
-            f"method {method} cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+"
+            f"method {method} cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, "
+            "sapcfr+, cfvfp, pref-cfr"
         )
         assert str(caught.value) == message
-    with pytest.raises(UnsupportedProblemError) as caught:
-        EpsilonNash(load_game("kuhn:players=3"))
-    assert str(caught.value) == "epsilon-nash needs two players, and kuhn:players=3 has 3"
+    assert solve(EpsilonNash(game), PrefCFR("all-in:5"), tol=0, max_iterations=300).certificate.epsilon < 3
     assert replace(toy(rake="5%"), bets=None, rake=0.0).public_form.is_zero_sum
 
 

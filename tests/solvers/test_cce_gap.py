@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_trees import Decision, Leaf, seeded_tree, to_game, trees
+from random_trees import seeded_tree, to_game, trees
 
 from treeplex import (
     CFR,
@@ -17,7 +17,6 @@ from treeplex import (
     Profile,
     Strategy,
     UnknownMethodError,
-    UnsupportedProblemError,
     expected_payoffs,
     load_game,
     nash_conv,
@@ -221,5 +220,3 @@ def test_what_makes_no_sense_is_refused():
         EmpiricalRun(KUHN).run(5, every=0)
     with pytest.raises(UnknownMethodError, match="iterations is -1, expected a whole number"):
         EmpiricalRun(KUHN).run(-1)
-    with pytest.raises(UnsupportedProblemError, match="zero-sum"):
-        EmpiricalRun(to_game(Decision(0, "I", (("x", Leaf((1.0, 1.0))), ("y", Leaf((0.0, 0.0)))))))

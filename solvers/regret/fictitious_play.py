@@ -1,0 +1,147 @@
+"""Regret minimisation as generalised weakened fictitious play: what has to vanish, computed from runs."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.checks import check_number, check_whole
+from ...seqform.errors import UnknownMethodError
+from ...seqform.game import Game
+from ...seqform.polytope import best_response_value
+from ..empirical_run import EmpiricalRun
+from ..methods import MCCFR, RegretMethod
+
+
+@dataclass(frozen=True, eq=False)
+class FictitiousPlay:
+    """A run read as generalised weakened fictitious play.
+
+    x̄_{t+1} = (1 − α_{t+1}) x̄_t + α_{t+1} (x_{t+1} + M_{t+1}), where each x_{t+1} is an ε_t-best response to x̄_t.
+    Row t − 1 of an array is of step t, from the average of t profiles to that of t + 1.
+
+    Attributes
+    ----------
+    steps : ndarray of float64, shape (k,)
+        α_{t+1}.
+    epsilons : ndarray of float64, shape (k, num_players)
+        ε_t: how much less each player's plan of iteration t + 1 is paid against x̄_t than a best response; of more than
+        two players against the joint play so far, payoff units.
+    regrets : ndarray of float64, shape (k, num_players)
+        What each player's best plan gains over the joint play of the first t profiles.
+    perturbations : ndarray of float64, shape (k, number of sequences of all players)
+        M_{t+1}, from the averages that the method itself keeps.
+    """
+
+    steps: Floats
+    epsilons: Floats
+    regrets: Floats
+    perturbations: Floats
+
+    def drift(self, span: float) -> Floats:
+        """Return how far perturbations carry the averages within a span of steps, the supremum of equation 12.
+
+        Parameters
+        ----------
+        span : float
+            T, the sum of the steps α that are taken together; steps 1 / t from t to 2 t sum to log 2.
+
+        Returns
+        -------
+        ndarray of float64, shape (k,)
+            From each t on the largest absolute entry of Σ α_{i+1} M_{i+1}, over i from t to any k with Σ α ≤ T that the
+            run still has.
+        """
+        check_number(span, "span", UnknownMethodError, "(0, inf)")
+        carried = np.cumsum(np.vstack([0.0 * self.perturbations[:1], self.steps[:, None] * self.perturbations]), axis=0)
+        clock = np.append(0.0, np.cumsum(self.steps))
+        ends = np.searchsorted(clock, clock[:-1] + span * (1 + 1e-12), side="right")
+        return np.array([np.abs(carried[t:end] - carried[t]).max() for t, end in enumerate(ends.tolist())])
+
+
+def fictitious_play(
+    game: Game, method: RegretMethod | MCCFR | str = "cfr", iterations: int = 1_000, *, seed: int | None = None
+) -> FictitiousPlay:
+    """Run a method and return the sequences by which it is a generalised weakened fictitious play.
+
+    Parameters
+    ----------
+    game : Game
+        Of any number of players and any payoffs; all plans are kept, so it should be small.
+    method : RegretMethod or MCCFR, or str
+        As :class:`~treeplex.solvers.EmpiricalRun` takes it.
+    iterations : int
+        k, at least 1.
+    seed : int, optional
+
+    Returns
+    -------
+    FictitiousPlay
+
+    Raises
+    ------
+    UnknownMethodError
+        If the method is not an iterative one, or returns its last plans.
+
+    Notes
+    -----
+    Averages of such a process come to the equilibria of zero-sum games of two players, and of others that fictitious
+    play solves, if α_t → 0, Σ α_t = ∞, ε_t → 0 and :meth:`FictitiousPlay.drift` → 0 for every span (D. S. Leslie and
+    E. J. Collins, "Generalised weakened fictitious play", Games and Economic Behavior 56, 2006; equations 10 to 12 of
+    the paper on Preference-CFR). Its appendix D says that regret matching is one in normal form, with α_t = 1 / t,
+    M_t = 0 and, by equation 41,
+
+        ε_t = Σ_a σ_{t+1}(a) (max_b R̄_t(b) − R̄_t(a)).
+
+    The same holds in extensive games, for plans, and with preferences. Regrets unroll (Zinkevich et al. 2007): what a
+    plan x is paid against x̄_t, less what was paid so far on average, is Σ_I x(σ(I)) Σ_a σ(I, a) R̄_t(I, a). Both rules,
+    ``rm`` and ``br``, play only actions of positive regret at infosets where one is positive, and at others, if the run
+    began without regrets and nothing is charged for vulnerabilities, only actions whose regrets are 0. So for x_{t+1}
+    no term is negative, and
+
+        ε_t ≤ the player's regret after t iterations,
+
+    whatever the payoffs, if both players move at once and all iterates count alike. By ``rm`` regret vanishes
+    (:func:`~treeplex.solvers.regret.preference_bounds.regret_bound`), and ε_t with it. First regrets between 0 and r
+    add at most r / t for each infoset that the plan comes to. By ``br`` ε_t vanishes if regret does, which is unproven.
+
+    The paper's equation 39 has it that all Q̄ are equal where no regret is positive. So they are by regret matching
+    from no regrets, where that lasts only as long as all regrets are 0. With degrees they may differ: actions that are
+    not preferred may be worse. What equation 39 concludes, ε_t = 0, still holds.
+
+    Examples
+    --------
+    >>> from treeplex import CFR, load_game
+    >>> from treeplex.solvers.regret.fictitious_play import fictitious_play
+    >>> found = fictitious_play(load_game("kuhn"), CFR(updates="simultaneous"), 1000)
+    >>> found.steps[[0, -1]]
+    array([0.5     , 0.000999])
+    >>> bool((found.epsilons <= found.regrets + 1e-12).all()), bool(found.epsilons[-1].max() < 0.02)
+    (True, True)
+    >>> bool(found.drift(1.0).max() < 1e-9)
+    True
+    """
+    check_whole(iterations, "iterations", UnknownMethodError, "[1, inf)")
+    run = EmpiricalRun(game, method, seed=seed)
+    if getattr(method, "iterate", "average") != "average":
+        raise UnknownMethodError("the method returns its last plans, expected one that averages them")
+    treeplexes = game.sequence_form.treeplexes
+    weight, averages, played = 0.0, [], []
+    steps, epsilons, regrets = [], [], []
+    for t in range(iterations + 1):
+        plans = [plan.copy() for plan in run.current_plans]
+        weight += run.weight
+        if t:
+            gradients = run.play.gradients
+            best = [best_response_value(own, gradient) for own, gradient in zip(treeplexes, gradients, strict=True)]
+            epsilons.append([most - float(g @ plan) for most, g, plan in zip(best, gradients, plans, strict=True)])
+            regrets.append(run.play.gains)
+            steps.append(run.weight / weight)
+            played.append(np.concatenate(plans))
+        run.run(1)
+        averages.append(np.concatenate(run.average_plans))
+    alphas = np.array(steps)
+    moves = np.array([after - before for before, after in pairwise(averages)]) / alphas[:, None]
+    perturbations = moves - (np.array(played) - np.array(averages[:-1]))
+    return FictitiousPlay(alphas, np.array(epsilons), np.array(regrets), perturbations)
