@@ -14,6 +14,8 @@ from .outputs import Output
 from .tables import console, print_table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..solvers.checkpoint import Checkpoint
     from ..validation.papers import Claim, Experiment, Reproduction
 
@@ -40,8 +42,9 @@ def reproduce(
 ) -> int:
     """Compute a figure or table of a paper, check it, and draw it.
 
-    Each row has a criterion of its own; the exit status is 1 if a row does not meet it. After Ctrl-C the rows so far
-    are written, and the check has not passed. Pictures need matplotlib.
+    Each row has a criterion of its own, and each claim of the paper a verdict: met, not met, refuted by a test, or open
+    where the run does not tell. The exit status is 1 if a row misses its criterion, or a claim is not met or open.
+    After Ctrl-C the rows so far are written, and the check has not passed. Pictures need matplotlib.
     """
     check_distinct({}, {"--out": out, "--json": json})
     with deferring_interrupts():
@@ -101,8 +104,25 @@ def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", check: 
         experiment.num_rows,
     )
     for claim in found.claims if check.shown else ():
-        out.print(f"  {claim.quantity}: {_beside(claim)}", soft_wrap=True)
+        _print_claim(out, claim)
     return found
+
+
+#: How a verdict is shown.
+_COLOURS = {"met": "green", "not met": "bold red", "refuted": "yellow", "open": "yellow"}
+
+
+def _print_claim(out: "Console", claim: "Claim") -> None:
+    """Print what the paper claims beside what was measured, the verdict, and below it the reason."""
+    from rich.text import Text
+
+    line = Text(f"  {claim.quantity}: {_beside(claim)}")
+    if claim.paper is not None:
+        line.append(f" {claim.status}", style=_COLOURS[claim.status])
+    out.print(line, soft_wrap=True)
+    why = f"{claim.reason} ({claim.counterexample})" if claim.counterexample else claim.reason
+    if why:
+        out.print(Text(f"    {why}", style="dim"), soft_wrap=True)
 
 
 def _beside(claim: "Claim") -> str:

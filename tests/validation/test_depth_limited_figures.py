@@ -62,7 +62,7 @@ def point(gain, exploitability, method="RNR", p=None):
 def test_every_row_meets_its_criterion(traps, leduc, rounds):
     for found in (traps, leduc, rounds):
         assert [row.failure for row in found.rows if row.failure] == []
-        assert found.passed
+        assert found.rows_passed
         assert len(found.rows) == found.experiment.num_rows
 
 

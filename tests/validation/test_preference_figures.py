@@ -187,7 +187,7 @@ def test_a_setting_that_misses_its_range_or_its_place_fails():
     assert "expected below 0.005" in short.failure
     wrong = [dataclasses.replace(run, values=run.values + 0.3) for run in runs]
     assert "outside of what the linear program allows" in bluff_row(SETTINGS[3], wrong).failure
-    assert not reproduce(PrefCFRFigure2(runs=1, iterations=20)).passed
+    assert not reproduce(PrefCFRFigure2(runs=1, iterations=20)).rows_passed
 
 
 def test_the_full_size_of_figure_2_is_the_papers_and_ends_below_its_exploitability():
@@ -256,7 +256,7 @@ def test_styles_that_go_the_wrong_way_fail():
 def test_efficiency_rows_are_ordered_by_vulnerability():
     experiment = PrefCFREfficiency((5.0,), (0.0, 0.1, 0.3), ("offensive", "defensive"), ("rm",), iterations=2_000)
     ran = reproduce(experiment)
-    assert ran.passed
+    assert ran.rows_passed
     assert len(ran.rows) == experiment.num_rows == 6
     for row in ran.rows:
         assert 0.0 <= row.efficiency <= row.efficiency_by_loss <= 1.0

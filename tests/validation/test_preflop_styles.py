@@ -4,7 +4,7 @@ import pytest
 from effort import thorough
 from figures import TINY, reproduced
 
-from treeplex.validation.papers import PrefCFRFigure5, reproduce
+from treeplex.validation.papers import ClaimStatus, PrefCFRFigure5, reproduce
 from treeplex.validation.papers.preflop_styles import MENU, PRINTED, TABLE, _Styles
 
 
@@ -28,6 +28,13 @@ def test_nobody_wins_less_than_a_strategy_guarantees():
     claims = {claim.quantity: claim for claim in reproduced("pref-cfr-table-2").claims}
     apart = claims["aggressive: furthest from the normal small blind against the same big blind, mBB (text: within 10)"]
     assert apart.paper == pytest.approx(14.5)
+    assert apart.status is ClaimStatus.REFUTED
+
+
+def test_the_printed_table_is_not_within_10_mbb():
+    """By the text styles stay within 10 mBB of the normal one; by the table the aggressive one does not."""
+    apart = [TABLE["normal"][other] - TABLE["aggressive"][other] for other in TABLE]
+    assert apart == pytest.approx([11.6, 14.5, 12.2])
 
 
 def test_too_few_iterations_fail():

@@ -54,14 +54,7 @@ def test_every_experiment_is_tested() -> None:
 @pytest.mark.parametrize("name", TINY)
 def test_a_tiny_version_meets_its_criterion(name: str) -> None:
     assert [row.failure for row in reproduced(name).rows] == [""] * TINY[name].num_rows
-    assert reproduced(name).passed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TINY)
-def test_the_quick_version_meets_its_criterion(name: str) -> None:
-    ran = reproduce(find_experiment(name).quick())
-    assert ran.passed, ran.summary
+    assert reproduced(name).rows_passed
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -117,18 +110,18 @@ def test_a_bound_that_does_not_bind_costs_nothing() -> None:
 
 def test_too_few_iterations_fail() -> None:
     ran = reproduce(CCFRFigure2a(2, (0.1,), 3))
-    assert not ran.passed
+    assert not ran.rows_passed
     assert "from the exact one" in ran.rows[0].failure
     assert ran.rows[1].passed  # the paper's recipe is shown, and not held to the criterion
     ran = reproduce(CCFRFigure2b(2, 12))
-    assert not ran.passed
+    assert not ran.rows_passed
     assert [row.recipe for row in ran.rows if not row.passed] == ["default"]
     assert "in the end" in next(row.failure for row in ran.rows if not row.passed)
 
 
 def test_a_time_limit_that_comes_first_fails_and_has_no_ratio() -> None:
     ran = reproduce(CCFRFigure2c((3,), precisions=(1e-6,), time_limit=0.0))
-    assert not ran.passed
+    assert not ran.rows_passed
     exact, default, paper = ran.rows
     assert (exact.recipe, default.recipe, default.status, default.ratio) == ("exact", "default", "time_limit", None)
     assert default.failure.startswith("time_limit after")
@@ -206,7 +199,7 @@ def test_a_wrong_exact_answer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kit, "solve", wrong)
     for experiment in (CCFRFigure2b(2, 1_000), CCFRFigure2c((2,), precisions=(1e-3,))):
         ran = reproduce(experiment)
-        assert not ran.passed
+        assert not ran.rows_passed
         assert any("the difference" in row.failure for row in ran.rows)
 
 
@@ -258,7 +251,8 @@ def test_local_responses_gain_less_than_best_ones() -> None:
     shares = {claim.quantity: claim.measured for claim in figure.claims}
     lbr = gains["random:seed=1", "LBR"] / gains["random:seed=1", "best response"]
     assert shares["LBR: gain over a best response's, mean over random opponents"] == pytest.approx(lbr)
-    assert shares["iterations of CFR from which LBR gains nothing"] is None
+    few = next(claim for claim in figure.claims if claim.quantity.startswith("gain of LBR from opponents of 34"))
+    assert (few.measured, str(few.status), few.reason) == (None, "open", "the run has no opponent of 34 iterations")
 
 
 def test_the_paper_stands_beside_what_was_measured() -> None:
@@ -389,16 +383,17 @@ def show_computed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", TINY)
 def test_reproduce_in_json(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     show_computed(name, monkeypatch)
-    assert main(["reproduce", name, "--quick", "--json", "-"]) == 0
+    passed = reproduced(name).passed
+    assert main(["reproduce", name, "--quick", "--json", "-"]) == (0 if passed else 1)
     shown = capsys.readouterr()
     assert shown.err == ""
     record = json.loads(shown.out, parse_constant=refuse_constant)
     assert set(record) >= {"name", "rows", "paper", "passed"}
-    assert (record["name"], record["passed"]) == (name, True)
+    assert (record["name"], record["rows_passed"], record["passed"]) == (name, True, passed)
     assert len(record["rows"]) == TINY[name].num_rows
     assert set(record["paper"]) == {"citation", "url", "figure", "claims"}
     for claim in record["paper"]["claims"]:
-        assert set(claim) == {"quantity", "paper", "measured"}
+        assert set(claim) == {"quantity", "paper", "measured", "status", "reason", "counterexample"}
     first = list(record["rows"][0])
     assert first[-2:] == ["passed", "failure"]
     assert all(list(row) == first for row in record["rows"])
@@ -411,15 +406,15 @@ def test_reproduce_prints_a_line_a_row(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     show_computed("ccfr-figure-2a", monkeypatch)
-    assert main(["reproduce", "ccfr-figure-2a"]) == 0
+    assert main(["reproduce", "ccfr-figure-2a"]) == 1  # by the paper's recipe so few iterations leave claims open
     shown = capsys.readouterr()
     assert shown.err == ""
     lines = shown.out.splitlines()
     rows = [line for line in lines if line.endswith(" pass")]
-    assert len(rows) == 3
+    assert len(rows) == 6
     assert max(map(len, rows)) <= 80
     assert "exploitability" in lines[2]
-    assert lines[-1].startswith("3 rows: all passed, in ")
+    assert lines[-1].startswith("6 rows: all passed, in ")
 
 
 @pytest.mark.usefixtures("tiny")
@@ -429,11 +424,11 @@ def test_reproduce_writes_a_folder(
     pytest.importorskip("matplotlib")
     show_computed("ccfr-figure-2a", monkeypatch)
     record = tmp_path / "new" / "record.json"
-    assert main(["reproduce", "ccfr-figure-2a", "--out", str(tmp_path / "new"), "--json", str(record)]) == 0
+    assert main(["reproduce", "ccfr-figure-2a", "--out", str(tmp_path / "new"), "--json", str(record)]) == 1
     assert "JSON in " in capsys.readouterr().out
     names = {f"ccfr-figure-2a.{suffix}" for suffix in ("json", "csv", "svg", "png")}
     assert {file.name for file in (tmp_path / "new").iterdir()} == names | {"record.json"}
-    assert json.loads(record.read_text(encoding="utf-8"))["passed"] is True
+    assert json.loads(record.read_text(encoding="utf-8"))["rows_passed"] is True
 
 
 def test_reproduce_without_a_name_lists(capsys: pytest.CaptureFixture[str]) -> None:
@@ -516,7 +511,7 @@ def test_interrupted_reproduce_keeps_its_rows(
     assert shown.err == "error: interrupted\n"
     record = json.loads(shown.out)
     assert record["passed"] is False
-    assert [row["passed"] for row in record["rows"]] == [True]
+    assert [row["passed"] for row in record["rows"]] == [True, True]
     written = io.StringIO((tmp_path / "ccfr-figure-2a.csv").read_text(encoding="utf-8"))
-    assert len(list(csv.DictReader(written))) == 1
+    assert len(list(csv.DictReader(written))) == 2
     assert (tmp_path / "ccfr-figure-2a.png").exists()

@@ -23,7 +23,10 @@ BEST = {"Leduc": 2.1731, "IIGS4": 2.5, "IIGS5": 4.0, "IIGS6": 5.8333}
 def check(name):
     found = reproduced("cdrnr-table-1") if name == "IIGS4" else reproduce(CDRNRTable1((name,), 2_000))
     assert [row.failure for row in found.rows] == [""] * 5
-    assert found.passed
+    assert found.rows_passed
+    assert [claim.quantity.partition(", ")[2] for claim in found.claims if not claim.settled] == [
+        "ABR: percent of a best response's gain"
+    ]
     assert [row.method for row in found.rows] == ["ABR", "CDBR1", "CDBR3", "CDBR5", "BNE"]
     assert [row.percent for row in found.rows[1:]] == pytest.approx(PERCENTAGES[name], abs=6e-3)
     assert found.rows[0].best == pytest.approx(BEST[name], abs=5e-5)
@@ -65,7 +68,7 @@ def test_a_cell_with_another_digit_fails(monkeypatch):
     printed = {"IIGS4": ("goofspiel:cards=4", {"ABR": "104", "CDBR1": "98.4", "BNE": "77.1"})}
     monkeypatch.setattr(table, "PRINTED", printed)
     found = reproduce(CDRNRTable1(("IIGS4",), 500, 20_000))
-    assert not found.passed
+    assert not found.rows_passed
     assert [row.failure for row in found.rows] == [
         "100.000 is more than 3 less than the printed 104",
         "98.5 is not the printed 98.4",

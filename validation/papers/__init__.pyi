@@ -18,7 +18,8 @@ from .cdrnr_table_1 import CDRNRTable1 as CDRNRTable1
 from .cdrnr_table_1 import GainRow as GainRow
 from .cdrnr_table_2 import CDRNRTable2 as CDRNRTable2
 from .cdrnr_table_2 import WinRow as WinRow
-from .experiment import Claim as Claim
+from .claims import Claim as Claim
+from .claims import ClaimStatus as ClaimStatus
 from .experiment import Experiment as Experiment
 from .experiment import Paper as Paper
 from .experiment import Reproduction as Reproduction

@@ -22,7 +22,8 @@ from ...solvers import CCFR, HiGHS, Solution
 from ...solvers.opponents.strategies import abstraction_profile
 from ..table import Column, Row, fields, verdict
 from .ccfr_transit import CONSTRAINED_CFR
-from .experiment import Claim, Experiment, Limits, Tell, completed, largest, sweep_groups
+from .claims import Claim
+from .experiment import Experiment, Limits, Tell, completed, largest, sweep_groups
 
 #: How far the objectives of constrained CFR and of the linear program may be apart, in shares of the payoff range.
 AGREEMENT = 1e-3
@@ -273,27 +274,30 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         last = [row for row in rows if row.games == self.games[-1]]
         few = [row for row in rows if row.games <= EARLY and row.confidence == self.confidences[0]]
         both = [(row, paper[row.games, row.confidence]) for row in rows if (row.games, row.confidence) in paper]
+        many = self.games[-1] >= MANY
+        unknown = "the paper states neither its confidences, nor its repetitions, nor its abstract equilibrium"
+        converged = Claim(
+            "least share of a best response after the most games",
+            "converges to it",
+            min(row.expected / row.best_response for row in last) if last else None,
+        ).judged(lambda share: share >= SHARE, unknown)
         return [
             Claim(
                 "observed games from which on the highest confidence beats the equilibrium on average",
                 "fewer than 100",
                 _first_above([(row.games, row.expected, row.equilibrium) for row in highest]),
-            ),
+            ).judged(lambda games: games < FEW, unknown),
             Claim(
                 "the same consistently, in every repetition",
                 "fewer than 200",
                 _first_above([(row.games, row.worst, row.equilibrium) for row in highest]),
-            ),
+            ).judged(lambda games: games < 2 * FEW, unknown),
             Claim(
                 f"payoff of the lowest confidence with up to {EARLY} games, on average",
                 "poor",
                 float(np.mean([row.expected for row in few])) if few else None,
-            ),
-            Claim(
-                "least share of a best response after the most games",
-                "converges to it",
-                min(row.expected / row.best_response for row in last) if last else None,
-            ),
+            ).judged(lambda payoff: payoff < rows[0].equilibrium, unknown),
+            converged if many else converged.opened(f"the run has fewer than {MANY:,} games"),
             Claim(
                 "what a best response to the frequency model earns after the most games",
                 None,

@@ -14,8 +14,9 @@ from ...seqform.strategy import Strategy
 from ...solvers import Solution
 from ...solvers.parametric.frontier import restricted_nash_frontier
 from ..table import Column, Row, fields, verdict
-from .cdrnr_responses import CONTINUAL_RESPONSES, GAINED, LOOKS, LOST, WEIGHT
-from .experiment import Claim, Experiment, Limits, Tell, completed, largest
+from .cdrnr_responses import CONTINUAL_RESPONSES, GAINED, LOOKS, LOST, ROUND_OFF, WEIGHT
+from .claims import Claim
+from .experiment import Experiment, Limits, Tell, completed, largest
 
 GAMES = ("gadget_trap_1", "gadget_trap_2")
 ACTIONS = ("a1", "a2", "a3", "a4", "a5")
@@ -178,11 +179,16 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
                 own = [row for row in rows if (row.game, row.gadget) == (game, gadget)]
                 paper: float | None = 5 if gadget == "full" else 2 if gadget != "reach-max-margin" else None
                 measured = sum(row.recovered for row in own) if len(own) == len(ACTIONS) else None
-                claims.append(Claim(f"{game}, {gadget}: actions recovered", paper, measured))
+                claims.append(
+                    Claim(f"{game}, {gadget}: actions recovered", paper, measured).judged(
+                        measured == paper, "the paper does not print its games; these are the library's"
+                    )
+                )
         for gadget in GADGETS:
             shares = [row.share_of_bound for row in rows if row.gadget == gadget and row.share_of_bound is not None]
             words = f"{gadget}: exploitability over p / (1 - p) times the gain, at most"
-            claims.append(Claim(words, "at most 1" if gadget == "full" else None, largest(shares)))
+            said = "at most 1" if gadget == "full" else None
+            claims.append(Claim(words, said, largest(shares)).judged(lambda share: share <= 1.0 + ROUND_OFF))
         return claims
 
     def draw(self, rows: Sequence[RecoveryRow]) -> "Figure":

@@ -3,7 +3,6 @@
 Against weak opponents in Leduc poker and other games (5, 6), and in repeated biased rock, paper, scissors (15).
 """
 
-import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
@@ -20,7 +19,8 @@ from ...seqform.strategy import Profile, Strategy
 from ...solvers import Solution, solve
 from ...solvers.opponents.strategies import opponent_strategy
 from ..table import Column, Row, verdict
-from .experiment import Claim, Experiment, Limits, Paper, Tell, completed, largest
+from .claims import Claim, near
+from .experiment import Experiment, Limits, Paper, Tell, completed, largest
 
 CONTINUAL_RESPONSES = Paper(
     citation='D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in '
@@ -213,6 +213,10 @@ GAMES: Mapping[str, tuple[str, int | None]] = {
 }
 #: How far the mixed response looks.
 MIXED = 3
+#: Why what the text says of its opponents may not hold here.
+UNKNOWN_OPPONENTS = "the paper does not say which opponents it has; these are others"
+#: "Slightly above" as a factor; "almost none" of exploitability in payoff units, at which gains are compared too.
+SLIGHTLY, ALMOST_NONE = 1.1, 0.05
 _MIXTURE = f"CDBR{MIXED}-NE"
 
 
@@ -375,30 +379,62 @@ def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Cla
     robust, search, mixed = by.get(f"CDRNR{lookahead}", []), by.get("SES", []), by.get(_MIXTURE, [])
     equilibrium = by["BNE"][0].gain if "BNE" in by else None
     even = [row.exploitability / row.gain for row in robust if row.p == 0.5 and row.gain > 0.0]
+    words, measured = f"{where}: exploitability over gain of CDRNR{lookahead} with p = 0.5", even[0] if even else None
     claims = [
-        Claim(
-            f"{where}: exploitability over gain of CDRNR{lookahead} with p = 0.5",
-            "at most 1, and rarely even 0.1",
-            even[0] if even else None,
-        )
+        Claim(words, "at most 1, as proven", measured).judged(
+            lambda share: share <= 1.0 + ROUND_OFF, "the bound is broken"
+        ),
+        Claim(words, "rarely even 0.1", measured).judged(lambda share: share < 0.1, UNKNOWN_OPPONENTS),
     ]
+    for what in ("gain", "exploitability"):
+        lower = [
+            getattr(one, what) <= getattr(other, what) + ROUND_OFF
+            for one in robust
+            for other in by.get("RNR", [])
+            if one.p == other.p
+        ]
+        words = f"{where}: share of p with which the {what} of CDRNR{lookahead} is at most that of RNR"
+        share = sum(lower) / len(lower) if lower else None
+        claims.append(Claim(words, "most cases", share).judged(lambda share: share > 0.5, UNKNOWN_OPPONENTS))
     if robust and equilibrium:
-        gain = attainable([*robust, *by["BNE"]], 0.05)
+        gain = attainable([*robust, *by["BNE"]], ALMOST_NONE)
         words = f"{where}: gain of CDRNR{lookahead} with an exploitability of 0.05, over that of the best equilibrium"
-        claims.append(Claim(words, "more than 2, almost zero exploitability", gain / equilibrium))
-    if robust and mixed:
-        better = [attainable(robust, row.exploitability) - row.gain for row in mixed]
-        least = min((one for one in better if not math.isnan(one)), default=None)
-        words = f"{where}: gain of CDRNR{lookahead} over {_MIXTURE} at equal exploitability, at least"
-        claims.append(Claim(words, None, least))
+        claims.append(
+            Claim(words, "more than 2, almost zero exploitability", gain / equilibrium).judged(
+                lambda times: times > 2.0, UNKNOWN_OPPONENTS
+            )
+        )
+    if robust and by.get("RNR"):
+        share = attainable(robust, ALMOST_NONE) / largest_gain(by["RNR"])
+        words = f"{where}: gain of CDRNR{lookahead} with an exploitability of 0.05, over that of a best response"
+        claims.append(Claim(words, "over half", share).judged(lambda share: share > 0.5, UNKNOWN_OPPONENTS))
+    for name, said, others in ((_MIXTURE, "significantly more", mixed), ("SES", "more in any game", search)):
+        more = [attainable([*robust, *by.get("BNE", [])], row.exploitability) - row.gain for row in others if robust]
+        if more:
+            words = f"{where}: gain of CDRNR{lookahead} less that of {name} at equal exploitability, least and most"
+            claims.append(
+                Claim(words, said, f"{min(more):.4f} to {max(more):.4f}").judged(
+                    min(more) >= -ROUND_OFF and max(more) > ROUND_OFF, UNKNOWN_OPPONENTS
+                )
+            )
     if search and equilibrium:
         most = max(row.gain for row in search) / equilibrium
         claims.append(
-            Claim(f"{where}: gain of SES over that of the best equilibrium, at most", "slightly above 1", most)
+            Claim(f"{where}: gain of SES over that of the best equilibrium, at most", "slightly above 1", most).judged(
+                lambda times: times <= SLIGHTLY, UNKNOWN_OPPONENTS
+            )
         )
         lost = largest(row.exploitability for row in search if row.p != 1.0)
-        claims.append(Claim(f"{where}: exploitability of SES with p below 1, at most", "almost none", lost))
+        claims.append(
+            Claim(f"{where}: exploitability of SES with p below 1, at most", "almost none", lost).judged(
+                lambda loss: loss <= ALMOST_NONE, UNKNOWN_OPPONENTS
+            )
+        )
     return claims
+
+
+#: From so many iterations of CFR on LBR gains nothing in the paper; and up to what factor gains are very similar.
+GOOD, CLOSE = 34, 1.1
 
 
 @dataclass(frozen=True)
@@ -468,9 +504,42 @@ class CDRNRFigure6(Experiment[ResponseRow]):
                 ]
                 mean = sum(shares) / len(shares) if shares else None
                 claims.append(Claim(f"{method}: gain over a best response's, mean over {kind} opponents", None, mean))
-        without = [int(row.opponent.partition("=")[2]) for row in rows if row.method == "LBR" and row.gain <= 0.0]
-        words = "iterations of CFR from which LBR gains nothing"
-        claims.append(Claim(words, 34, min(without, default=None)))
+        return claims + self._claims_of_text(rows, {claim.quantity: claim.measured for claim in claims})
+
+    def _claims_of_text(self, rows: Sequence[ResponseRow], means: Mapping[str, Any]) -> list[Claim]:
+        """Return what the text says of the order of the methods, and of what LBR gains from good opponents."""
+        good = [
+            row.gain
+            for row in rows
+            if row.method == "LBR" and row.opponent.startswith("cfr") and int(row.opponent.partition("=")[2]) >= GOOD
+        ]
+        claims = [
+            Claim(
+                f"gain of LBR from opponents of {GOOD} iterations of CFR and more, payoff units, at most",
+                "none",
+                largest(good),
+                reason="" if good else f"the run has no opponent of {GOOD} iterations",
+            ).judged(lambda gain: gain <= 0.0, "the paper's LBR, or its game, may be another one"),
+            Claim(
+                "gain of CDBR, payoff units, at least",
+                "at least 0",
+                min((row.gain for row in rows if row.method.startswith("CDBR")), default=None),
+            ).judged(lambda gain: gain >= -ROUND_OFF, "a theorem is broken"),
+        ]
+        for kind in ("cfr", "random"):
+            local, near_one, deep = (
+                means[f"{method}: gain over a best response's, mean over {kind} opponents"]
+                for method in ("LBR", "CDBR1", "CDBR5")
+            )
+            of = f"gain over that of LBR, mean over {kind} opponents"
+            claims += [
+                Claim(f"CDBR1: {of}", "very similar", near_one / local if local else None).judged(
+                    lambda ratio: 1 / CLOSE <= ratio <= CLOSE, UNKNOWN_OPPONENTS
+                ),
+                Claim(f"CDBR5: {of}", "more than 1", deep / local if local else None).judged(
+                    lambda ratio: ratio > 1.0, UNKNOWN_OPPONENTS
+                ),
+            ]
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
@@ -597,22 +666,24 @@ class CDRNRFigure15(Experiment[ResponseRow]):
         if not all(by.values()):
             return []
         most = largest_gain(by["RNR"])
-        papers: Mapping[str, str | float] = {"SES": 0, SECOND_ONLY: 0.5, "RNR": 1}
+        papers: Mapping[str, float] = {"SES": 0, SECOND_ONLY: 0.5}
+        stakes = "the paper states neither stakes nor opponent"
         claims = [
             Claim(
                 f"{method}: largest gain, over that of a best response", papers.get(method, 1), largest_gain(own) / most
-            )
+            ).judged(near(papers.get(method, 1), ROUND_OFF), stakes)
             for method, own in by.items()
         ]
         order = ("full", "none", "resolving", "max-margin", "reach-max-margin", "CDBR-NE")
         words: Mapping[str, str] = {"full": "the least", "CDBR-NE": "the most"}
+        missing = {method: below(by["RNR"], by[method]) / most for method in order}
         claims += [
             Claim(
                 f"{method}: gain below the frontier at equal exploitability, mean, over a best response's gain",
                 words.get(method, "between"),
-                below(by["RNR"], by[method]) / most,
-            )
-            for method in order
+                missed,
+            ).judged(missing["full"] - ROUND_OFF <= missed <= missing["CDBR-NE"] + ROUND_OFF, stakes)
+            for method, missed in missing.items()
         ]
         return claims
 

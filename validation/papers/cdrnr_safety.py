@@ -11,7 +11,8 @@ from ...solvers import Solution
 from ...solvers.opponents.strategies import opponent_strategy
 from ..table import Column, Row, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, GAINED, ROUND_OFF, WEIGHT
-from .experiment import Claim, Experiment, Limits, Tell, completed, largest
+from .claims import Claim
+from .experiment import Experiment, Limits, Tell, completed, largest
 
 #: What the paper calls the games, or ranks where it has others.
 GAMES: Mapping[str, str] = {
@@ -25,6 +26,10 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "path": {"along": "path"},
     "reach-resolving": {"along": "path", "gadget": "reach-resolving"},
 }
+#: What refutes the theorem along paths, whichever optimal strategies the steps take.
+COUNTEREXAMPLE = (
+    "tests/solvers/test_depth_limited.py::test_along_paths_steps_that_are_optimal_one_by_one_are_unsafe_together"
+)
 _LOOKS = {"level": Look("black", "."), "path": Look("red", "x"), "reach-resolving": Look("blue", "o")}
 
 
@@ -142,9 +147,15 @@ class CDRNRSafety(Experiment[SafetyRow]):
                     said = f"{game}, seat {seat}, {way}"
                     broken = sum(row.exploitability > row.bound + ROUND_OFF for row in own)
                     shares = [row.gain / gain for row in own if (gain := together.get(_setting(row)))]
+                    holds = Claim(f"{said}: settings of {len(own)} that break the theorem", 0, broken)
+                    worst = largest(row.share for row in own)
+                    within = Claim(f"{said}: largest exploitability over the bound", 1, worst)
                     claims += [
-                        Claim(f"{said}: settings of {len(own)} that break the theorem", 0, broken),
-                        Claim(f"{said}: largest exploitability over the bound", 1, largest(row.share for row in own)),
+                        claim.refuted(COUNTEREXAMPLE, "the proof counts one path, and every path spends the slack")
+                        if way == "path" and broken
+                        else claim.judged(not broken, "a proof of the library is wrong")
+                        for claim in (holds, within)
+                    ] + [
                         Claim(f"{said}: gain over that by levels, mean", None, _mean(shares)),
                     ]
         return claims

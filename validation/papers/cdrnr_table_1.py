@@ -16,7 +16,8 @@ from ...seqform.strategy import Profile, Strategy
 from ...solvers import ApproximateBestResponse, HiGHS, Solution, Status
 from ..table import Column, Row, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF
-from .experiment import Claim, Experiment, Limits, Tell, completed, kept
+from .claims import Claim
+from .experiment import Experiment, Limits, Tell, completed, kept
 
 #: The rows of the table: how each game is called there, its specification here, and what is printed.
 PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -144,7 +145,10 @@ class CDRNRTable1(Experiment[GainRow]):
     def claims(self, rows: Sequence[GainRow]) -> list[Claim]:
         """Return every printed number beside ours."""
         return [
-            Claim(f"{row.game}, {row.method}: percent of a best response's gain", float(row.paper), row.percent)
+            Claim(f"{row.game}, {row.method}: percent of a best response's gain", float(row.paper), row.percent).judged(
+                _rounded(row.percent, row.paper) == row.paper,
+                "the paper does not say from what its ABR has learned" if row.method == "ABR" else row.failure,
+            )
             for row in rows
         ]
 
@@ -202,11 +206,15 @@ _METHODS: Mapping[str, Callable[["Game", Strategy, float], Solution]] = {
 }
 
 
+def _rounded(percent: float, paper: str) -> str:
+    """Return a percentage with as many digits as the paper prints."""
+    return f"{percent:.{len(paper.partition('.')[2])}f}"
+
+
 def _judged(game: str, method: str, found: Solution, best: float, paper: str) -> GainRow:
     assert found.gain is not None
     percent = 100.0 * found.gain / best
-    decimals = len(paper.partition(".")[2])
-    rounded = f"{percent:.{decimals}f}"
+    rounded = _rounded(percent, paper)
     problem: Any = found.problem
     # What an equilibrium gains is weighed with p in the objective of a restricted Nash response.
     weight = float(problem.p) if isinstance(problem, RestrictedNash) else 1.0

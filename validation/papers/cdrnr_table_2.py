@@ -17,7 +17,8 @@ from ...solvers import solve
 from ..table import Column, Row, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF
 from .cdrnr_table_1 import Learnt
-from .experiment import Claim, Experiment, Limits, Tell, completed
+from .claims import Claim
+from .experiment import Experiment, Limits, Tell, completed
 
 #: Chips of a big blind in the spots, of which 6 are in the pot and 97 behind.
 _BIG_BLIND, _POT, _STACK = 100, 600, 9_700
@@ -155,13 +156,31 @@ class CDRNRTable2(Experiment[WinRow]):
     def claims(self, rows: Sequence[WinRow]) -> list[Claim]:
         """Return the order of the methods by what they win, the best first, bot by bot."""
         claims = []
+        for method, printed in PRINTED.items():
+            won = [f"{row.won:.1f} ({row.spot}, {row.opponent})" for row in rows if row.method.startswith(method)]
+            said = (
+                f"{method}: won from SlumBot in no-limit hold'em, mBB a hand; here from the bots that stand in for it"
+            )
+            stand_in = "SlumBot is not published: other bots, in single spots, stand in for it"
+            claims.append(Claim(said, printed, ", ".join(won) or None).judged(holds=False, otherwise=stand_in))
         for spot, opponent in dict.fromkeys((row.spot, row.opponent) for row in rows):
-            own = [
-                row for row in rows if (row.spot, row.opponent) == (spot, opponent) and row.method != "best response"
+            own = [row for row in rows if (row.spot, row.opponent) == (spot, opponent)]
+            most = {
+                name: max(wins) for name in PRINTED if (wins := [row.won for row in own if row.method.startswith(name)])
+            }
+            order = sorted(most, key=lambda name: -most[name])
+            if len(order) < len(PRINTED):
+                continue
+            listed = ", ".join(f"{name} {most[name]:.1f}" for name in order)
+            claims += [
+                Claim(f"{spot}, {opponent}: what wins the most", "CDBR", listed).judged(
+                    order[0] == "CDBR", "in a spot this small a best response is learned"
+                ),
+                Claim(f"{spot}, {opponent}: LBR beside ABR", "LBR wins more", listed).judged(
+                    order.index("LBR") < order.index("ABR"),
+                    "in a spot this small ABR learns nearly all there is, and LBR assumes calls to the end",
+                ),
             ]
-            order = sorted(own, key=lambda row: -row.won)
-            names = ", ".join(row.method if row.games is None else f"ABR ({row.games:,} games)" for row in order)
-            claims.append(Claim(f"{spot}, {opponent}: by what is won, the most first", "CDBR, LBR, ABR", names))
         return claims
 
     def draw(self, rows: Sequence[WinRow]) -> "Figure":

@@ -32,6 +32,7 @@ from ...solvers import Solution, Status, solve
 from ...solvers.checkpoint import Checkpoint, Keeper, digest
 from ..table import Findings
 from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
+from .claims import Claim, tally
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
@@ -52,25 +53,6 @@ class Paper:
 
     citation: str
     url: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What a paper reports, and the same measured here.
-
-    Attributes
-    ----------
-    quantity : str
-        What is reported, with its unit.
-    paper : str, float or None
-        As the paper has it; ``None`` where its text has no number, and a picture alone.
-    measured : str, float or None
-        By the rows; ``None`` if they do not tell.
-    """
-
-    quantity: str
-    paper: str | float | None
-    measured: str | float | None
 
 
 @dataclass(frozen=True)
@@ -184,7 +166,7 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def claims(self, rows: Sequence[R]) -> list[Claim]:
-        """Return what the paper reports beside what the rows say; rows may be missing."""
+        """Return what the paper reports beside what the rows say, judged; rows may be missing."""
 
     @abstractmethod
     def draw(self, rows: Sequence[R]) -> "Figure":
@@ -228,8 +210,24 @@ class Reproduction(Findings):
 
     @property
     def claims(self) -> list[Claim]:
-        """What the paper reports, and the same measured here."""
+        """What the paper reports, the same measured here, and whether it is met."""
         return self.experiment.claims(self.rows)
+
+    @property
+    def rows_passed(self) -> bool:
+        """Whether there are rows, none is missing and every one meets its criterion."""
+        return super().passed
+
+    @property
+    def passed(self) -> bool:
+        """Whether all rows are there and meet their criterion, and every claim of the paper is met or refuted."""
+        return self.rows_passed and all(claim.settled for claim in self.claims)
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one line: rows by their criterion, and claims of the paper."""
+        counts = tally(self.claims) if self.rows else ""
+        return f"{super().summary}; claims: {counts}" if counts else super().summary
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found as plain numbers and strings, ready for JSON."""
@@ -246,9 +244,10 @@ class Reproduction(Findings):
                 "citation": experiment.paper.citation,
                 "url": experiment.paper.url,
                 "figure": experiment.figure,
-                "claims": [vars(claim) for claim in self.claims],
+                "claims": [claim.to_dict() for claim in self.claims],
             },
             "criterion": experiment.criterion,
+            "rows_passed": self.rows_passed,
             "passed": self.passed,
         }
 
@@ -343,7 +342,7 @@ def reproduce(
     --------
     >>> from treeplex.validation.papers import CCFRFigure2a, reproduce
     >>> found = reproduce(CCFRFigure2a(width=2, bounds=(0.1, 0.5), iterations=5_000))
-    >>> found.passed, [round(row.frontier_exploitability, 6) for row in found.rows]
+    >>> found.rows_passed, [round(row.frontier_exploitability, 6) for row in found.rows if row.recipe == "default"]
     (True, [0.03997, 0.009887])
     """
     if checkpoint is not None:

@@ -16,7 +16,8 @@ from ...solvers import solve
 from ...solvers.opponents.tuning import Annealing, ExactJudge, MatchJudge, Seats, Tuned, tune
 from ..table import Column, Row, fields, verdict
 from .ccfr_figure_3 import leduc
-from .experiment import Claim, Experiment, Limits, Tell, sweep
+from .claims import Claim
+from .experiment import Experiment, Limits, Tell, sweep
 from .nlhe_bot_exploited import BOT_REPORT
 
 _SECOND = Threshold().rounds[1]
@@ -27,6 +28,8 @@ STARTS: Mapping[str, Threshold] = {
 }
 OPPONENTS = ("uniform", "equilibrium", "itself")
 JUDGES = ("exact", "matches")
+#: An improvement is limited if it is at most this share of what a best response would add.
+LIMITED = 0.5
 #: A change of an exact payoff that is smaller is none, in antes.
 _NOTHING = 1e-9
 
@@ -149,12 +152,15 @@ class NLHEBotTuning(Experiment[TuningRow]):
                 case = f"{row.start}, against {row.against}"
                 improved = f"{row.after - row.before:.4f} in place of {row.believed:.4f} believed"
                 claims += [
-                    Claim(f"{case}: improvement in antes a hand", "limited improvement", improved),
+                    Claim(f"{case}: improvement in antes a hand", "limited improvement", improved).judged(
+                        row.after - row.before <= LIMITED * (row.best - row.before) + _NOTHING,
+                        f"more than {LIMITED:.0%} of what was left to gain: the game is smaller than the report's",
+                    ),
                     Claim(
                         f"{case}: noise of a step, in antes; steps that change nothing; rises that are none",
                         "the randomness of the comparison is very large",
                         f"{row.noise:.3f}; {row.idle:.1%}; " + ("-" if row.mistaken is None else f"{row.mistaken:.1%}"),
-                    ),
+                    ).judged(row.mistaken is None or row.mistaken > 0.5, "more than half of the rises are real"),
                 ]
             elif row.against == "itself":
                 claims.append(
@@ -162,7 +168,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
                         f"{row.start}: earnings against the bot made by hand, after a round of responses and the last",
                         'it "may not good enough in the global view"',
                         f"{row.first:.4f}, {row.after:.4f}",
-                    )
+                    ).judged(row.after <= row.first, "more rounds improve it against the first bot too")
                 )
         return claims
 

@@ -16,7 +16,8 @@ from ...seqform.interchange.pictures import Figure, Look, legend_below, log_scal
 from ...solvers import ESPrefCFR, PrefCFR
 from ...solvers.style.efficiency import Towards, style_efficiency
 from ..table import Column, Row, verdict
-from .experiment import Claim, Experiment, Limits, Tell, completed, largest, sweep_groups
+from .claims import Claim
+from .experiment import Experiment, Limits, Tell, completed, largest, sweep_groups
 from .preference_runs import (
     PREFERENCE_CFR,
     ROUNDING,
@@ -286,6 +287,9 @@ class LeducStyles(Experiment[StyleRow]):
                 f"{where}: largest distance of raises from the equilibria's, without vulnerability",
                 "converge like the original CFR",
                 largest(abs(row.raises.end - row.equilibrium_raises) for row in free),
+            ).judged(
+                lambda distance: distance <= NEAR,
+                "styles without vulnerability are still on their way",
             )
         ]
 
@@ -409,13 +413,28 @@ class PrefCFRFigure4(LeducStyles):
         called = ", ".join(f"{row.calls:.3f}" for row in rising)
         return [
             *super()._claims_of(rows, where),
-            Claim(f"{where}: raises by rising beta", "text: more raises", listed or None),
-            Claim(f"{where}: calls with a king by rising beta", "caption: more calls", called or None),
+            Claim(f"{where}: raises by rising beta", "text: more raises", listed or None).judged(
+                [row.raises.end for row in rising] == sorted(row.raises.end for row in rising), "the runs are too short"
+            ),
+            Claim(
+                f"{where}: NashConv by rising beta, antes",
+                "higher exploitability",
+                ", ".join(f"{row.nash_conv:.3f}" for row in rising) or None,
+            ).judged(
+                [row.nash_conv.end for row in rising] == sorted(row.nash_conv.end for row in rising),
+                "NashConv of samples of this length is mostly sampling error",
+            ),
+            Claim(f"{where}: calls with a king by rising beta", "caption: more calls", called or None).refuted(
+                "tests/validation/test_preference_figures.py::test_more_vulnerability_is_more_raises_in_figure_4",
+                "the text says the opposite of the caption, and is right: raises are preferred, and calls fall",
+            ),
         ]
 
 
 #: By how much a frequency may fall short of that with less vulnerability: runs of finite length differ by as much.
 NOISE = 0.005
+#: Up to what a difference of frequencies is negligible.
+NEGLIGIBLE = 0.02
 
 
 @dataclass(frozen=True)
@@ -540,12 +559,13 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
                 "largest distance of raises from the equilibria's, without vulnerability",
                 "converge to the unique NE",
                 largest(abs(row.raises - row.equilibrium) for row in rows if not row.vulnerability),
-            ),
+            ).judged(lambda distance: distance <= NEAR, "the runs are too short"),
             Claim(
                 "largest difference between degrees 5 and 10 with equal vulnerability",
                 "negligible",
                 largest(abs(one.raises - other.raises) for one, other in _pairs(costly)),
-            ),
+                reason="the run has no two degrees to compare",
+            ).judged(lambda difference: difference <= NEGLIGIBLE, "degrees matter"),
         ]
         for rule in self.rules:
             own = [row.efficiency_by_loss for row in costly if row.rule == rule]

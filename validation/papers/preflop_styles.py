@@ -18,7 +18,8 @@ from ...seqform.interchange.pictures import Figure, panels
 from ...seqform.public_profile import PublicProfile
 from ...solvers import DCFR, PrefCFR
 from ..table import Column, Row, verdict
-from .experiment import Claim, Experiment, Limits, Tell, completed, largest
+from .claims import Claim, near
+from .experiment import Experiment, Limits, Tell, completed, largest
 from .preference_runs import PREFERENCE_CFR
 
 Rule = Literal["rm", "br"]
@@ -43,6 +44,10 @@ DEGREE, VULNERABILITY = 5.0, 0.05
 TOLERANCE = 0.0005
 #: The paper's bar for the normal style, and round-off, mBB.
 BAR, ROUNDING = 4.0, 1e-6
+#: How far frequencies may be from the printed ones, in points; and how far styles may fall behind by the text, mBB.
+POINTS, WITHIN = 1.0, 10.0
+#: Why numbers are others than the printed ones.
+OTHER_MODEL = "the paper says neither how deep stacks are nor what comes after the flop; the model here is another one"
 
 
 @dataclass(frozen=True)
@@ -255,20 +260,26 @@ class PrefCFRFigure5(_InModel):
         """Return how often each style takes each action, there and here."""
         styles = {row.style: row for row in rows if isinstance(row, PreflopStyleRow)}
         found = [
-            Claim(f"{row.style}: {action}, per cent of hands", printed, 100 * share)
+            Claim(f"{row.style}: {action}, per cent of hands", printed, 100 * share).judged(
+                near(printed, POINTS), OTHER_MODEL
+            )
             for row in styles.values()
             for action, printed, share in zip(MENU, PRINTED[row.style], row.frequencies, strict=True)
         ]
         normal = styles.get("normal")
         if normal is not None and "loose-passive" in styles:
             share = styles["loose-passive"].fold / normal.fold if normal.fold else None
-            found.append(Claim("loose-passive: folds, as a share of normal's", 0.3 / 5.4, share))
+            claim = Claim("loose-passive: folds, as a share of normal's", 0.3 / 5.4, share)
+            bound = "β bounds regret hand by hand, and where the worst hands all call the big blind adapts"
+            found.append(claim.judged(near(0.3 / 5.4, POINTS / 100), bound))
         if normal is not None and "aggressive" in styles:
             bold = styles["aggressive"]
             more = bold.raise_2 + bold.raise_3 - normal.raise_2 - normal.raise_3
-            found.append(Claim("aggressive: raises more than normal, points", 9.8 + 21.1 - 42.0, 100 * more))
+            claim = Claim("aggressive: raises more than normal, points", 9.8 + 21.1 - 42.0, 100 * more)
+            found.append(claim.judged(near(9.8 + 21.1 - 42.0, POINTS), OTHER_MODEL))
             more = bold.raise_3 - normal.raise_3
-            found.append(Claim("aggressive: raises to 3 more than normal, points", 21.1, 100 * more))
+            claim = Claim("aggressive: raises to 3 more than normal, points", 21.1, 100 * more)
+            found.append(claim.judged(near(21.1, POINTS), OTHER_MODEL))
         return found
 
     def draw(self, rows: Sequence[Row]) -> "Figure":
@@ -349,7 +360,12 @@ class PrefCFRTable2(_InModel):
         """Return every printed number beside ours, and how far styles are from the normal one."""
         cells = [row for row in rows if isinstance(row, MatchRow)]
         normal = {row.big_blind: row for row in cells if row.small_blind == "normal"}
-        found = [Claim(f"{row.small_blind} against {row.big_blind}, mBB a hand", row.paper, row.value) for row in cells]
+        found = [
+            Claim(f"{row.small_blind} against {row.big_blind}, mBB a hand", row.paper, row.value).judged(
+                near(row.paper, BAR), OTHER_MODEL
+            )
+            for row in cells
+        ]
         for style in self.small_blinds[1:]:
             own = [(row, normal[row.big_blind]) for row in cells if row.small_blind == style]
             there, here = (
@@ -357,7 +373,15 @@ class PrefCFRTable2(_InModel):
                 for name in ("paper", "value")
             )
             said = f"{style}: furthest from the normal small blind against the same big blind, mBB (text: within 10)"
-            found.append(Claim(said, there, here))
+            claim = Claim(said, there, here)
+            found.append(
+                claim.judged(lambda here: here <= WITHIN, OTHER_MODEL)
+                if there is None or there <= WITHIN
+                else claim.refuted(
+                    "tests/validation/test_preflop_styles.py::test_the_printed_table_is_not_within_10_mbb",
+                    "the paper's own table contradicts its text",
+                )
+            )
         return found
 
     def draw(self, rows: Sequence[Row]) -> "Figure":

@@ -14,9 +14,10 @@ from ...seqform.joint_form import JointPayoff
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import DCFR, EmpiricalRun, PrefCFR
 from ..table import Column, Row, verdict
-from .experiment import Claim, Experiment, Limits, Tell, sweep
+from .claims import Claim, near
+from .experiment import Experiment, Limits, Tell, largest, sweep
 from .preference_runs import PREFERENCE_CFR
-from .preflop_styles import DEGREE, MENU, PREFERRED, VULNERABILITY, draw_tables
+from .preflop_styles import BAR, DEGREE, MENU, OTHER_MODEL, POINTS, PREFERRED, VULNERABILITY, WITHIN, draw_tables
 
 #: Table 3, mBB a hand: the style of the button, then of both blinds. One cell is not printed.
 TABLE: Mapping[tuple[str, str], float | None] = {
@@ -197,15 +198,31 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
     def claims(self, rows: Sequence[ThreeHandedRow]) -> list[Claim]:
         """Return every printed number beside ours."""
         own = {row.button: row for row in rows}
-        return [
-            Claim(f"{style}: {action}, per cent of hands", printed, 100 * own[style].frequencies[MENU.index(action)])
-            for style, action, printed in PRINTED
-            if style in own
-        ] + [
-            Claim(f"{row.button} against {row.blinds}, mBB a hand", row.paper, row.value)
-            for row in rows
-            if row.paper is not None
-        ]
+        return (
+            [
+                Claim(
+                    f"{style}: {action}, per cent of hands", printed, 100 * own[style].frequencies[MENU.index(action)]
+                ).judged(near(printed, POINTS), OTHER_MODEL)
+                for style, action, printed in PRINTED
+                if style in own
+            ]
+            + [
+                Claim(f"{row.button} against {row.blinds}, mBB a hand", row.paper, row.value).judged(
+                    near(row.paper, BAR), OTHER_MODEL
+                )
+                for row in rows
+                if row.paper is not None
+            ]
+            + [self._behind(rows, style) for style in self.buttons[1:] if rows]
+        )
+
+    def _behind(self, rows: Sequence[ThreeHandedRow], style: str) -> Claim:
+        """Return how far a style is from the normal button against the same blinds."""
+        normal = {row.blinds: row for row in rows if row.button == "normal"}
+        own = [(row, normal[row.blinds]) for row in rows if row.button == style and row.blinds in normal]
+        apart = largest(abs(row.value - other.value) for row, other in own)
+        words = f"{style}: furthest from the normal button against the same blinds, mBB"
+        return Claim(words, "within 10", apart).judged(lambda apart: apart <= WITHIN, OTHER_MODEL)
 
     def draw(self, rows: Sequence[ThreeHandedRow]) -> "Figure":
         """Draw what each button wins from each pair of blinds, here and in the paper."""

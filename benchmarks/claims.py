@@ -1,0 +1,146 @@
+"""Make the page of all claims of all papers, ``docs/reference/papers.md``.
+
+    python benchmarks/claims.py                write the page
+    python benchmarks/claims.py FILE...        first take what reports of `treeplex reproduce NAME --json FILE` found
+
+``papers.toml`` lists what the papers have, and ``papers.json`` keeps settings and claims of one report an experiment.
+"""
+
+import json
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+CATALOGUE, STORED, PAGE = (REFERENCE / f"papers.{suffix}" for suffix in ("toml", "json", "md"))
+STATUSES = ("met", "not met", "refuted", "open")
+#: What is kept of a report.
+KEPT = ("version", "settings", "rows_passed", "passed")
+HEAD = """\
+# The papers, claim by claim
+
+Find what a paper has by its name there: algorithms, theorems, figures and tables.
+Each has its place in the library, and the status of its claims:
+
+| status | means |
+|---|---|
+| met | the measurement, or a test, agrees with the claim |
+| not met | it does not; the reason is the likely one |
+| refuted | the claim is false, and the test named is a counter-example |
+| open | nothing here tells: it is not measured in this size, or not reproduced |
+
+Numbers of figures and tables are those of the quick size of `treeplex reproduce NAME`; the pages linked below have
+those of the full size. An experiment has passed if every row meets its criterion and every claim is met or refuted.
+Tests are paths below `tests/`, and names of Python begin with `treeplex.`
+
+<!-- Made by benchmarks/claims.py of papers.toml and papers.json: do not edit. -->
+"""
+
+
+def load() -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the papers, and the reports by experiment."""
+    stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    return tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))["papers"], stored
+
+
+def kept(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a report: what the paper claims, without measurements that it says nothing of."""
+    claims = [claim for claim in report["paper"]["claims"] if claim["status"] != "no claim"]
+    return {name: report[name] for name in KEPT} | {"claims": claims}
+
+
+def tally(claims: Iterable[Mapping[str, Any]]) -> str:
+    """Return how many claims have each status."""
+    counts = Counter(claim["status"] for claim in claims)
+    return ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]) or "no claim in the text"
+
+
+def page(papers: Sequence[Mapping[str, Any]], stored: Mapping[str, Any]) -> str:
+    """Return the text of the page."""
+    parts, shown = [HEAD], set()
+    for paper in papers:
+        links = [
+            f"{{doc}}`experiments/{paper['page']}`",
+            *(f"{{doc}}`../theory/{one}`" for one in paper.get("theory", ())),
+        ]
+        parts.append(f"\n## {paper['title']}\n\n{paper['citation']}. Pages: {', '.join(links)}.\n")
+        parts.append(
+            table(("in the paper", "what", "where", "test", "status"), map(item_cells(stored), paper["items"]))
+        )
+        for item in paper["items"]:
+            name = item.get("experiment")
+            if name and name not in shown and stored[name]["claims"]:
+                shown.add(name)
+                parts.append(
+                    f"\n### {paper['title']}: {item['name']}\n\n`treeplex reproduce {name}`, {size(stored[name])}:\n"
+                )
+                parts.append(table(("claim", "paper", "measured", "status"), map(claim_cells, stored[name]["claims"])))
+    return "\n".join(parts)
+
+
+def item_cells(stored: Mapping[str, Any]) -> Any:
+    """Return what makes the cells of an entry of the catalogue."""
+
+    def cells(item: Mapping[str, Any]) -> tuple[str, ...]:
+        name = item.get("experiment")
+        where = [f"`treeplex reproduce {name}`"] if name else []
+        tests = [item["counterexample"]] if "counterexample" in item else item.get("tests", [])
+        status = item.get("status") or tally(stored[name]["claims"])
+        words = "; ".join(item[key] for key in ("measured", "reason", "full") if key in item)
+        return (
+            item["name"],
+            item.get("says", "see below" if name else ""),
+            "<br>".join([*where, *(f"`{one.removeprefix('treeplex.')}`" for one in item.get("where", ()))]),
+            "<br>".join(f"`{one.removeprefix('tests/')}`" for one in tests),
+            f"**{status}**: {words}" if words else f"**{status}**",
+        )
+
+    return cells
+
+
+def claim_cells(claim: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the cells of a claim that an experiment judges."""
+    test = claim["counterexample"].removeprefix("tests/")
+    why = "; ".join(filter(None, (claim["reason"], test and f"`{test}`")))
+    status = f"**{claim['status']}**: {why}" if why else f"**{claim['status']}**"
+    return claim["quantity"], number(claim["paper"]), number(claim["measured"]), status
+
+
+def number(value: Any) -> str:
+    """Return a value with four digits."""
+    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def size(report: Mapping[str, Any]) -> str:
+    """Return the settings of a run in words."""
+    return ", ".join(
+        f"{name} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"
+        for name, value in report["settings"].items()
+        if name != "jobs" and value is not None
+    )
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines) + "\n"
+
+
+def main(files: Sequence[str]) -> None:
+    """Take reports, and write the page."""
+    papers, stored = load()
+    for file in files:
+        report = json.loads(Path(file).read_text(encoding="utf-8"))
+        stored[report["name"]] = kept(report)
+    if files:
+        STORED.write_text(
+            json.dumps(dict(sorted(stored.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+    PAGE.write_text(page(papers, stored), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
