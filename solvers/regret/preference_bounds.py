@@ -82,8 +82,8 @@ def regret_bound(largest: Floats, total: Floats, least: Floats, iterations: int,
     Notes
     -----
     Φ = Σ δ (B⁺)² grows by at most L² Σδ an update, and is at least min δ times the norm of B⁺ squared. The paper's
-    appendix B.2 has L |A| δ* / √T (equation 26), which is never less: δ* is the largest δ, and Σδ / min δ at most
-    |A| δ*.
+    appendix B.2 has ``L |A| δ* / √T`` (equation 26), which is never less: δ* is the largest δ, and Σδ / min δ at most
+    ``|A| δ*``.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Approach:
     bounds : tuple of ndarray of float64, shape (num_infosets,)
         :func:`regret_bound`, which is proven of the rule ``rm``.
     rates : tuple of ndarray of float64, shape (num_infosets,)
-        L |A| δ* / √T, equation 26.
+        ``L |A| δ* / √T``, equation 26.
     """
 
     distances: tuple[Floats, ...]
@@ -133,11 +133,11 @@ def approach(solution: Solution) -> Approach:
 
     Notes
     -----
-    Equation 26 claims that dist(R̄_T, γ_T) ≤ L |A| δ* / √T, γ_T being the nearest regrets of which none is positive, of
-    both rules. Of ``rm`` it follows from :func:`regret_bound`. Of ``br`` it is false: with one positive entry chosen,
-    equation 22 is 0 ≤ 0 for every update, and the point ψ that the distance is taken from moves. In the battle of the
-    sexes two players who prefer what they like best may never meet, and the distance stays (the tests, and the theory
-    page on Preference-CFR, have the game).
+    Equation 26 claims that dist(R̄_T, γ_T) ≤ ``L |A| δ* / √T`` of both rules, γ_T being the nearest regrets of which
+    none is positive. Of ``rm`` it follows from :func:`regret_bound`. Of ``br`` it is false: with one positive entry
+    chosen, equation 22 is 0 ≤ 0 for every update, and the point ψ that the distance is taken from moves. In the battle
+    of the sexes two players who prefer what they like best may never meet, and the distance stays (the tests, and the
+    theory page on Preference-CFR, have the game).
 
     Examples
     --------
