@@ -160,21 +160,15 @@ class _PartLibrary(JITCodeLibrary):
         """Return 0, as the function has no machine code."""
         return 0
 
-    def _is_next(self, module: Any) -> bool:
-        """Whether code is to be optimised here: what it calls was not, and it is not short."""
-        if any(isinstance(one, _PartLibrary) and one.is_optimised for one in self._linking_libraries):
-            return False
-        return sum(1 for function in module.functions for _ in function.blocks) >= _SHORT
-
     def _optimize_functions(self, module: Any) -> None:
-        if self._is_next(module):
+        if _is_next(self, module):
             module.data_layout = self._codegen._data_layout  # numba sets it with the first passes, which are not needed
         else:
             super()._optimize_functions(module)  # type: ignore[no-untyped-call]
 
     def _optimize_final_module(self) -> None:
         self.is_optimised = any(isinstance(one, _PartLibrary) and one.is_optimised for one in self._linking_libraries)
-        if self._is_next(self._final_module):
+        if _is_next(self, self._final_module):
             made = self._codegen._module_pass_manager()  # in older numba without a builder
             manager, *builder = made if isinstance(made, tuple) else (made,)
             manager.run(self._final_module, *builder)
@@ -183,6 +177,13 @@ class _PartLibrary(JITCodeLibrary):
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
         self._finalized = True
+
+
+def _is_next(library: _PartLibrary, module: Any) -> bool:
+    """Whether code is to be optimised in a library: what it calls was not, and it is not short."""
+    if any(isinstance(one, _PartLibrary) and one.is_optimised for one in library._linking_libraries):
+        return False
+    return sum(1 for function in module.functions for _ in function.blocks) >= _SHORT
 
 
 #: Functions of fewer basic blocks than this are optimised with those that call them.

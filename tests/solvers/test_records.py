@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import pytest
+from numba.core import typeinfer
 from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import _pass_registry
@@ -154,5 +155,8 @@ def test_what_a_library_overrides_is_what_numba_calls():
     assert all(hasattr(base, name) for name in overridden)
     for name in ("_optimize_final_module", "_finalize_final_module"):
         assert f"self.{name}()" in inspect.getsource(base.finalize)
+    assert "self._optimize_functions(" in inspect.getsource(base.add_llvm_module)
+    assert "_ENFORCING" in inspect.getsource(compilation.PassManager._runPass)
+    assert "context.resolve_function_type(" in inspect.getsource(typeinfer.TypeInferer.resolve_call)
     assert hasattr(base, "_finalize_dynamic_globals")
     assert next(FunctionIdentity._unique_ids) < next(FunctionIdentity._unique_ids)
