@@ -9,6 +9,7 @@ import numpy as np
 from ..seqform.arrays import Floats
 from ..seqform.checks import check_number, is_whole
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
+from ..seqform.functional import dealt_form_of
 from ..seqform.game import Game
 from ..seqform.joint_form import JointPayoff
 from ..seqform.labels import check_one_text, is_label, listed
@@ -411,8 +412,7 @@ def preference_on(
     laid_out = Preference(tuple(degrees), tuple(betas), units, game.fingerprint, tuple(stated), tuple(abouts))
     if laid_out.is_vulnerable and units == "conditional":
         form = game.sequence_form
-        public = game.public_form if form.leaves is None else None
-        is_known = form.leaves is not None or isinstance(form.payoffs, JointPayoff) or bool(public and public.deals)
+        is_known = form.leaves is not None or isinstance(form.payoffs, JointPayoff) or dealt_form_of(game) is not None
         if not is_known or not all(treeplex.single_parent for treeplex in form.treeplexes):
             raise UnsupportedProblemError(
                 f"a vulnerability in conditional units needs to know how often the others allow an infoset, and "

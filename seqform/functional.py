@@ -177,7 +177,7 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     array([0.3333, 0.1667, 0.3333, 0.1667, 0.3333, 0.1667])
     """
     player = checked_player(game, player)
-    form = _public_form_of(game)
+    form = dealt_form_of(game)
     if form is not None:
         reach: Floats = (
             _reach_matrix_in_public_form(game, form, player, None) @ _plans(game, player, others)[1 - player]
@@ -198,7 +198,7 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     return result / unit
 
 
-def _public_form_of(game: HasSequenceForm) -> Any:
+def dealt_form_of(game: HasSequenceForm) -> Any:
     """Return the public form of a game without histories, if it says how likely pairs of private states are."""
     form = None if game.sequence_form.leaves is not None else getattr(game, "public_form", None)
     return form if form is not None and form.deals else None
@@ -236,7 +236,7 @@ def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp
     >>> matrix[[1]].nnz  # a bet, with either of the other two cards
     2
     """
-    form = _public_form_of(game)
+    form = dealt_form_of(game)
     if form is not None:
         return _reach_matrix_in_public_form(game, form, player, infosets)
     rows, leaves = leaves_below(game, player, infosets)

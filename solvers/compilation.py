@@ -180,7 +180,7 @@ class _PartLibrary(JITCodeLibrary):
 
 
 def _is_next(library: _PartLibrary, module: Any) -> bool:
-    """Whether code is to be optimised in a library: what it calls was not, and it is not short."""
+    """Whether a library optimises this code: it is not short, and nothing that it calls was optimised."""
     if any(isinstance(one, _PartLibrary) and one.is_optimised for one in library._linking_libraries):
         return False
     return sum(1 for function in module.functions for _ in function.blocks) >= _SHORT

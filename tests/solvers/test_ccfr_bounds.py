@@ -10,6 +10,7 @@ from constrained_cases import CASES, KUHN, conflicting, constrained_games
 from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_regrets import match_regrets
 from random_flows import random_flow
 from random_trees import to_game, trees
 from scipy.optimize import linprog
@@ -162,14 +163,7 @@ def plain_run(game, constraints, beta, iterations, steps, step):
             for one, multiplier in zip(constraints, multipliers, strict=True):
                 if one.player == player:
                     values[one.indices] -= multiplier * one.coefficients
-            for infoset in reversed(range(treeplex.num_infosets)):
-                here = slice(*treeplex.offsets[infoset : infoset + 2])
-                value = behaviours[player][here] @ values[here]
-                regrets[player][here] += values[here] - value
-                positive = np.maximum(regrets[player][here], 0.0)
-                total = positive.sum()
-                behaviours[player][here] = positive / total if total > 1e-12 else 1.0 / len(positive)
-                values[treeplex.parents[infoset]] += value
+            match_regrets(treeplex, values, regrets[player], behaviours[player])
         violations = np.array([one.value(plans[one.player]) for one in constraints])
         pace = step * unit / sizes**2 / (math.sqrt(t) if steps == "decreasing" else 1.0)
         multipliers = np.clip(multipliers + pace * violations, 0.0, beta)

@@ -10,6 +10,7 @@ from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from observed_games import opponent_of, versus
+from plain_regrets import match_regrets
 from random_flows import random_flow
 from random_trees import to_game, trees
 
@@ -178,14 +179,7 @@ def plain_run(game, constraints, beta, iterations, tangents, step):
             for one, multiplier, (slope, _) in zip(constraints, multipliers, slopes, strict=True):
                 if one.player == player:
                     values -= multiplier * slope
-            for infoset in reversed(range(treeplex.num_infosets)):
-                here = slice(*treeplex.offsets[infoset : infoset + 2])
-                value = behaviours[player][here] @ values[here]
-                regrets[player][here] += values[here] - value
-                positive = np.maximum(regrets[player][here], 0.0)
-                total = positive.sum()
-                behaviours[player][here] = positive / total if total > 1e-12 else 1.0 / len(positive)
-                values[treeplex.parents[infoset]] += value
+            match_regrets(treeplex, values, regrets[player], behaviours[player])
         charged = [slope @ plans[one.player] + c for one, (slope, c) in zip(constraints, slopes, strict=True)]
         pace = step * form.payoff_scale / units**2
         multipliers = np.clip(multipliers + pace * np.array(charged), 0.0, beta)

@@ -99,7 +99,7 @@ def check_seed(seed):
 
 
 def test_exploitability_is_within_the_bound_in_random_games():
-    """Exact steps, steps stopped early, wrong value functions, and blueprints that are no equilibria."""
+    """Exact steps, steps stopped early, wrong value functions, and blueprints that are not equilibria."""
     seeds = range(either(10, 100))
     assert sum(map(check_seed, seeds)) > 0.8 * len(seeds)
 
