@@ -136,5 +136,5 @@ _LOOPS: dict[str, Callable[[], Any]] = {
     "spots": partial(_spots, "float32"),
     "spots-double": partial(_spots, "float64"),
     "spots-half": partial(_spots, "uint16"),
-    "spots-rows": partial(_spots, "float32", "float64", adding=True),
+    "spots-rows": partial(_spots, "float32", adding=True),
 }

@@ -1,6 +1,7 @@
 """Compilation by numba, with a cache on disk that notices damage."""
 
 import contextlib
+import copy
 import functools
 import gc
 import hashlib
@@ -33,7 +34,7 @@ try:
     from numba.core.caching import IndexDataCacheFile
     from numba.core.cgutils import alloca_once
     from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
+    from numba.core.compiler import Compiler, Flags
     from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
     from numba.core.targetconfig import ConfigStack
     from numba.core.typing.templates import AttributeTemplate
@@ -288,6 +289,23 @@ class _Remembering:
         return self._found[call][0]
 
 
+class _SettledFlags(Flags):
+    """numba's options for one function, which do not change any more: they are compared by what is set.
+
+    numba looks at all of them, with their defaults, whenever it looks something up for a call.
+    """
+
+    __slots__ = ("_hash",)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Flags) and bool(self._values == other._values))
+
+    def __hash__(self) -> int:
+        if not hasattr(self, "_hash"):
+            self._hash = int(super().__hash__())  # type: ignore[no-untyped-call]
+        return self._hash
+
+
 class _LeanCompiler(Compiler):
     """numba's compiler without the passes that compiled functions of this library do not need.
 
@@ -295,8 +313,13 @@ class _LeanCompiler(Compiler):
     looked for anew after each pass: the passes that are left do that themselves where they must.
     """
 
-    def __init__(self, typing_context: Any, *rest: Any) -> None:
-        super().__init__(_Remembering(typing_context), *rest)  # type: ignore[no-untyped-call]
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
+        if "get_abi_sizeof" not in vars(target_context):  # each time it would have LLVM read a program to tell a size
+            target_context.get_abi_sizeof = functools.cache(target_context.get_abi_sizeof)
+        if not isinstance(typing_context, _Remembering):
+            typing_context = _Remembering(typing_context)
+        super().__init__(typing_context, target_context, *rest)  # type: ignore[no-untyped-call]
+        self.state.flags = _SettledFlags(self.state.flags)  # type: ignore[no-untyped-call]
 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline, with the passes that are needed."""
@@ -323,10 +346,21 @@ _NEEDLESS = {
 class _PartCompiler(_LeanCompiler):
     """The compiler of functions that only compiled functions call."""
 
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
+        # What calls the function has just asked both contexts to look for new declarations.
+        typing_context, target_context = _Remembering(typing_context), copy.copy(target_context)
+        typing_context.refresh = target_context.refresh = _do_nothing
+        super().__init__(typing_context, target_context, *rest)
+        del self.state.targetctx.refresh
+
     def compile_extra(self, func: Any) -> Any:
         """Compile a function into a :class:`_PartLibrary`."""
         self.state.library = _PartLibrary(self.state.targetctx.codegen(), func.__qualname__)  # type: ignore[no-untyped-call]
         return super().compile_extra(func)  # type: ignore[no-untyped-call]
+
+
+def _do_nothing() -> None:
+    """Do nothing."""
 
 
 def _refusing(function: Any, refusal: str) -> Any:

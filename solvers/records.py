@@ -30,6 +30,12 @@ class Record(Fielded):
         """What tells records apart."""
         return self.named, self.members
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # which Python keeps; members would be gone through each time
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
+
     def field(self, name: str) -> Any:
         """Return the type of a field; ``None`` if there is no such field."""
         fields = self.named._fields
@@ -66,14 +72,15 @@ def _words(kind: Any) -> int:
     return sum(map(_words, kind.elements)) if isinstance(kind, ir.LiteralStructType) else 1
 
 
-def _places(context: Any, record: Record) -> list[int]:
+@functools.cache
+def _places(manager: Any, record: Record) -> list[int]:
     """Return at which word each field of a record begins, and at the end how many words it takes."""
-    return list(itertools.accumulate((_words(context.get_value_type(each)) for each in record.members), initial=0))
+    return list(itertools.accumulate((_words(manager[each].get_value_type()) for each in record.members), initial=0))
 
 
 def _field(context: Any, builder: Any, record: Record, address: Any, number: int) -> Any:
     """Return the pointer to a field."""
-    place = ir.Constant(ir.IntType(64), 8 * _places(context, record)[number])
+    place = ir.Constant(ir.IntType(64), 8 * _places(context.data_model_manager, record)[number])
     kind = context.get_value_type(record.members[number])
     return builder.bitcast(builder.gep(address, [place]), kind.as_pointer())
 
@@ -97,7 +104,7 @@ def _unbox(record: Any, value: Any, c: Any) -> Any:
     """Write the descriptions of a record's arrays on the stack."""
     if c.context.enable_nrt:
         raise NotImplementedError("functions that take records are compiled by compiled(…), which counts no references")
-    size = _places(c.context, record)[-1]
+    size = _places(c.context.data_model_manager, record)[-1]
     address = c.builder.bitcast(alloca_once(c.builder, ir.ArrayType(ir.IntType(64), size)), ir.IntType(8).as_pointer())
     failed, cleanups = c.context.get_constant(types.boolean, False), []
     for number, member in enumerate(record.members):

@@ -17,10 +17,10 @@ from ...seqform.rules import TERMINAL
 from ..compilation import PATIENCE, is_ready
 from ..methods.rules import Rule
 from ..regret.local_rule import rule_numbers
-from .arrays import ASCEND, DESCEND, ITERATE, WORK, AverageArrays, PlayArrays, WalkArrays
+from .arrays import ASCEND, DESCEND, ITERATE, WORK, AverageArrays, PlayArrays, TermArrays, WalkArrays
 from .layout import PublicLayout
 from .loop import evaluate_public, run_public
-from .terms import PublicTerms
+from .terms import PublicTerms, no_terms
 
 #: Games of fewer numbers are walked by one thread: a walk then takes no longer than telling others to begin.
 _SMALL = 200_000
@@ -65,7 +65,8 @@ class PublicKernel:
         self.number, self.terms = number, terms
         self._walked = np.float32 if number is np.uint16 else number
         self._game = self.layout.arrays(self._walked)
-        self._terms = None if terms is None else terms.arrays(self._walked)
+        # One compiled function walks all games in float64. Shorter numbers have another for games without terms.
+        self._terms = self._term_arrays(self._walked) if terms is not None or number is np.float64 else None
         self._num_groups = len(self.layout.groups) - 1
         wanted = threads_for(self.layout) if threads is None else threads
         self.threads = max(1, min(wanted, self._num_groups))
@@ -73,6 +74,9 @@ class PublicKernel:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the threads, which cannot be copied, and what is made anew when it is needed."""
         return {name: value for name, value in vars(self).items() if name not in ("_pool", "_rooms", "_doubles")}
+
+    def _term_arrays(self, number: Any) -> TermArrays:
+        return no_terms(number, len(self.layout.boards)) if self.terms is None else self.terms.arrays(number)
 
     @property
     def _num_rows(self) -> int:
@@ -85,7 +89,7 @@ class PublicKernel:
     @cached_property
     def _doubles(self) -> tuple[Any, Any, Any]:
         """The game, what a problem adds, and room, in float64."""
-        terms = None if self.terms is None else self.terms.arrays(np.float64)
+        terms = self._term_arrays(np.float64)
         if self.number is np.float64:
             return self._game, terms, self._rooms
         return self.layout.arrays(np.float64), terms, self.layout.rooms(np.float64, self.threads, self._num_rows)
@@ -255,8 +259,7 @@ class PublicKernel:
         """
         game, terms, rooms = self._doubles
         average = _average(state)
-        if terms is not None:
-            terms.scales[player] = scale
+        terms.scales[player] = scale
 
         def call(room: Any, what: int, first: int, end: int) -> float:
             value: float = evaluate_public(WalkArrays(game, terms, average, room, None), what, player, first, end, best)

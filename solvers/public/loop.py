@@ -354,7 +354,7 @@ def _value(game: Any, terms: Any, board: Any, player: Any, average: Any, here: A
         arity, above = np.uint64(nodes[begin + place, ARITY]), values + place * wide
         below = values + np.uint64(nodes[begin + place, CHILD]) * wide
         first = base + np.uint64(nodes[begin + place, ROW]) * wide
-        if terms is not None and kind == player:
+        if kind == player:
             _add_payments(terms, player, first, here, below, arity * wide)
             if best and len(terms.least[player]) > 0:
                 _best_within(terms, player, first, here, below, above, arity, wide)

@@ -363,6 +363,28 @@ class PublicTerms:
                 calls[call, STAKE] *= RAISE
 
 
+def no_terms(number: Any, num_boards: int) -> TermArrays:
+    """Return what the compiled loop reads where a problem adds nothing to the game."""
+    none, no_places = np.zeros(0, dtype=number), np.zeros(0, dtype=np.uint64)
+    return TermArrays(
+        payments=(none, none),
+        tilts=(none, none),
+        least=(none, none),
+        free=(none, none),
+        scales=np.ones(2),
+        owners=no_places,
+        limits=np.zeros(1),
+        starts=np.zeros(1, dtype=np.uint64),
+        places=no_places,
+        coefficients=np.zeros(0),
+        met=np.zeros(2 * num_boards + 1, dtype=np.uint64),
+        rows=no_places,
+        reaches=no_places,
+        shares=np.zeros(0),
+        floor=np.array([-1.0, 0.0]),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class TypedTerms(PublicTerms):
     """A program against an opponent who plays as some plan ŷ under constraints with probability p, else freely.
