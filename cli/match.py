@@ -57,8 +57,9 @@ def match(
         list[str],
         typer.Argument(
             metavar="A B [C…]",
-            help="Two to six bots: call, fold, random, raise:pots=P, threshold:file=FILE, resolving, "
-            "python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, or one that a package adds.",
+            help="Two to six bots: call, fold, random, raise:pots=P, threshold, resolving, "
+            "python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, one that a package adds, or a "
+            "bot file (.toml).",
         ),
     ],
     hands: Annotated[

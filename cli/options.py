@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: What an opponent may be, for the help of options that take one.
 OPPONENT_HELP = (
     r"uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W\*O+W\*O, perturbed:O,epsilon=E, "
-    "threshold, an agent such as cdrnr:opponent=O,p=P,lookahead=K[,method=M], or a strategy file."
+    "threshold, an agent such as cdrnr:opponent=O,p=P,lookahead=K[,method=M], a strategy file, or a bot file (.toml)."
 )
 
 

@@ -239,8 +239,8 @@ def evaluate(
         list[str],
         typer.Option(
             metavar="FILE",
-            help="Strategies to judge: a file (.npz, .json, .csv or Gambit's), or nash, uniform and so on; may be "
-            "repeated, for one player each.",
+            help="Strategies to judge: a file (.npz, .json, .csv or Gambit's), a bot file (.toml), or nash, uniform "
+            "and so on; may be repeated, for one player each.",
         ),
     ],
     constrain: Annotated[
@@ -503,7 +503,8 @@ def _strategies(text: str, game: "Game", players: tuple[int, ...] = ()) -> "tupl
     from ..seqform.strategy_files import SUFFIXES, read_strategies
 
     looks_like_a_file = ":" not in text and ("/" in text or "." in text)
-    if players and not looks_like_a_file and Path(text).suffix.lower() not in SUFFIXES and not Path(text).is_file():
+    is_strategy_file = looks_like_a_file or Path(text).suffix.lower() in SUFFIXES or Path(text).is_file()
+    if players and (not is_strategy_file or text.lower().endswith(".toml")):  # that is a bot file
         from ..solvers.opponents.strategies import opponent_strategy
 
         return {player: opponent_strategy(text, game, player) for player in players}, {}

@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats, Indices
-from ...seqform.checks import check_number, check_type
+from ...seqform.checks import check_number, check_type, check_whole
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.interchange.files import naming, writing_whole
+from ...seqform.interchange.toml_table import Table as TOMLTable
 from ...seqform.interchange.toml_table import read_toml
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..games.betting import Offer, PlacedOffer, placed_offers
-from ..games.holdem.values import hand_value
+from ..games.holdem.values import SAMPLES, hand_value
 from ..matches.table import HandResult, Table, View
 
 #: What :meth:`Threshold.wanted` answers for a fold and for a call; any other number is what to raise to.
@@ -27,6 +28,10 @@ NUMBERS = 11
 _MOST_ROUNDS = 4
 #: Where numbers are, so that polynomials do not overflow.
 _BOUNDS = "[-1e9, 1e9]"
+#: How the name of a bot file ends.
+BOT_FILE = ".toml"
+#: The most hands and boards that an estimate is the mean of.
+MOST_SAMPLES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -59,18 +64,19 @@ class ThresholdRound:
     q: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        for name in ("x", "y", "z"):
-            object.__setattr__(self, name, check_number(getattr(self, name), name, InvalidStrategyError, _BOUNDS))
+        for name in ("x", "y", "z", "p", "q"):
+            object.__setattr__(self, name, _checked(name, getattr(self, name)))
         if not self.x <= self.y <= self.z:
             raise InvalidStrategyError(f"x, y, z are {self.x:g}, {self.y:g}, {self.z:g}, expected ascending thresholds")
-        for name in ("p", "q"):
-            given: Any = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 4:
-                raise InvalidStrategyError(f"{name} is {shown(given, 60)}, expected four coefficients")
-            checked = tuple(
-                check_number(one, f"a coefficient of {name}", InvalidStrategyError, _BOUNDS) for one in given
-            )
-            object.__setattr__(self, name, checked)
+
+
+def _checked(name: str, given: Any) -> float | tuple[float, ...]:
+    """Return a threshold, or the coefficients of a polynomial."""
+    if name in ("x", "y", "z"):
+        return check_number(given, name, InvalidStrategyError, _BOUNDS)
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 4:
+        raise InvalidStrategyError(f"{name} is {shown(given, 60)}, expected four coefficients")
+    return tuple(check_number(one, f"a coefficient of {name}", InvalidStrategyError, _BOUNDS) for one in given)
 
 
 #: A bot as a player would set it up by hand, for stacks of a hundred big blinds.
@@ -162,32 +168,19 @@ class Threshold:
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> "Threshold":
-        """Read an automaton from a TOML file: tables ``[[rounds]]`` with x, y, z, and p and q of four numbers each.
+        """Read the automaton of a bot file, as :meth:`ThresholdBot.from_file` does.
 
         Raises
         ------
         GameFileError, InvalidGameError
             The message names the file, the line and the key.
         """
-        with naming(path):
-            top = read_toml(path)
-            top.check_keys(("rounds",))
-            tables = top.tables("rounds", "[[rounds]] with x = -0.2")
-            if not 1 <= len(tables) <= _MOST_ROUNDS:
-                raise top.error(f"{len(tables)} tables [[rounds]], expected 1 to {_MOST_ROUNDS}")
-            rounds = []
-            for table in tables:
-                table.check_keys(tuple(_KEYS))
-                for key, such_as in _KEYS.items():
-                    table.needs(key, such_as)
-                try:
-                    rounds.append(ThresholdRound(**table.values))
-                except InvalidStrategyError as error:
-                    raise table.error(f"{'.'.join(table.path)}: {error}") from None
-            return cls(tuple(rounds))
+        return ThresholdBot.from_file(path).automaton
 
     def to_toml(self, path: str | PathLike[str] | None = None) -> str:
         """Return the automaton as the file that :meth:`from_file` reads, and write it if a path is given.
+
+        Numbers are written so that reading gives the very same ones.
 
         Examples
         --------
@@ -204,11 +197,7 @@ class Threshold:
         tables = (
             "[[rounds]]\n" + "".join(f"{key} = {_text(getattr(one, key))}\n" for key in _KEYS) for one in self.rounds
         )
-        text = "\n".join(tables)
-        if path is not None:
-            with writing_whole(path) as passing:
-                passing.write_text(text, encoding="utf-8")
-        return text
+        return _written("\n".join(tables), path)
 
     def wanted(self, number: int, value: npt.ArrayLike, price: float, level: float, least: float) -> Floats:
         """Return what the automaton wants to do with each of some hands.
@@ -311,6 +300,14 @@ def _text(value: Any) -> str:
     return repr(list(value)) if isinstance(value, tuple) else repr(value)
 
 
+def _written(text: str, path: str | PathLike[str] | None) -> str:
+    """Return a text, and write it if a path is given."""
+    if path is not None:
+        with writing_whole(path) as passing:
+            passing.write_text(text, encoding="utf-8")
+    return text
+
+
 @dataclass(frozen=True)
 class ThresholdBot:
     """A threshold automaton at a table of hold'em, with two to six seats.
@@ -322,6 +319,14 @@ class ThresholdBot:
     ----------
     automaton : Threshold
         Its amounts are big blinds.
+    samples : int
+        How many hands and boards an estimate of v is the mean of, at most a million; by default 10,000, as the report
+        has it.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If `samples` is out of range.
 
     Examples
     --------
@@ -334,6 +339,60 @@ class ThresholdBot:
     """
 
     automaton: Threshold = field(default_factory=Threshold)
+    samples: int = SAMPLES
+
+    def __post_init__(self) -> None:
+        check_type(self.automaton, "automaton", InvalidStrategyError, Threshold)
+        check_whole(self.samples, "samples", InvalidStrategyError, f"[1, {MOST_SAMPLES}]")
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> "ThresholdBot":
+        """Read a bot from a TOML file: tables ``[[rounds]]`` with x, y, z, and p and q of four numbers each.
+
+        Before them may stand ``bot = "threshold"``, and ``samples``.
+
+        Raises
+        ------
+        GameFileError, InvalidGameError
+            The message names the file, the line and the key.
+        """
+        with naming(path):
+            return cls.from_table(read_toml(path))
+
+    @classmethod
+    def from_table(cls, top: TOMLTable) -> "ThresholdBot":
+        """Read a bot from what a file holds.
+
+        Raises
+        ------
+        GameFileError, InvalidGameError
+        """
+        if top.values.get("bot", "threshold") != "threshold":
+            raise top.error(f"bot is {shown(top.values['bot'], 60)}, expected 'threshold' with [[rounds]]", "bot")
+        top.check_keys(("bot", "samples", "rounds"))
+        tables = top.tables("rounds", "[[rounds]] with x = -0.2")
+        if not 1 <= len(tables) <= _MOST_ROUNDS:
+            raise top.error(f"{len(tables)} tables [[rounds]], expected 1 to {_MOST_ROUNDS}")
+        rounds = tuple(_round_of(table) for table in tables)
+        try:
+            return cls(Threshold(rounds), top.values.get("samples", SAMPLES))
+        except InvalidStrategyError as error:
+            raise top.error(str(error), "samples") from None
+
+    def to_toml(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the bot as the file that :meth:`from_file` reads, and write it if a path is given.
+
+        Examples
+        --------
+        >>> from treeplex.models.opponents import ThresholdBot
+        >>> print(ThresholdBot(samples=2000).to_toml()[:50])
+        bot = "threshold"
+        samples = 2000
+        <BLANKLINE>
+        [[rounds]]
+        x = -
+        """
+        return _written(f'bot = "threshold"\nsamples = {self.samples}\n\n{self.automaton.to_toml()}', path)
 
     def begin(self, table: Table, seat: int) -> None:
         """Start a hand: nothing is remembered."""
@@ -342,7 +401,7 @@ class ThresholdBot:
         """Return an action; nothing is drawn."""
         blind = view.table.big_blind
         least = view.least / blind if view.most else np.inf
-        value, level = hand_value(view.hand, view.board), max(view.bets) / blind
+        value, level = hand_value(view.hand, view.board, self.samples), max(view.bets) / blind
         wanted = float(self.automaton.wanted(view.street, value, view.price / blind, level, least))
         if wanted == FOLD:
             return "fold"
@@ -353,3 +412,17 @@ class ThresholdBot:
 
     def end(self, result: HandResult) -> None:
         """See how the hand ended: nothing is learned."""
+
+
+def _round_of(table: TOMLTable) -> ThresholdRound:
+    """Read a round; errors are about the key."""
+    table.check_keys(tuple(_KEYS))
+    read: dict[str, Any] = {}
+    key: str | None = None
+    try:
+        for key, such_as in _KEYS.items():
+            read[key] = _checked(key, table.needs(key, such_as))
+        key = None
+        return ThresholdRound(**read)
+    except InvalidStrategyError as error:
+        raise table.error(f"{'.'.join(table.path)}: {error}", key) from None

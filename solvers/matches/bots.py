@@ -5,7 +5,7 @@ import importlib.util
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -13,15 +13,19 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from ...models.games.holdem.values import SAMPLES
 from ...models.matches.acpc import AcpcBot
 from ...models.matches.json_lines import JsonBot
 from ...models.matches.programs import Program
 from ...models.matches.simple import CallBot, FoldBot, RaiseBot, RandomBot
 from ...models.matches.table import Bot, HandResult, Table, View
-from ...models.opponents import Threshold, ThresholdBot
-from ...seqform.errors import InvalidStrategyError, one_line, one_of, shown
+from ...models.opponents.threshold import BOT_FILE, MOST_SAMPLES, ThresholdBot
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, nearest, one_line, one_of, shown
 from ...seqform.extensions import accepting
-from ...seqform.grammar import Grammar, usage
+from ...seqform.grammar import Grammar, usage, without_parentheses
+from ...seqform.interchange.files import naming
+from ...seqform.interchange.toml_table import Table as TOMLTable
+from ...seqform.interchange.toml_table import read_toml
 from ...seqform.parameters import About, parameters_of
 from ...seqform.registry import Registry
 
@@ -32,6 +36,11 @@ class MatchBot(ABC):
     """A bot as its text declares it: a frozen dataclass of parameters, with a class attribute ``name``."""
 
     name: ClassVar[str]
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what it does in a hand may depend on hands before; unless a bot knows better, it may."""
+        return True
 
     @abstractmethod
     def bot(self, table: Table) -> Bot:
@@ -44,7 +53,7 @@ def find_bot(text: str, table: Table) -> Bot:
     Parameters
     ----------
     text : str
-        One of :func:`bot_forms`.
+        One of :func:`bot_forms`, or a bot file (.toml), as :func:`declared_bot` reads it.
     table : Table
 
     Returns
@@ -55,6 +64,8 @@ def find_bot(text: str, table: Table) -> Bot:
     ------
     InvalidStrategyError
         If there is no such bot, or a parameter is wrong or missing.
+    GameFileError, InvalidGameError
+        If a bot file is wrong; the message names the file, the line and the key.
 
     Examples
     --------
@@ -64,10 +75,63 @@ def find_bot(text: str, table: Table) -> Bot:
     >>> match(bots, hands=100).hands
     100
     """
+    return declared_bot(text).bot(table)
+
+
+def declared_bot(text: str) -> MatchBot:
+    r"""Return the bot that a text names, or that a bot file declares, before it sits at a table.
+
+    A bot file is TOML: ``bot = NAME`` and the bot's parameters by name. Instead of a parameter ``file``, that of a
+    threshold automaton has its numbers in tables ``[[rounds]]``, and then need not name its bot.
+
+    Parameters
+    ----------
+    text : str
+        As :func:`find_bot` takes it.
+
+    Raises
+    ------
+    InvalidStrategyError, GameFileError, InvalidGameError
+        As :func:`find_bot` raises them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from treeplex.solvers.matches.bots import declared_bot
+    >>> _ = Path("half.toml").write_text('bot = "raise"\npots = 0.5\n')
+    >>> declared_bot("half.toml") == declared_bot("raise:pots=1/2")
+    True
+    """
+    text = without_parentheses(text)
     name, rest = _GRAMMAR.split(text)
-    kind = BOTS.find(name, forms=bot_forms(), known=BOTS)
+    if name not in BOTS and Path(text).suffix.lower() == BOT_FILE:
+        with naming(text):
+            return _in_file(read_toml(text))
+    kind = BOTS.find(name, forms=bot_forms(), known=BOTS, also=f", or a bot file ({BOT_FILE})")
     declared: MatchBot = kind(**_GRAMMAR.read(name, rest, parameters_of(kind)))
-    return declared.bot(table)
+    return declared
+
+
+def _in_file(top: TOMLTable) -> MatchBot:
+    """Return the bot that a file declares."""
+    if "rounds" in top:
+        return _Rounds(ThresholdBot.from_table(top))
+    name = top.needs("bot", "the name of a bot, such as bot = 'raise', or [[rounds]] of a threshold automaton")
+    if not isinstance(name, str) or name not in BOTS:
+        hint = nearest(name, BOTS) if isinstance(name, str) else ""
+        raise top.error(f"bot is {shown(name, 60)}{hint}, expected {one_of(list(BOTS))}", "bot")
+    kind = BOTS[name]
+    parameters = parameters_of(kind)
+    top.check_keys(("bot", *(each.name for each in parameters)))
+    values = {}
+    for each in parameters:
+        if each.name in top:
+            with top.about(each.name):
+                values[each.name] = each.checked(f"bot {name}", top.values[each.name], InvalidGameError)
+        elif each.required:
+            raise top.error(f"{each.name} is missing, expected {each.about.description}", "bot")
+    declared: MatchBot = kind(**values)
+    return declared
 
 
 def bot_forms() -> list[str]:
@@ -82,8 +146,14 @@ def bot_forms() -> list[str]:
     return [usage(name, parameters_of(kind)) for name, kind in BOTS.items()]
 
 
+class _Forgetful(MatchBot):
+    """A bot to which every hand is the first."""
+
+    remembers = False
+
+
 @dataclass(frozen=True)
-class _Call(MatchBot):
+class _Call(_Forgetful):
     name: ClassVar[str] = "call"
 
     def bot(self, table: Table) -> Bot:
@@ -91,7 +161,7 @@ class _Call(MatchBot):
 
 
 @dataclass(frozen=True)
-class _Fold(MatchBot):
+class _Fold(_Forgetful):
     name: ClassVar[str] = "fold"
 
     def bot(self, table: Table) -> Bot:
@@ -99,7 +169,7 @@ class _Fold(MatchBot):
 
 
 @dataclass(frozen=True)
-class _Random(MatchBot):
+class _Random(_Forgetful):
     name: ClassVar[str] = "random"
 
     def bot(self, table: Table) -> Bot:
@@ -107,7 +177,7 @@ class _Random(MatchBot):
 
 
 @dataclass(frozen=True)
-class _Raise(MatchBot):
+class _Raise(_Forgetful):
     pots: Annotated[float, About("size of bets and raises, as a share of the pot", above=0, maximum=1000)] = 1.0
 
     name: ClassVar[str] = "raise"
@@ -117,13 +187,36 @@ class _Raise(MatchBot):
 
 
 @dataclass(frozen=True)
-class _Threshold(MatchBot):
+class _Threshold(_Forgetful):
     file: Annotated[str | None, About("a file of its numbers", shown="made by hand", form="FILE")] = None
+    samples: Annotated[
+        int | None,
+        About(
+            "hands and boards that a value is the mean of",
+            minimum=1,
+            maximum=MOST_SAMPLES,
+            large=True,
+            shown=f"the file's, or {SAMPLES}",
+        ),
+    ] = None
 
     name: ClassVar[str] = "threshold"
 
     def bot(self, table: Table) -> Bot:
-        return ThresholdBot(Threshold() if self.file is None else Threshold.from_file(self.file))
+        found = ThresholdBot() if self.file is None else ThresholdBot.from_file(self.file)
+        return found if self.samples is None else replace(found, samples=self.samples)
+
+
+@dataclass(frozen=True)
+class _Rounds(_Forgetful):
+    """A threshold automaton whose numbers a bot file has."""
+
+    made: ThresholdBot
+
+    name: ClassVar[str] = "threshold"
+
+    def bot(self, table: Table) -> Bot:
+        return self.made
 
 
 @dataclass(frozen=True)
@@ -178,6 +271,10 @@ class _Resolving(MatchBot):
     ] = None
 
     name: ClassVar[str] = "resolving"
+
+    @property
+    def remembers(self) -> bool:
+        return self.learns
 
     def bot(self, table: Table) -> Bot:
         if table.seats != 2:

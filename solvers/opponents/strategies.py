@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ...models.opponents import Abstraction, Threshold, leduc_buckets, mixture, perturbed, uniform_without
+from ...models.opponents.threshold import BOT_FILE
 from ...models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
 from ...seqform.errors import InvalidStrategyError, one_line, shown
 from ...seqform.extensions import accepting
@@ -49,8 +50,8 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
         ``cdbr:opponent=O,lookahead=K``, ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (as ``cdrnr``) and
         ``ses:opponent=O,p=P``: what an :class:`~treeplex.Agent` plays whose model of the other player is O;
         ``,method=``, ``,tolerance=``, ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Otherwise a
-        file (.npz, .json or .csv) that holds a strategy or a profile. An O that holds a comma or a plus sign stands in
-        parentheses. Numbers may be ``1e6`` or ``1/4``.
+        file (.npz, .json or .csv) that holds a strategy or a profile, or a bot file (.toml) of a threshold automaton.
+        An O that holds a comma or a plus sign stands in parentheses. Numbers may be ``1e6`` or ``1/4``.
     game : Game
     player : int
         Whose strategy it is.
@@ -156,9 +157,10 @@ class Seat:
         if Path(spec).suffix.lower() in SUFFIXES:
             profile = self.game.own_profile(spec)
             return Strategy.load(spec, self.game, self.player) if profile is None else profile[self.player]
-        raise _GRAMMAR.unknown_name(
-            name, opponent_forms(), ", or a strategy file (.npz, .json or .csv)", known=[*OPPONENTS, *_AGENTS]
-        )
+        if Path(spec).suffix.lower() == BOT_FILE:
+            return Threshold.from_file(spec).strategy(self.game, self.player)
+        files = f", a strategy file (.npz, .json or .csv), or a bot file ({BOT_FILE})"
+        raise _GRAMMAR.unknown_name(name, opponent_forms(), files, known=[*OPPONENTS, *_AGENTS])
 
     def within(self, other_player: bool = False) -> "Seat":
         """Return the seat of an opponent within this one, or of the other player."""

@@ -42,6 +42,7 @@ from treeplex.seqform.strategy import Strategy
 from treeplex.solvers import StreamedMCCFR, StreamedProfile
 from treeplex.solvers.checkpoint import contents
 from treeplex.solvers.depth_limited.learned_values import load_value
+from treeplex.solvers.matches.bots import declared_bot
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
 from treeplex.validation.questions import Question
@@ -169,6 +170,7 @@ READERS = {
     "map_csv": Reader(read_roads, ".csv"),
     "settings": Reader(read_settings, ".toml"),
     "threshold": Reader(Threshold.from_file, ".toml"),
+    "bot_file": Reader(declared_bot, ".toml"),
     "results": Reader(read_results, ".jsonl"),
     "log": Reader(read_log, ".jsonl", GZIP),
     "phh": Reader(read_hands, ".phhs", GZIP),

@@ -21,8 +21,8 @@ _DEALT = {deck: frozen(np.flatnonzero((cards.start <= HANDS).all(axis=1))) for d
 #: Of each suit, the rank of each card as a bit, shape (4, 52).
 _BITS: Indices = np.array([[1 << card // 4 if card % 4 == suit else 0 for card in range(52)] for suit in range(4)])
 _ALL = frozenset(range(52))
-#: How many hands and boards are drawn for a value before the river.
-SAMPLES = 2_000
+#: How many hands and boards are drawn for a value before the river, as the report draws.
+SAMPLES = 10_000
 
 
 @cache
