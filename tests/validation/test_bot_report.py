@@ -2,10 +2,11 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 from figures import reproduced
 
-from treeplex.validation.papers import nlhe_bot_exploited, nlhe_bot_tuning
+from treeplex.validation.papers import nlhe_bot_exploited, nlhe_bot_samples, nlhe_bot_tuning
 
 
 def test_tuning_improves_exactly_and_most_rises_that_matches_show_are_none() -> None:
@@ -45,3 +46,20 @@ def test_responses_that_take_little_or_risk_much_do_not_pass() -> None:
     assert "expected over 50%" in row.failure
     assert "expected below 20%" in row.failure
     assert nlhe_bot_exploited._row(0, "best response", [answer], 1.0, 4.0).passed
+
+
+def test_more_samples_come_closer_to_exact_values() -> None:
+    few, some, many = reproduced("nlhe-bot-samples").rows[3:]
+    assert few.error > 3 * some.error > 5 * many.error
+    assert few.changed > many.changed
+    assert many.worst < 0.05
+
+
+def test_errors_that_samples_do_not_explain_do_not_pass() -> None:
+    exact = np.linspace(-0.9, 0.9, 40)
+    bounds = (-0.1, 0.3, 0.8)
+    row = nlhe_bot_samples._row("turn", 10_000, exact + 0.02, exact, bounds)
+    assert "error 0.0200, expected at most" in row.failure
+    assert nlhe_bot_samples._row("turn", 1_000, exact + 0.02, exact, bounds).passed
+    experiment = nlhe_bot_samples.NLHEBotSamples()
+    assert [str(each.status) for each in experiment.claims([row])] == ["not met"]

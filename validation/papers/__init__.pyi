@@ -27,6 +27,8 @@ from .experiment import Row as Row
 from .experiment import reproduce as reproduce
 from .nlhe_bot_exploited import ExploitedRow as ExploitedRow
 from .nlhe_bot_exploited import NLHEBotExploited as NLHEBotExploited
+from .nlhe_bot_samples import NLHEBotSamples as NLHEBotSamples
+from .nlhe_bot_samples import SamplesRow as SamplesRow
 from .nlhe_bot_tuning import NLHEBotTuning as NLHEBotTuning
 from .nlhe_bot_tuning import TuningRow as TuningRow
 from .preference_kuhn import BluffRow as BluffRow

@@ -31,6 +31,7 @@ _OWN = {
     "cdrnr-table-1": "cdrnr_table_1:CDRNRTable1",
     "cdrnr-table-2": "cdrnr_table_2:CDRNRTable2",
     "nlhe-bot-exploited": "nlhe_bot_exploited:NLHEBotExploited",
+    "nlhe-bot-samples": "nlhe_bot_samples:NLHEBotSamples",
     "nlhe-bot-tuning": "nlhe_bot_tuning:NLHEBotTuning",
     "pref-cfr-efficiency": "preference_leduc:PrefCFREfficiency",
     "pref-cfr-figure-1": "preference_kuhn:PrefCFRFigure1",
