@@ -80,6 +80,8 @@ _ALSO_CALLED = {
     "evaluate GAME --strategy FILE": "exploitability nashconv certify judge verify score",
     "play GAME": "simulate",
     "match A B": "duel poker holdem bots tournament",
+    "tune BOT": "anneal fit-bot improve evolve",
+    "portfolio A B --opponent C": "bandit exp3 ucb ucb1 arms explore",
     "patrol MAP": "security patrols map roads police guard",
     "patrol schedule PLAN": "schedule routes calendar days",
     "solve GAME": "run train optimise optimize compute",
@@ -157,6 +159,8 @@ COMMANDS = {
     "sample": ("sample", "Run a sampling method on a game too large to enumerate."),
     "play": ("play", "Play games between two strategies, and write a log of them."),
     "match": ("match", "Play no-limit hold'em between bots."),
+    "tune": ("tune", "Tune a threshold automaton of no-limit hold'em by matches."),
+    "portfolio": ("portfolio", "Learn which of several bots wins most, while they play no-limit hold'em."),
     "patrol": (
         "patrol",
         "Plan patrols on a map: where units should be when, so that attackers gain least, whatever they do.",
@@ -190,7 +194,19 @@ COMMANDS = {
     "warmup": ("warmup", "Compile the loops of iterative methods, so that no solve waits for it."),
 }
 #: Those that take no game.
-_WITHOUT_GAME = ("games", "problems", "methods", "match", "sweep", "validate", "reproduce", "doctor", "warmup")
+_WITHOUT_GAME = (
+    "games",
+    "problems",
+    "methods",
+    "match",
+    "tune",
+    "portfolio",
+    "sweep",
+    "validate",
+    "reproduce",
+    "doctor",
+    "warmup",
+)
 #: What the names of commands in two words are after the first.
 _SECOND = {name.partition(" ")[2]: name.partition(" ")[0] for name in COMMANDS if " " in name}
 
@@ -306,6 +322,7 @@ _OPTIONS_ALSO_CALLED = {
     "--stack": "stacks chips depth",
     "--blinds": "blind sb bb",
     "--jobs": "processes workers j",
+    "--opponent": "against opponents versus vs",
     "--target": "style targets",
     "--suite": "set",
 }

@@ -1,6 +1,7 @@
 """``treeplex match``: hands of no-limit hold'em between bots, and what each earns."""
 
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from .tables import print_sheet
 
 if TYPE_CHECKING:
     from ..models.matches import MatchResult, Played
+    from ..models.matches import Table as HoldemTable
 
 #: How sure the intervals are, and how many forfeits are listed.
 _CONFIDENCE, _LISTED = 0.95, 1_000
@@ -52,12 +54,55 @@ def _blinds(text: str) -> tuple[int, int]:
     return small, big
 
 
+DrawsOption = Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")]
+
+
+@dataclass(frozen=True)
+class Seating:
+    """The table at which bots play, and in how many processes."""
+
+    stack: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=_chips,
+            help="Chips of each at the start of every hand; 20,000 by default, 200 big blinds of 100.",
+        ),
+    ] = 20_000
+    blinds: Annotated[
+        Any, typer.Option(metavar="S/B", parser=_blinds, help="Small and big blind, in chips; 50/100 by default.")
+    ] = "50/100"
+    jobs: Annotated[
+        int, typer.Option(metavar="N", parser=_jobs, help="Play in N processes; -1 for one a core. By default in one.")
+    ] = 1
+
+    def table(self, seats: int = 2) -> "HoldemTable":
+        """Return the table.
+
+        Raises
+        ------
+        CommandLineError
+            If the stack is below the big blind.
+        """
+        if self.stack < self.blinds[1]:
+            raise CommandLineError(f"--stack is {self.stack}, expected at least the big blind, {self.blinds[1]} chips")
+        with deferring_interrupts():
+            from ..models.matches import Table
+
+        return Table(seats, self.stack, *self.blinds)
+
+
+def described(table: "HoldemTable") -> dict[str, int]:
+    """Return a table, for the JSON."""
+    return {name: getattr(table, name) for name in ("seats", "stack", "small_blind", "big_blind")}
+
+
 def match(
     bots: Annotated[
         list[str],
         typer.Argument(
             metavar="A B [C…]",
-            help="Two to six bots: call, fold, random, raise:pots=P, threshold, resolving, "
+            help="Two to six bots: call, fold, random, raise:pots=P, threshold, resolving, portfolio:BOT+BOT, "
             "python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, one that a package adds, or a "
             "bot file (.toml).",
         ),
@@ -68,25 +113,13 @@ def match(
     duplicate: Annotated[
         bool, typer.Option("--duplicate", help="Play every deal in all rotations of the bots, with the same cards.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
-    stack: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=_chips,
-            help="Chips of each at the start of every hand; 20,000 by default, 200 big blinds of 100.",
-        ),
-    ] = 20_000,
-    blinds: Annotated[
-        Any, typer.Option(metavar="S/B", parser=_blinds, help="Small and big blind, in chips; 50/100 by default.")
-    ] = "50/100",
+    seed: DrawsOption = None,
+    *,
+    seating: Seating,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="S", parser=_seconds, help="A bot that takes more than S seconds forfeits the hand."),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option(metavar="N", parser=_jobs, help="Play in N processes; -1 for one a core. By default in one.")
-    ] = 1,
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the hands to FILE (.phhs), in the notation PHH.")
     ] = None,
@@ -102,19 +135,16 @@ def match(
     if not 2 <= len(bots) <= 6:
         count = "one bot is" if len(bots) == 1 else f"{len(bots)} bots are"
         raise CommandLineError(f"{count} given, expected 2 to 6, such as treeplex match call random")
-    if stack < blinds[1]:
-        raise CommandLineError(f"--stack is {stack}, expected at least the big blind, {blinds[1]} chips")
+    table = seating.table(len(bots))
     check_files({}, out=out, json=json)
     with deferring_interrupts():
-        from ..models.matches import PhhWriter, Table
+        from ..models.matches import PhhWriter
         from ..models.matches import match as play
         from ..solvers.matches.bots import find_bot
 
-    table = Table(len(bots), stack, *blinds)
     record = Record(
         json, _KEYS, bots=bots, hands=0, deals=0, duplicate=duplicate, seed=seed or 0, confidence=_CONFIDENCE,
-        table={"seats": table.seats, "stack": stack, "small_blind": blinds[0], "big_blind": blinds[1]},
-        out=out, interrupted=True,
+        table=described(table), out=out, interrupted=True,
     )  # fmt: skip
     with record.interruptible(interrupted=True), contextlib.ExitStack() as stack_of_files:
         with waiting("preparing the bots", shown=record.shown):
@@ -136,8 +166,8 @@ def match(
 
         stack_of_files.enter_context(contextlib.redirect_stdout(StandardError()))  # which is not for what bots print
         found = play(
-            playing, table, hands, duplicate, seed or 0, confidence=_CONFIDENCE, time_limit=time_limit, jobs=jobs,
-            each=tell,
+            playing, table, hands, duplicate, seed or 0, confidence=_CONFIDENCE, time_limit=time_limit,
+            jobs=seating.jobs, each=tell,
         )  # fmt: skip
     if found.interrupted:
         print_interrupted()

@@ -227,6 +227,7 @@ def match(
     time_limit: float | None = None,
     jobs: int = 1,
     each: Callable[[Played], None] | None = None,
+    first: int = 0,
 ) -> MatchResult:
     """Play a match.
 
@@ -253,6 +254,8 @@ def match(
         process only.
     each : callable, optional
         Called with every hand, in order.
+    first : int
+        The deal to begin with: a match in parts is the match as a whole, of bots that do not learn.
 
     Returns
     -------
@@ -286,11 +289,12 @@ def match(
         raise InvalidGameError(f"bots are {len(bots)}, expected one for each of {table.seats} seats")
     hands = check_whole(hands, "hands", InvalidGameError, "[1, inf)")
     seed = check_whole(seed, "seed", InvalidGameError)
+    first = check_whole(first, "first", InvalidGameError)
     check_number(confidence, "confidence", InvalidGameError, "(0, 1)")
     if jobs != -1:
         check_whole(jobs, "jobs", InvalidGameError, "[1, inf)")
     rotations = table.seats if duplicate else 1
-    deals = -(-hands // rotations)
+    deals = range(first, first - (-hands // rotations))
     begun = time.perf_counter()
     won: list[list[int]] = []
     expected: list[list[float]] = []
@@ -321,7 +325,7 @@ def match(
         finally:
             played.close()
         whole = len(won) // rotations
-        forfeits = [one for one in forfeits if one.deal < whole]
+        forfeits = [one for one in forfeits if one.deal < first + whole]
         shape = whole, rotations, table.seats
         chips, fair = (np.array(each[: whole * rotations], dtype=np.float64).reshape(shape) for each in (won, expected))
         seconds = time.perf_counter() - begun
@@ -334,13 +338,13 @@ def match(
 _HandsOf = Callable[[range], Iterator[Played]]
 
 
-def _play(hands_of: _HandsOf, deals: int, seats: int, jobs: int) -> Generator[Played, None, None]:
+def _play(hands_of: _HandsOf, deals: range, seats: int, jobs: int) -> Generator[Played, None, None]:
     """Yield the hands of a match in order."""
     if jobs == 1:
-        yield from hands_of(range(deals))
+        yield from hands_of(deals)
         return
-    size = max(1, min(_TASK // seats, deals // (8 * abs(jobs))))
-    tasks = (range(first, min(first + size, deals)) for first in range(0, deals, size))
+    size = max(1, min(_TASK // seats, len(deals) // (8 * abs(jobs))))
+    tasks = (deals[place : place + size] for place in range(0, len(deals), size))
     for found in calls(_task, ((hands_of, task) for task in tasks), jobs):
         yield from found
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats, Indices
-from ...seqform.checks import check_number, check_whole
+from ...seqform.checks import check_choice, check_number, check_whole
 from ...seqform.errors import InvalidStrategyError, shown
 from ..matches.table import Bot, HandResult, Table, View
 
@@ -197,6 +197,39 @@ class ExploreThenCommit(Learner):
         return float((gaps * (self.each + later)).sum())
 
 
+#: Learners by name.
+LEARNERS = ("ucb1", "exp3", "explore-then-commit")
+
+
+def make_learner(name: str, arms: int, hands: int, explore: int = 100) -> Learner:
+    """Return a learner by its name.
+
+    Parameters
+    ----------
+    name : {"ucb1", "exp3", "explore-then-commit"}
+    arms : int
+    hands : int
+        How many it will choose for at most, which EXP3 needs to know.
+    explore : int
+        How often explore-then-commit tries each strategy.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If there is no such learner, or a number is out of range.
+
+    Examples
+    --------
+    >>> from treeplex.models.opponents.portfolio import make_learner
+    >>> make_learner("explore-then-commit", arms=3, hands=10_000, explore=50).each
+    50
+    """
+    check_choice(name, "learner", InvalidStrategyError, LEARNERS)
+    if name == "explore-then-commit":
+        return ExploreThenCommit(arms, explore)
+    return EXP3(arms, hands) if name == "exp3" else UCB1(arms)
+
+
 def _gaps(means: Sequence[float], choices: int) -> Floats:
     """Return by how much each mean is below the largest, after checks of what a bound is asked about."""
     check_whole(choices, "choices", InvalidStrategyError, "[1, inf)")
@@ -330,7 +363,7 @@ class Portfolio:
     def act(self, view: View, rng: np.random.Generator) -> str:
         """Return the action of the bot of this hand."""
         if self._playing is None:
-            self._playing = self.learner.choose(rng)
+            self._playing = self.learner.choose(rng.spawn(1)[0])  # so that the bot draws what it draws alone
             self.bots[self._playing].begin(view.table, view.seat)
         return self.bots[self._playing].act(view, rng)
 

@@ -19,6 +19,7 @@ from ...models.matches.json_lines import JsonBot
 from ...models.matches.programs import Program
 from ...models.matches.simple import CallBot, FoldBot, RaiseBot, RandomBot
 from ...models.matches.table import Bot, HandResult, Table, View
+from ...models.opponents.portfolio import Portfolio, make_learner
 from ...models.opponents.threshold import BOT_FILE, MOST_SAMPLES, ThresholdBot
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, nearest, one_line, one_of, shown
 from ...seqform.extensions import accepting
@@ -309,6 +310,25 @@ class _Resolving(MatchBot):
         return ExploitingBot(habits, self.time, learns=self.learns)
 
 
+@dataclass(frozen=True)
+class _Portfolio(MatchBot):
+    bots: Annotated[str, About("bots, of which it plays one each hand", form="BOT+BOT", first=True)]
+    learner: Annotated[
+        Literal["ucb1", "exp3", "explore-then-commit"], About("how it learns which of them wins", form="L")
+    ] = "ucb1"
+    explore: Annotated[
+        int, About("hands for which explore-then-commit tries each", minimum=1, maximum=2**31, large=True)
+    ] = 100
+    hands: Annotated[int, About("hands that exp3 plans for", minimum=1, maximum=2**31, large=True)] = 1_000
+    cut: Annotated[float, About("big blinds, either way, beyond which winnings do not count", above=0)] = 20.0
+
+    name: ClassVar[str] = "portfolio"
+
+    def bot(self, table: Table) -> Bot:
+        bots = [find_bot(text, table) for text in _GRAMMAR.items(self.name, self.bots, "+")]
+        return Portfolio(bots, make_learner(self.learner, len(bots), self.hands, self.explore), -self.cut, self.cut)
+
+
 @dataclass
 class _ImportedBot:
     """A bot of a module, imported wherever it plays."""
@@ -381,6 +401,7 @@ _OWN = {
     "json": "bots:_Json",
     "acpc": "bots:_Acpc",
     "resolving": "bots:_Resolving",
+    "portfolio": "bots:_Portfolio",
 }
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
 BOTS: Registry[type[Any]] = Registry(

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...models.games.betting import PlacedOffer, placed_offers
+from ...models.games.holdem.values import SAMPLES
 from ...models.matches import Table, match
 from ...models.opponents import Threshold, ThresholdBot
 from ...models.opponents.threshold import NUMBERS
@@ -24,6 +25,7 @@ from ...seqform.evaluate import expected_payoffs
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, Strategy
 from ..checkpoint import Checkpoint, Keeper, digest
+from ..matches.bots import declared_bot, find_bot
 
 #: How many plans of automata are kept.
 _KEPT = 8
@@ -129,23 +131,39 @@ class AtTable:
     ----------
     table : Table
         Of two seats.
+    against : tuple of str
+        Whom automata play in place of each other, as :func:`~treeplex.solvers.matches.bots.find_bot` takes them: each
+        of them on the same deals. One that learns begins anew in every match.
+    samples : int
+        Of a value, as :class:`~treeplex.models.opponents.ThresholdBot` has them.
 
     Raises
     ------
+    InvalidStrategyError, InvalidGameError
+        If there is no such bot.
     MissingExtraError
         When a match is played, if pokerkit is not installed.
     """
 
     table: Table = field(default_factory=Table)
+    against: tuple[str, ...] = ()
+    samples: int = SAMPLES
+
+    def __post_init__(self) -> None:
+        for text in self.against:
+            declared_bot(text)
 
     def __call__(self, automaton: Threshold, opponent: Threshold, deals: int, seed: Sequence[int]) -> Floats:
         """Play a match, and return what the automaton won a hand on each deal, in big blinds; all-ins by equity."""
         number = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
-        found = match([ThresholdBot(automaton), ThresholdBot(opponent)], self.table, 2 * deals, seed=number)
-        if found.interrupted:
-            raise KeyboardInterrupt
-        won: Floats = found.expected[:, :, 0].mean(axis=1) / self.table.big_blind
-        return won
+        won = []
+        for other in [find_bot(text, self.table) for text in self.against] or [ThresholdBot(opponent, self.samples)]:
+            found = match([ThresholdBot(automaton, self.samples), other], self.table, 2 * deals, seed=number)
+            if found.interrupted:
+                raise KeyboardInterrupt
+            won.append(found.expected[:, :, 0].mean(axis=1) / self.table.big_blind)
+        each: Floats = np.mean(won, axis=0)
+        return each
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,6 +279,65 @@ class Annealing:
 
 
 @dataclass(frozen=True)
+class Improvement:
+    """By how much more an automaton earns a hand than another one, on the same deals.
+
+    Attributes
+    ----------
+    mean : float
+        In payoff units.
+    lower, upper : float
+        A confidence interval, by Student's t over deals.
+    """
+
+    mean: float
+    lower: float
+    upper: float
+
+
+def improvement(
+    play: Play, automaton: Threshold, start: Threshold, deals: int, seed: Sequence[int], confidence: float = 0.95
+) -> Improvement:
+    """Return by how much more an automaton earns than the one it was tuned from, by deals that tuning has not seen.
+
+    Parameters
+    ----------
+    play : callable
+        Plays one match, as for :class:`MatchJudge`.
+    automaton, start : Threshold
+        Both play the same deals, against `start` or whomever `play` seats in its place.
+    deals : int
+        At least 2.
+    seed : sequence of int
+    confidence : float
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, load_game
+    >>> from treeplex.models.opponents import Threshold
+    >>> from treeplex.solvers.opponents.tuning import Seats, improvement
+    >>> game = load_game("kuhn")
+    >>> bold = Threshold.from_numbers([-1, -1, 0, 3, 0, 0, 0, 2, 0, 0, 0])
+    >>> found = improvement(Seats(game, Profile.uniform(game)), bold, Threshold(), 400, [1])
+    >>> found.lower < found.mean < found.upper
+    True
+    """
+    from scipy.special import stdtrit
+
+    check_whole(deals, "deals", UnsupportedProblemError, "[2, inf)")
+    check_number(confidence, "confidence", UnsupportedProblemError, "(0, 1)")
+    rises = play(automaton, start, deals, seed) - play(start, start, deals, seed)
+    mean, half = float(rises.mean()), float(rises.std(ddof=1)) / math.sqrt(deals)
+    half *= float(stdtrit(deals - 1, 0.5 + confidence / 2.0))
+    return Improvement(mean, mean - half, mean + half)
+
+
+@dataclass(frozen=True)
 class TuningStep:
     """One value that was tried.
 
@@ -275,6 +352,8 @@ class TuningStep:
     rise : Score
         By how much that is more than what stood scored, with the standard error of the difference.
     taken : bool
+    before : int
+        How many values were tried before it.
     """
 
     round: int
@@ -284,6 +363,7 @@ class TuningStep:
     score: Score
     rise: Score
     taken: bool
+    before: int
 
 
 @dataclass(frozen=True)
@@ -349,7 +429,7 @@ def tune(
     on_step : callable, optional
         Called after each value that was tried.
     checkpoint : Checkpoint or path-like, optional
-        As for :func:`~treeplex.solve`: numbers that were gone through are not gone through again.
+        As for :func:`~treeplex.solve`: no match that was judged is played again. Another number of processes may go on.
 
     Returns
     -------
@@ -388,7 +468,8 @@ def tune(
     check_whole(seed, "seed", UnsupportedProblemError)
     begun, settings = start or Threshold(), annealing or Annealing()
     if checkpoint is not None:
-        asked = {"tuning": f"threshold ({digest((begun, settings, judge, seed))})"}
+        judged = replace(judge, jobs=1) if isinstance(judge, MatchJudge) else judge
+        asked = {"tuning": f"threshold ({digest((begun, settings, judged, seed))})"}
         with Checkpoint.of(checkpoint).kept(asked) as keeper:
             return _Tuning(judge, settings, seed, on_step, keeper).run(begun)
     return _Tuning(judge, settings, seed, on_step, None).run(begun)
@@ -418,6 +499,8 @@ class _Tuning:
                 interrupted = True
             if interrupted and found == standing:
                 break
+            if interrupted:  # what is judged now is not a part of the run as a whole
+                self.keeper = None
             try:
                 new, old = (self._score(one, standing, 1, number, which) for which, one in enumerate((found, standing)))
             except KeyboardInterrupt:  # the automaton that stands is the best that is known
@@ -429,7 +512,10 @@ class _Tuning:
         return Tuned(start, standing, tuple(rounds), tuple(self.steps), interrupted)
 
     def _score(self, automaton: Threshold, opponent: Threshold, *seed: int) -> Score:
-        return self.judge.score(automaton, opponent, (self.seed, *seed))
+        if self.keeper is None:
+            return self.judge.score(automaton, opponent, (self.seed, *seed))
+        kept = self.keeper.part("score", lambda: vars(self.judge.score(automaton, opponent, (self.seed, *seed))))
+        return Score(kept["mean"], kept["error"])
 
     def _gone_through(self, number: int, place: int, found: Threshold, opponent: Threshold) -> Threshold:
         """Anneal one number, or return what a checkpoint has of that."""
@@ -453,7 +539,8 @@ class _Tuning:
                 kept["automata"], kept["scores"].tolist(), kept["taken"].tolist(), strict=True
             ):
                 automata = Threshold.from_numbers(held), Threshold.from_numbers(tried)
-                self.steps.append(TuningStep(number, place, *automata, Score(mean, error), Score(rise, of), taken))
+                scores = Score(mean, error), Score(rise, of)
+                self.steps.append(TuningStep(number, place, *automata, *scores, taken, len(self.steps)))
         return Threshold.from_numbers(kept["best"])
 
     def _annealed(self, number: int, place: int, found: Threshold, opponent: Threshold) -> Threshold:
@@ -470,7 +557,7 @@ class _Tuning:
             rise = _difference(new, score)
             chance = math.exp(min(rise.mean / (settings.temperature * cooled), 0.0))
             taken = bool(rng.random() < chance)
-            self.steps.append(TuningStep(number, place, held, tried, new, rise, taken))
+            self.steps.append(TuningStep(number, place, held, tried, new, rise, taken, len(self.steps)))
             if self.on_step is not None:
                 self.on_step(self.steps[-1])
             if new.mean > most.mean:

@@ -23,6 +23,7 @@ from treeplex.validation.papers import CDRNRFigure4
 #: Options that name a file which is written, in the order in which they are.
 _OPTIONS = {"--json": "found.json", "--out": "out.npz", "--html": "page.html", "--plot": "plot.svg", "--chart": "c.svg"}
 _SPOT = 'board = "Ks8d4h7c2s"\npot = 60\nstack = 60\n[ranges]\noop = "AA,22"\nip = "KK,33"\n[bets]\nbet = "a"\n'
+_BOT = "samples = 10\n[[rounds]]\nx = -0.2\ny = 0.1\nz = 0.5\np = [3, 10, 0, 40]\nq = [2.5, 1, 0, 0]\n"
 _SWEEP = 'command = "solve"\ngame = "kuhn"\n[grid]\nmethod = ["highs"]\n'
 #: What each command is given besides, and of which options it takes fewer.
 _CALLS = {
@@ -35,6 +36,8 @@ _CALLS = {
     "sample": ["kuhn", "--max-iterations", "100"],
     "play": ["kuhn", "--seat0", "uniform", "--seat1", "uniform", "--games", "20"],
     "match": ["call", "random", "--hands", "4"],
+    "tune": ["tiny.toml", *("--opponent", "call", "--steps", "1", "--matches", "3", "--hands", "4")],
+    "portfolio": ["call", "fold", "--opponent", "call", "--hands", "4"],
     "patrol": ["roads.csv", "--entry", "a", "--goal", "c=1", "--unit", "base=b", "--steps", "3"],
     "patrol schedule": ["plan.npz", "--days", "2", "--seed", "1"],
     "fit": ["games.jsonl", "--game", "kuhn", "--seat", "0"],
@@ -63,7 +66,7 @@ def options_of(name: str) -> list[str]:
 
 def _path(name: str, option: str) -> str:
     ends = {"play": "log.jsonl", "match": "hands.phhs", "patrol schedule": "routes.csv", "sample": "found.jsonl"}
-    ends |= {"sweep": "results", "export": "kuhn.efg", "show": "copy.json"}
+    ends |= {"tune": "tuned.toml", "sweep": "results", "export": "kuhn.efg", "show": "copy.json"}
     return ends.get(name, _OPTIONS[option]) if option == "--out" else _OPTIONS[option]
 
 
@@ -73,6 +76,7 @@ def place(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("sweep.toml").write_text(_SWEEP)
     Path("spot.toml").write_text(_SPOT)
+    Path("tiny.toml").write_text(_BOT)
     Path("roads.csv").write_text("from,to\na,b\nb,c\nc,d\nd,a\n")
     assert main(["solve", "kuhn", "--out", "kuhn.npz"]) == 0
     capsys.readouterr()
@@ -197,6 +201,8 @@ _TIMED = {
     "sample": ("sample", _CALLS["sample"], "iterations"),
     "play": ("play", _CALLS["play"], "expected"),
     "match": ("match", _CALLS["match"], "hands"),
+    "tune": ("tune", _CALLS["tune"], "numbers"),
+    "portfolio": ("portfolio", _CALLS["portfolio"], "hands"),
     "patrol": ("patrol", _CALLS["patrol"], "lower"),
     "patrol schedule": ("patrol schedule", _CALLS["patrol schedule"], "agrees"),
     "fit": ("fit", _CALLS["fit"], "guaranteed"),
@@ -208,6 +214,8 @@ _TIMED = {
 }
 #: Those of which some interrupted moments have a part of the answer: from the end of the first step on.
 _STEPPING = {"solve iteratively", "solve a spot"}
+#: Those that write what they have by then, without a status.
+_PARTS = ("play", "match", "tune", "portfolio", "sweep", "validate", "reproduce", "sample")
 _BRIEF = ("solve iteratively", "solve", "match", "sweep")
 
 
@@ -274,7 +282,7 @@ def _sent_at(name, number, share, lines, monkeypatch, capsys):
         assert said == 1 or (not said and re.search("interrupted|stopped by the user", shown.out)), where
     path = Path("found.json")
     record = json.loads(path.read_text()) if path.exists() else {}
-    if status and record and command not in ("play", "match", "sweep", "validate", "reproduce", "sample"):
+    if status and record and command not in _PARTS:
         assert record.get(key) is not None or record["status"] == "interrupted", where
     if witness.known or status == finished:
         assert record[key] is not None, where

@@ -1,0 +1,205 @@
+"""``treeplex tune``: better numbers for a threshold automaton, found by matches of no-limit hold'em."""
+
+import contextlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..seqform.limits import now
+from ..seqform.sheet import Column, Row, Sheet, Table, count, counted, seconds, setting, several
+from ..seqform.standard_error import StandardError
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
+from .files import STANDARD_OUTPUT, Record, check_files
+from .match import DrawsOption, Seating, described
+from .options import Checkpointing, JsonOption, reader
+from .outputs import Output, Outputs
+from .progress import filling, waiting
+from .tables import print_sheet
+
+if TYPE_CHECKING:
+    from ..models.matches import Table as HoldemTable
+    from ..models.opponents import ThresholdBot
+    from ..solvers.opponents.tuning import Improvement, Tuned, TuningStep
+
+#: How sure the interval is, and how many times as many hands check what was found as one comparison has.
+_CONFIDENCE, _CHECKED = 0.95, 4
+_KEYS = (
+    *("bot", "opponents", "table", "samples", "rounds", "steps", "matches", "hands", "seed", "tried", "taken"),
+    *("of_rounds", "numbers", "mbb_per_hand", "confidence_interval", "confidence", "checked_hands", "out"),
+    *("interrupted", "seconds"),
+)
+_count = reader(int, "a whole number of at least 1, such as 3", minimum=1, maximum=2**31, large=True)
+_matches = reader(int, "a whole number of at least 3, such as 5", minimum=3, maximum=2**31, large=True)
+_hands = reader(int, "a whole number of at least 4, such as 1000", minimum=4, maximum=2**31, large=True)
+_samples = reader(int, "a whole number from 1 to 1,000,000, such as 10000", minimum=1, maximum=10**6, large=True)
+
+
+def tune(
+    bot: Annotated[
+        str,
+        typer.Argument(metavar="BOT", help="The bot to begin with: threshold, or a bot file (.toml)."),
+    ] = "threshold",
+    opponent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BOT",
+            help="Whom it is to beat, a bot as treeplex match takes it; several play the same deals each. By default "
+            "the bot itself, as it was before each round.",
+        ),
+    ] = None,
+    rounds: Annotated[int, typer.Option(metavar="N", parser=_count, help="Rounds over all numbers.")] = 1,
+    steps: Annotated[int, typer.Option(metavar="N", parser=_count, help="Values tried of each number in a round.")] = 6,
+    matches: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=_matches,
+            help="Matches that judge a value, without the best and the worst.",
+        ),
+    ] = 5,
+    hands: Annotated[
+        int,
+        typer.Option(metavar="N", parser=_hands, help="Hands of each, every deal in both seats."),
+    ] = 1_000,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=_samples,
+            help="Hands and boards of which a value on the flop and turn is the mean; by default the bot's, or 10,000.",
+        ),
+    ] = None,
+    seed: DrawsOption = None,
+    *,
+    seating: Seating,
+    checkpointing: Checkpointing,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE.toml", help="Write the bot that was found to FILE, as a bot file.")
+    ] = None,
+    json: JsonOption = None,
+) -> int:
+    """Tune a threshold automaton of no-limit hold'em by matches.
+
+    One number at a time is searched by simulated annealing, as in T. Chen's report (2020). At the end the bot found
+    plays deals that the search has not seen, and the gain over the first bot is reported with its interval; nothing is
+    proven. After Ctrl-C the best bot so far counts; pressed again, the one before the round.
+    """
+    if out == STANDARD_OUTPUT or (out is not None and not out.lower().endswith(".toml")):
+        raise CommandLineError(f"--out {out}: expected a file name that ends with .toml")
+    table = seating.table()
+    check_files({"BOT": bot}, out=out, json=json, **checkpointing.files)
+    kept = checkpointing.read()
+    with deferring_interrupts():
+        from ..solvers.opponents.tuning import Annealing, AtTable, MatchJudge, improvement
+        from ..solvers.opponents.tuning import tune as search
+
+    begun = now()
+    opponents, seed = tuple(opponent or ()), int(seed or 0)
+    record = Record(
+        json, _KEYS, bot=bot, opponents=list(opponents) or ["itself"], table=described(table), rounds=rounds,
+        steps=steps, matches=matches, hands=hands, seed=seed, confidence=_CONFIDENCE, out=out, interrupted=True,
+    )  # fmt: skip
+    with record.interruptible(interrupted=True), contextlib.redirect_stdout(StandardError()):
+        start = _start(bot, table)
+        record["samples"] = samples or start.samples
+        play = AtTable(table, opponents, record["samples"])
+        judge = MatchJudge(play, matches, -(-hands // 2), jobs=seating.jobs)
+        settings = Annealing(rounds=rounds, steps=steps)
+        of_all = rounds * steps * len(start.automaton.numbers)
+        with filling(f"tuning {bot}", f"of {of_all:,} values", shown=record.shown) as update:
+
+            def tell(step: "TuningStep") -> None:
+                if update is not None:
+                    update(step.before + 1, (step.before + 1) / of_all)
+
+            found = search(judge, start.automaton, settings, seed=seed, on_step=tell, checkpoint=kept)
+    if found.interrupted:
+        print_interrupted()
+    outputs, rise, deals = Outputs(record), None, _CHECKED * matches * judge.deals
+    if not found.interrupted:
+
+        def gained() -> "Improvement":
+            with (
+                waiting(f"{2 * deals:,} hands that the search has not seen", shown=record.shown),
+                contextlib.redirect_stdout(StandardError()),
+            ):
+                return improvement(play, found.automaton, found.start, deals, (seed, 4), _CONFIDENCE)
+
+        rise = outputs.ask("what was gained", gained)
+    if rise is not None:
+        record["checked_hands"] = 2 * deals
+    made = type(start)(found.automaton, record["samples"])
+    return outputs.deliver(
+        ExitStatus.INTERRUPTED if found.interrupted else ExitStatus.SUCCESS,
+        lambda: print_sheet(tuned_sheet(record)),
+        lambda: _found(found, rise) | {"seconds": now() - begun},
+        Output("bot", "--out", out, made.to_toml, answers=True),
+    )
+
+
+def _start(bot: str, table: "HoldemTable") -> "ThresholdBot":
+    """Return the automaton to begin with."""
+    from ..models.opponents import ThresholdBot
+    from ..solvers.matches.bots import declared_bot
+
+    declared = declared_bot(bot)
+    if declared.name != "threshold":
+        raise CommandLineError(
+            f"BOT is {bot}, expected a threshold automaton: threshold, or a bot file with [[rounds]]"
+        )
+    made = declared.bot(table)
+    assert isinstance(made, ThresholdBot)
+    return made
+
+
+def _found(found: "Tuned", rise: "Improvement | None") -> dict[str, Any]:
+    """Return what tuning came to, for the JSON."""
+    checked = {} if rise is None else {
+        "mbb_per_hand": 1000.0 * rise.mean, "confidence_interval": [1000.0 * rise.lower, 1000.0 * rise.upper]
+    }  # fmt: skip
+    return checked | {
+        "tried": len(found.steps),
+        "taken": sum(one.taken for one in found.steps),
+        "of_rounds": [
+            {
+                "mbb_per_hand": 1000.0 * one.gain.mean,
+                "standard_error": 1000.0 * one.gain.error,
+                "kept": one.kept,
+            }
+            for one in found.rounds
+        ],
+        "numbers": found.automaton.numbers.tolist(),
+        "interrupted": found.interrupted,
+    }
+
+
+def tuned_sheet(record: dict[str, Any]) -> Sheet:
+    """Return what tuning came to, as rows."""
+    ends = record["confidence_interval"]
+    gain = None if ends is None else f"{record['mbb_per_hand']:+.1f} mBB a hand in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
+    of = "" if ends is None else f" over {record['bot']}, in {counted(record['checked_hands'], 'hand')} not seen before"
+    signed = "{:+.1f}".format
+    return Sheet(
+        [
+            Row("bot", record["bot"]),
+            Row("opponents", record["opponents"], several(str)),
+            Row("tried", record["tried"], count, f" values, {count(record['taken'])} taken"),
+            Row("mbb_per_hand", gain, meaning=of, label="gain"),
+            Row("confidence", record["confidence"] if ends else None, setting, " for the interval, by Student's t"),
+            Row("seconds", record["seconds"], seconds),
+        ],
+        [
+            Table(
+                [
+                    Column("round", count),
+                    Column("gain", signed, "mBB a hand, by fresh seeds"),
+                    Column("error", "{:.1f}".format, "standard error"),
+                    Column("kept"),
+                ],
+                [
+                    (number, one["mbb_per_hand"], one["standard_error"], "yes" if one["kept"] else "no")
+                    for number, one in enumerate(record["of_rounds"], 1)
+                ],
+            )
+        ],
+    )

@@ -1,0 +1,290 @@
+"""Matches of portfolios: which bot a learner plays in each hand, and what every bot would have won there."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.matches import Played, Table, match
+from ...models.opponents.portfolio import EXP3, UCB1, ExploreThenCommit, Learner
+from ...seqform.arrays import Floats, Indices
+from ...seqform.checks import check_number, check_whole
+from ...seqform.errors import InvalidStrategyError
+from ..checkpoint import Checkpoint, Keeper, digest
+from .bots import declared_bot
+
+#: Hands of a bot that are kept together.
+_BLOCK = 500
+
+
+@dataclass(frozen=True, eq=False)
+class PortfolioMatch:
+    """A match of a portfolio, beside those that its bots would have played.
+
+    Attributes
+    ----------
+    choices : ndarray of int64, shape (hands,)
+        The bot of each hand.
+    won : ndarray of float64, shape (hands, bots)
+        What each bot wins in each hand, in big blinds.
+    expected : ndarray of float64, shape (hands, bots)
+        The same, in expectation where all were all-in before the river.
+    asked : ndarray of bool, shape (hands, bots)
+        Whether the bot had a decision: hands without one teach nothing.
+    payoffs : ndarray of float64, shape (hands, bots)
+        What the learner is told: `won`, cut and scaled to be from 0 to 1.
+    cut : float
+        At how many big blinds either way winnings are cut.
+    learner : Learner
+        After the match.
+    forfeits : int
+        Hands that a bot or the opponent forfeited, over the matches of all bots.
+    interrupted : bool
+        Whether Ctrl-C ended it; the hands that all bots have played count.
+    """
+
+    choices: Indices
+    won: Floats
+    expected: Floats
+    asked: npt.NDArray[np.bool_]
+    payoffs: Floats
+    cut: float
+    learner: Learner
+    forfeits: int
+    interrupted: bool = False
+
+    @cached_property
+    def gained(self) -> Floats:
+        """What the portfolio wins in each hand, in expectation as `expected`; shape (hands,)."""
+        return _chosen(self.expected, self.choices)
+
+    @property
+    def best(self) -> int:
+        """The bot that would have won most, had it played throughout."""
+        return int(self.expected.sum(axis=0).argmax())
+
+    @property
+    def regret(self) -> float:
+        """By how much more, in all, in big blinds."""
+        return float(self.expected[:, self.best].sum() - self.gained.sum())
+
+    @property
+    def learner_regret(self) -> float:
+        """The same of what the learner is told: of winnings that are cut, luck of the board included."""
+        told = self.payoffs * self.asked
+        return 2.0 * self.cut * float(told.sum(axis=0).max() - _chosen(told, self.choices).sum())
+
+    @property
+    def bound(self) -> float | None:
+        """What the learner loses at most on average in terms of :attr:`learner_regret`, in big blinds.
+
+        That of EXP3 holds whatever payoffs there are. Those of the others are computed from the measured means, for
+        payoffs that are drawn from one distribution a bot, and are estimates. Nobody loses more than twice `cut` a
+        decision. ``None`` without a decision of every bot.
+        """
+        decisions = int(_chosen(self.asked, self.choices).sum())
+        most = float(decisions)  # all that can be lost
+        if isinstance(self.learner, EXP3):
+            most = min(most, self.learner.bound)
+        elif not decisions or not self.asked.any(axis=0).all():
+            return None
+        elif isinstance(self.learner, UCB1 | ExploreThenCommit):
+            means = np.clip((self.payoffs * self.asked).sum(axis=0) / self.asked.sum(axis=0), 0.0, 1.0).tolist()
+            most = min(most, self.learner.bound(means, decisions))
+        return 2.0 * self.cut * most
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
+        """Return an interval for what the portfolio earns a hand, in big blinds; ``None`` with fewer than two hands.
+
+        By the normal approximation as Student's t, as if hands were independent: a learner makes them dependent.
+        """
+        return _interval(self.gained, confidence)
+
+
+def _chosen(table: npt.NDArray[Any], choices: Indices) -> npt.NDArray[Any]:
+    """Return the entry of each row that was chosen."""
+    found: npt.NDArray[Any] = table[np.arange(len(choices)), choices]
+    return found
+
+
+def _interval(values: Floats, confidence: float) -> tuple[float, float] | None:
+    from scipy.special import stdtrit
+
+    if len(values) < 2:
+        return None
+    half = float(values.std(ddof=1)) / math.sqrt(len(values))
+    half *= float(stdtrit(len(values) - 1, 0.5 + confidence / 2.0))
+    mean = float(values.mean())
+    return mean - half, mean + half
+
+
+def play_portfolio(
+    bots: Sequence[str],
+    opponent: str,
+    learner: Learner,
+    table: Table | None = None,
+    hands: int = 1_000,
+    seed: int = 0,
+    *,
+    cut: float = 20.0,
+    jobs: int = 1,
+    each: Callable[[int], None] | None = None,
+    checkpoint: Checkpoint | str | PathLike[str] | None = None,
+) -> PortfolioMatch:
+    """Let a learner choose among bots, hand by hand, in a match against an opponent.
+
+    Parameters
+    ----------
+    bots : sequence of str
+        As :func:`~treeplex.solvers.matches.bots.find_bot` takes them.
+    opponent : str
+    learner : Learner
+        One with as many strategies, which has not been used before.
+    table : Table, optional
+        Of two seats.
+    hands : int
+        Seats change after each.
+    seed : int
+    cut : float
+        Winnings beyond so many big blinds, either way, count as so many to the learner.
+    jobs : int
+        How many processes play the hands of bots that do not learn.
+    each : callable, optional
+        Called with the number of hands played so far, over all bots.
+    checkpoint : Checkpoint or path-like, optional
+        As for :func:`~treeplex.solve`. Bots that may remember hands are kept when they have played all of them, others
+        every 500 hands; the result is the same as without an interruption.
+
+    Returns
+    -------
+    PortfolioMatch
+
+    Raises
+    ------
+    InvalidStrategyError, InvalidGameError
+        If there is no such bot, or a number does not fit.
+    CheckpointError
+        If the checkpoint is damaged, of another run, or not to go on from.
+    MissingExtraError
+        If pokerkit is not installed.
+
+    Notes
+    -----
+    Every bot plays every hand against the opponent, with the same cards and the same random numbers in each seat, and
+    the learner sees what the one that it chose has won, and nothing of the others. So the regret is known, and not
+    only estimated. Unless a bot or the opponent remembers hands, this is what
+    :class:`~treeplex.models.opponents.Portfolio` plays in :func:`~treeplex.models.matches.match` without duplicate,
+    hand for hand. If one remembers, each bot is seen as if it had played all hands.
+
+    Examples
+    --------
+    >>> from treeplex.models.opponents import UCB1
+    >>> from treeplex.solvers.matches.portfolios import play_portfolio
+    >>> found = play_portfolio(["fold", "call"], "random", UCB1(2), hands=200)
+    >>> found.best, found.regret > 0.0, int(found.learner.counts.sum()) <= 200
+    (1, True, True)
+    """
+    table = table or Table()
+    check_whole(hands, "hands", InvalidStrategyError, "[1, inf)")
+    check_whole(seed, "seed", InvalidStrategyError)
+    check_number(cut, "cut", InvalidStrategyError, "(0, inf)")
+    if len(bots) != len(learner.counts):
+        raise InvalidStrategyError(f"{len(bots)} bots and a learner of {len(learner.counts)}, expected as many of both")
+    if table.seats != 2:
+        raise InvalidStrategyError(f"the table has {table.seats} seats, expected 2: a portfolio plays one opponent")
+    matches = _Matches(tuple(bots), opponent, table, hands, seed, jobs, each)
+    if checkpoint is None:
+        interrupted = matches.play(None)
+    else:
+        asked = {"portfolio": f"match ({digest((matches.bots, opponent, table, hands, seed))})"}
+        with Checkpoint.of(checkpoint).kept(asked) as keeper:
+            interrupted = matches.play(keeper)
+    done = int(matches.done.min())
+    won, expected = (values[:done] / table.big_blind for values in (matches.won, matches.expected))
+    asked_of = matches.asked[:done]
+    payoffs = (np.clip(won, -cut, cut) + cut) / (2.0 * cut)
+    choices = np.empty(done, dtype=np.int64)
+    for hand in range(done):
+        arm = -1
+        if asked_of[hand].any():
+            arm = learner.choose(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(hand, hand % 2, 0))))
+            if asked_of[hand, arm]:
+                learner.learn(arm, float(payoffs[hand, arm]))
+        choices[hand] = max(arm, 0)
+    return PortfolioMatch(
+        choices, won, expected, asked_of, payoffs, cut, learner, matches.forfeits, interrupted=interrupted
+    )
+
+
+class _Matches:
+    """The matches of all bots, block by block."""
+
+    def __init__(
+        self,
+        bots: tuple[str, ...],
+        opponent: str,
+        table: Table,
+        hands: int,
+        seed: int,
+        jobs: int,
+        each: Callable[[int], None] | None,
+    ) -> None:
+        self.bots, self.opponent, self.table, self.hands, self.seed = bots, opponent, table, hands, seed
+        self.jobs, self.each = jobs, each
+        declared = [declared_bot(text) for text in (*bots, opponent)]
+        self.remember = [one.remembers or declared[-1].remembers for one in declared[:-1]]
+        self.won, self.expected = np.zeros((hands, len(bots))), np.zeros((hands, len(bots)))
+        self.asked = np.zeros((hands, len(bots)), dtype=np.bool_)
+        self.done = np.zeros(len(bots), dtype=np.int64)
+        self.forfeits = 0
+
+    def play(self, keeper: Keeper | None) -> bool:
+        """Play all hands, or until Ctrl-C; whether that came."""
+        try:
+            for first in range(0, self.hands, _BLOCK):
+                for arm in range(len(self.bots)):
+                    if self.remember[arm] and not first:
+                        self._take(keeper, arm, 0, self.hands)
+                    elif not self.remember[arm]:
+                        self._take(keeper, arm, first, min(_BLOCK, self.hands - first))
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    def _take(self, keeper: Keeper | None, arm: int, first: int, hands: int) -> None:
+        """Play a block, or take what a checkpoint has of it."""
+        compute = partial(self._played, arm, first, hands)
+        kept = compute() if keeper is None else keeper.part(f"bot {arm} from {first}", compute)
+        rows = slice(first, first + hands)
+        self.won[rows, arm], self.expected[rows, arm] = kept["won"], kept["expected"]
+        self.asked[rows, arm] = kept["asked"]
+        self.forfeits += kept["forfeits"]
+        self.done[arm] = first + hands
+        if self.each is not None:
+            self.each(int(self.done.sum()))
+
+    def _played(self, arm: int, first: int, hands: int) -> dict[str, Any]:
+        asked: list[bool] = []
+
+        def note(played: Played) -> None:
+            seat = played.bots.index(0)
+            asked.append(any(one[1] == seat for one in played.record.history))
+            if self.each is not None and len(asked) % 16 == 0:
+                self.each(int(self.done.sum()) + len(asked))
+
+        seated = [declared_bot(text).bot(self.table) for text in (self.bots[arm], self.opponent)]
+        jobs = 1 if self.remember[arm] else self.jobs
+        found = match(seated, self.table, hands, False, self.seed, jobs=jobs, each=note, first=first)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return {
+            "won": found.won[:, 0, 0],
+            "expected": found.expected[:, 0, 0],
+            "asked": np.array(asked),
+            "forfeits": sum(one.folded for one in found.forfeits),
+        }
