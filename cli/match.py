@@ -103,8 +103,8 @@ def match(
         typer.Argument(
             metavar="A B [C…]",
             help="Two to six bots: call, fold, random, raise:pots=P, threshold, resolving, portfolio:BOT+BOT, "
-            "python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, one that a package adds, or a "
-            "bot file (.toml).",
+            "defending, python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, one that a package "
+            "adds, or a bot file (.toml).",
         ),
     ],
     hands: Annotated[

@@ -1,5 +1,6 @@
 from .abstraction import Abstraction as Abstraction
 from .abstraction import leduc_buckets as leduc_buckets
+from .defence import DefendingBot as DefendingBot
 from .portfolio import EXP3 as EXP3
 from .portfolio import UCB1 as UCB1
 from .portfolio import ExploreThenCommit as ExploreThenCommit

@@ -19,6 +19,7 @@ from ...models.matches.json_lines import JsonBot
 from ...models.matches.programs import Program
 from ...models.matches.simple import CallBot, FoldBot, RaiseBot, RandomBot
 from ...models.matches.table import Bot, HandResult, Table, View
+from ...models.opponents.defence import DefendingBot
 from ...models.opponents.portfolio import Portfolio, make_learner
 from ...models.opponents.threshold import BOT_FILE, MOST_SAMPLES, ThresholdBot
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, nearest, one_line, one_of, shown
@@ -329,6 +330,18 @@ class _Portfolio(MatchBot):
         return Portfolio(bots, make_learner(self.learner, len(bots), self.hands, self.explore), -self.cut, self.cut)
 
 
+@dataclass(frozen=True)
+class _Defending(MatchBot):
+    plays: Annotated[str, About("whom it plays like but for all-ins", form="BOT", first=True)] = "threshold"
+
+    name: ClassVar[str] = "defending"
+
+    def bot(self, table: Table) -> Bot:
+        if table.seats != 2:
+            raise InvalidStrategyError(f"bot defending plays at two seats, and there are {table.seats}")
+        return DefendingBot(find_bot(self.plays, table))
+
+
 @dataclass
 class _ImportedBot:
     """A bot of a module, imported wherever it plays."""
@@ -402,6 +415,7 @@ _OWN = {
     "acpc": "bots:_Acpc",
     "resolving": "bots:_Resolving",
     "portfolio": "bots:_Portfolio",
+    "defending": "bots:_Defending",
 }
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
 BOTS: Registry[type[Any]] = Registry(
