@@ -87,6 +87,24 @@ class Estimate:
     upper: float | None
 
 
+def half_width(values: Floats, confidence: float) -> float:
+    """Return half the width of the confidence interval for the mean of at least two independent values.
+
+    It is t s / √n, with the quantile t of Student's distribution with n − 1 degrees of freedom.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.models.matches.match import half_width
+    >>> round(half_width(np.array([1.0, 2.0, 3.0]), 0.95), 4)
+    2.4841
+    """
+    from scipy.special import stdtrit
+
+    quantile = float(stdtrit(len(values) - 1, 0.5 + confidence / 2.0))
+    return quantile * float(values.std(ddof=1)) / math.sqrt(len(values))
+
+
 @dataclass(frozen=True)
 class Variance:
     """What methods of variance reduction leave of the variance of a hand, for the first bot, in (mBB)².
@@ -165,15 +183,10 @@ class MatchResult:
         With x the mean of a deal over its rotations, s the standard deviation of x over D deals and t the quantile of
         D − 1 degrees of freedom, it is mean(x) ± t s / √D. Deals are independent; the hands of one deal are not.
         """
-        from scipy.special import stdtrit
-
         found = []
         for values in _milli(self.expected, self.table).mean(axis=1).T:
             mean = float(values.mean()) if len(values) else None
-            half = None
-            if mean is not None and len(values) > 1:
-                quantile = float(stdtrit(len(values) - 1, 0.5 + self.confidence / 2.0))
-                half = quantile * float(values.std(ddof=1)) / math.sqrt(len(values))
+            half = half_width(values, self.confidence) if len(values) > 1 else None
             ends = (None, None) if mean is None or half is None else (mean - half, mean + half)
             found.append(Estimate(mean, *ends))
         return tuple(found)

@@ -1,6 +1,5 @@
 """Matches of portfolios: which bot a learner plays in each hand, and what every bot would have won there."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.matches import Played, Table, match
+from ...models.matches.match import half_width
 from ...models.opponents.portfolio import EXP3, UCB1, ExploreThenCommit, Learner
 from ...seqform.arrays import Floats, Indices
 from ...seqform.checks import check_number, check_whole
@@ -103,24 +103,16 @@ class PortfolioMatch:
 
         By the normal approximation as Student's t, as if hands were independent: a learner makes them dependent.
         """
-        return _interval(self.gained, confidence)
+        if len(self.gained) < 2:
+            return None
+        mean, half = float(self.gained.mean()), half_width(self.gained, confidence)
+        return mean - half, mean + half
 
 
 def _chosen(table: npt.NDArray[Any], choices: Indices) -> npt.NDArray[Any]:
     """Return the entry of each row that was chosen."""
     found: npt.NDArray[Any] = table[np.arange(len(choices)), choices]
     return found
-
-
-def _interval(values: Floats, confidence: float) -> tuple[float, float] | None:
-    from scipy.special import stdtrit
-
-    if len(values) < 2:
-        return None
-    half = float(values.std(ddof=1)) / math.sqrt(len(values))
-    half *= float(stdtrit(len(values) - 1, 0.5 + confidence / 2.0))
-    mean = float(values.mean())
-    return mean - half, mean + half
 
 
 def play_portfolio(

@@ -13,6 +13,7 @@ import numpy as np
 from ...models.games.betting import PlacedOffer, placed_offers
 from ...models.games.holdem.values import SAMPLES
 from ...models.matches import Table, match
+from ...models.matches.match import half_width
 from ...models.opponents import Threshold, ThresholdBot
 from ...models.opponents.threshold import NUMBERS
 from ...models.play import DuplicateDeals
@@ -327,13 +328,10 @@ def improvement(
     >>> found.lower < found.mean < found.upper
     True
     """
-    from scipy.special import stdtrit
-
     check_whole(deals, "deals", UnsupportedProblemError, "[2, inf)")
     check_number(confidence, "confidence", UnsupportedProblemError, "(0, 1)")
     rises = play(automaton, start, deals, seed) - play(start, start, deals, seed)
-    mean, half = float(rises.mean()), float(rises.std(ddof=1)) / math.sqrt(deals)
-    half *= float(stdtrit(deals - 1, 0.5 + confidence / 2.0))
+    mean, half = float(rises.mean()), half_width(rises, confidence)
     return Improvement(mean, mean - half, mean + half)
 
 
