@@ -17,8 +17,9 @@ from ..seqform.errors import nearest, one_line, shown
 from ..seqform.limits import stopwatch, timed
 from .errors import CommandLineError, ExitStatus
 from .files import STANDARD_OUTPUT, recording, running
+from .help import ALL, command_help, group_help
 from .limits import unkept
-from .options import methods_with, with_declared_options, with_groups, with_memory_option
+from .options import declares_options, methods_with, with_declared_options, with_groups, with_memory_option
 
 if TYPE_CHECKING:
     from ..validation.sweeps import Found
@@ -28,10 +29,20 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class Command(TyperCommand):
-    """A command whose usage errors know it, and whose help shows no types."""
+    """A command whose usage errors know it, and whose help is plain text."""
+
+    #: Whether it has only the options of its own, for help, and not those that dataclasses declare.
+    brief = False
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help: all options if they fit a screen, and else those that everybody needs."""
+        return command_help(self, ctx, every=False)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; an option without its value is an error of this command."""
+        if ALL in _before_dashes(args):
+            typer.echo(command_help(self, ctx, every=True))
+            raise typer.Exit
         options = {option: each for each in self.params for option in each.opts if option.startswith("--")}
         for option, value in pairwise(args):
             if option in options and value in options and not getattr(options[option], "is_flag", True):
@@ -48,12 +59,28 @@ class Command(TyperCommand):
         return _plain(super().get_params(ctx))
 
 
+class Brief(Command):
+    """A command of which only help is wanted: to find all options takes longer than to say what most people need."""
+
+    brief = True
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Show the help, whatever the arguments are."""
+        typer.echo(self.get_help(ctx))
+        raise typer.Exit
+
+
 class Listed(Command):
     """A command of which only the name and the first sentence are known."""
 
 
 class Commands(TyperGroup):
     """The commands in the order in which they are added; an unknown one is told what there is."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help: the commands by what they are for."""
+        groups = {head: {name: said for name, (_, said) in one.items()} for head, one in GROUPS.items()}
+        return group_help(str(self.help), groups, str(self.epilog))
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, as those of :class:`Command`."""
@@ -66,7 +93,7 @@ class Commands(TyperGroup):
             listed = ", ".join(self.commands)
             raise UsageError(f"unknown command {shown(name, 60)}{_meant(name, listed)}; expected one of {listed}", ctx)
         if isinstance(self.commands.get(name), Listed):
-            self.commands[name] = application(name).commands[name]
+            self.commands[name] = application(name, brief=_asks_for_help(args)).commands[name]
         return super().resolve_command(ctx, args)
 
 
@@ -145,54 +172,71 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, and prove how good the answer is."""
 
 
-#: The commands in the order in which help lists them: the module of each, and the first sentence of its own help.
-COMMANDS = {
-    "games": ("games", "List the games and their parameters."),
-    "problems": ("games", "List the problems and what they take beside the game."),
-    "methods": ("games", "List the methods, the features of problems that they have, and their hyper-parameters."),
-    "info": ("info", "Show a game's sizes, its value if known, and its infosets."),
-    "solve": ("solve", "Solve a game, and prove how good the answer is."),
-    "style": (
-        "style",
-        "Find a strategy in a given style that loses little to any opponent, or prove that there is none.",
-    ),
-    "sample": ("sample", "Run a sampling method on a game too large to enumerate."),
-    "play": ("play", "Play games between two strategies, and write a log of them."),
-    "match": ("match", "Play no-limit hold'em between bots."),
-    "tune": ("tune", "Tune a threshold automaton of no-limit hold'em by matches."),
-    "portfolio": ("portfolio", "Learn which of several bots wins most, while they play no-limit hold'em."),
-    "patrol": (
-        "patrol",
-        "Plan patrols on a map: where units should be when, so that attackers gain least, whatever they do.",
-    ),
-    "patrol schedule": ("patrol", "Draw routes for units from a plan, day by day, so that nobody can foresee them."),
-    "fit": ("fit", "Find the best strategy against the worst opponent that fits a log of games."),
-    "show": (
-        "strategies",
-        "Print strategies: how often each action is taken at each infoset; of a solved spot what hands do and earn.",
-    ),
-    "browse": (
-        "browse",
-        "Browse a solved spot on a page: charts of hands, EV and equity, through actions and cards; Ctrl-C ends it.",
-    ),
-    "evaluate": (
-        "strategies",
-        "Judge strategies of any origin: what they earn, how exploitable they are, and which constraints they break.",
-    ),
-    "compare": (
-        "strategies",
-        "Compare two strategies or profiles: where they differ most, and what they earn against each other.",
-    ),
-    "sweep": ("sweep", "Run a command for a grid or a list of settings, and keep every result as it comes."),
-    "validate": ("validate", "Solve a suite of problems exactly and iteratively, and compare the answers."),
-    "reproduce": ("reproduce", "Compute a figure or table of a paper, check it, and draw it."),
-    "export": (
-        "export",
-        "Write a game, its matrices, its linear program, or a picture of it or of strategies to a file.",
-    ),
-    "doctor": ("doctor", "Say what is installed and whether it works: what a report of a bug should begin with."),
-    "warmup": ("warmup", "Compile the loops of iterative methods, so that no solve waits for it."),
+#: The commands by what they are for, as help lists them: the module of each, and the first sentence of its own help.
+GROUPS = {
+    "Solve": {
+        "solve": ("solve", "Solve a game, and prove how good the answer is."),
+        "style": (
+            "style",
+            "Find a strategy in a given style that loses little to any opponent, or prove that there is none.",
+        ),
+        "sample": ("sample", "Run a sampling method on a game too large to enumerate."),
+        "sweep": ("sweep", "Run a command for a grid or a list of settings, and keep every result as it comes."),
+        "games": ("games", "List the games and their parameters."),
+        "problems": ("games", "List the problems and what they take beside the game."),
+        "methods": ("games", "List the methods, the features of problems that they have, and their hyper-parameters."),
+        "info": ("info", "Show a game's sizes, its value if known, and its infosets."),
+    },
+    "Learn from play": {
+        "play": ("play", "Play games between two strategies, and write a log of them."),
+        "fit": ("fit", "Find the best strategy against the worst opponent that fits a log of games."),
+    },
+    "Poker": {
+        "match": ("match", "Play no-limit hold'em between bots."),
+        "tune": ("tune", "Tune a threshold automaton of no-limit hold'em by matches."),
+        "portfolio": ("portfolio", "Learn which of several bots wins most, while they play no-limit hold'em."),
+        "browse": (
+            "browse",
+            "Browse a solved spot on a page: charts of hands, EV and equity, by actions and cards; Ctrl-C ends it.",
+        ),
+    },
+    "Patrols": {
+        "patrol": (
+            "patrol",
+            "Plan patrols on a map: where units should be when, so that attackers gain least, whatever they do.",
+        ),
+        "patrol schedule": (
+            "patrol",
+            "Draw routes for units from a plan, day by day, so that nobody can foresee them.",
+        ),
+    },
+    "Strategies and files": {
+        "show": (
+            "strategies",
+            "Print strategies: how often actions are taken at each infoset; for a solved spot, what hands do and earn.",
+        ),
+        "evaluate": (
+            "strategies",
+            "Judge strategies of any origin: payoffs, how exploitable they are, and which constraints they break.",
+        ),
+        "compare": (
+            "strategies",
+            "Compare two strategies or profiles: where they differ most, and what they earn against each other.",
+        ),
+        "export": (
+            "export",
+            "Write a game, its matrices, its linear program, or a picture of it or of strategies to a file.",
+        ),
+    },
+    "Checks": {
+        "validate": ("validate", "Solve a suite of problems exactly and iteratively, and compare the answers."),
+        "reproduce": ("reproduce", "Compute a figure or table of a paper, check it, and draw it."),
+        "doctor": ("doctor", "Say what is installed and whether it works: what a report of a bug should begin with."),
+        "warmup": ("warmup", "Compile the loops of iterative methods, so that no solve waits for it."),
+    },
 }
+#: All of them, in that order.
+COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
 #: Those that take no game.
 _WITHOUT_GAME = (
     "games",
@@ -224,7 +268,18 @@ def _whole(name: str, declared: bool) -> Any:
     return whole if name in _WITHOUT_GAME else with_memory_option(whole)
 
 
-def application(chosen: str, every: bool = False) -> Any:
+def _before_dashes(arguments: list[str]) -> list[str]:
+    """Return the arguments that may be options."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def _asks_for_help(arguments: list[str]) -> bool:
+    """Whether the arguments of a command ask for what most people need of its help."""
+    options = _before_dashes(arguments[1:])
+    return bool({"-h", "--help"} & set(options)) and ALL not in options
+
+
+def application(chosen: str, every: bool = False, brief: bool = False) -> Any:
     """Return the application.
 
     Parameters
@@ -233,20 +288,23 @@ def application(chosen: str, every: bool = False) -> Any:
         The command that has all of its options. Others are only listed, without being imported.
     every : bool
         Give the other commands their options too, except those that dataclasses declare.
+    brief : bool
+        Leave these out of the chosen command as well, for help alone.
     """
     app = typer.Typer(
         name="treeplex",
         cls=Commands,
         add_completion=False,
         pretty_exceptions_enable=False,
-        rich_markup_mode="markdown",
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Exit status: 0; 1 if a check failed or a model is infeasible; 2 for bad input; 130 after Ctrl-C.",
     )
     app.callback()(treeplex)
     for name, (_, summary) in COMMANDS.items():
         if every or name == chosen:
-            app.command(name, cls=Command)(_whole(name, name == chosen))
+            whole = _whole(name, name == chosen and not brief)
+            app.command(name, cls=Brief if brief and declares_options(whole) else Command)(whole)
         else:
             app.command(name, cls=Listed, help=summary)(lambda: None)
     return typer.main.get_command(app)
@@ -272,7 +330,7 @@ def invoke(arguments: list[str]) -> int:
     bound_width()
     if len(arguments) > 1 and _SECOND.get(arguments[1]) == arguments[0]:
         arguments = [" ".join(arguments[:2]), *arguments[2:]]
-    command = application(arguments[0] if arguments else "")
+    command = application(arguments[0] if arguments else "", brief=_asks_for_help(arguments))
     try:
         context = command.make_context("treeplex", arguments or ["--help"], obj=Within())
         with running(arguments), context, timed("building"):
@@ -293,7 +351,7 @@ def usage_message(error: Any) -> str:
     elif text == "Missing command" and context is not None:
         text += f"; expected one of {', '.join(context.command.commands)}"
     elif text.startswith("Missing") and getattr(missing, "help", None):
-        said = missing.help.removesuffix(".").replace("\\", "")  # help is Markdown
+        said = missing.help.removesuffix(".")
         text += f": {said[0].lower() if said[1:2].islower() else said[0]}{one_line(said[1:], 160)}"
     elif text.startswith("Got unexpected extra argument") and context is not None:
         takes = [each.metavar for each in context.command.params if each.param_type_name == "argument"]
@@ -330,7 +388,7 @@ _OPTIONS_ALSO_CALLED = {
 
 def _nearest_option(option: str, context: Any) -> str:
     """Return in parentheses what an option that there is not may have been meant to be."""
-    known = _options(context.command) if context is not None else []
+    known = [*_options(context.command), "--help", ALL] if context is not None else []
     arguments = [each.metavar for each in context.command.params if each.param_type_name == "argument"] if known else []
     plain = option.strip("-").casefold()
     if plain.upper() in arguments:

@@ -34,7 +34,7 @@ def browse(
         ),
     ] = 0,
 ) -> int:
-    """Browse a solved spot on a page: charts of hands, EV and equity, through actions and cards; Ctrl-C ends it."""
+    """Browse a solved spot on a page: charts of hands, EV and equity, by actions and cards; Ctrl-C ends it."""
     check_files({"FILE": file})
     with deferring_interrupts():
         from ..models.games.holdem import SolvedSpot

@@ -16,7 +16,9 @@ from ..seqform.sheet import Column, Row, Sheet, Table, count, counted, error, pa
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import (
+    BOUNDS,
     GAME_HELP,
+    METHOD,
     OPPONENT_HELP,
     Checkpointing,
     HtmlOption,
@@ -137,11 +139,15 @@ class _Intervals:
         str | None,
         typer.Option(
             metavar="I",
+            rich_help_panel=BOUNDS,
             help="Kind of confidence interval: wilson, the default, or clopper-pearson, the default with --bonferroni.",
         ),
     ] = None
     bonferroni: Annotated[
-        bool, typer.Option("--bonferroni", help="Let --confidence be that of all intervals together.")
+        bool,
+        typer.Option(
+            "--bonferroni", help="Let --confidence be that of all intervals together.", rich_help_panel=BOUNDS
+        ),
     ] = False
 
 
@@ -162,6 +168,7 @@ class _Trust:
         float | None,
         typer.Option(
             metavar="B",
+            rich_help_panel=BOUNDS,
             parser=tolerance,
             help="What the opponent pays per unit by which it violates a bound. By default bounds are hard; if they "
             "exclude each other, the penalty is 100 times the largest payoff.",
@@ -178,10 +185,11 @@ def fit(
         str | None,
         typer.Option(
             metavar="OPPONENT",
+            rich_help_panel=BOUNDS,
             help=f"What --seat played in these games; estimated from the log by default: {OPPONENT_HELP}",
         ),
     ] = None,
-    method: str | None = None,
+    method: Annotated[str | None, METHOD] = None,
     trust: _Trust,
     limits: Limits,
     skip_bad: Annotated[

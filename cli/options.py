@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: What an opponent may be, for the help of options that take one.
 OPPONENT_HELP = (
-    r"uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W\*O+W\*O, perturbed:O,epsilon=E, "
+    "uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W*O+W*O, perturbed:O,epsilon=E, "
     "threshold, an agent such as cdrnr:opponent=O,p=P,lookahead=K[,method=M], a strategy file, or a bot file (.toml)."
 )
 
@@ -141,6 +141,12 @@ _EVERY = ":every="
 
 # What several commands take alike
 
+#: The option of commands that know better which methods they take once all of them are looked at.
+METHOD = typer.Option("--method", metavar="M", help="The method, one of those that treeplex methods lists.")
+
+#: Headings of options that not everybody needs: help leaves them out where it would not fit a screen.
+RUN, SPOT, CURVE, BOUNDS = "Long runs", "Spots of hold'em", "Curves", "Bounds on the opponent"
+
 GAME_HELP = (
     "NAME or NAME:key=value,… as listed by treeplex games; a file (.efg, .graphml, .json, .npz, or .toml for a spot of "
     "hold'em); or openspiel:NAME."
@@ -154,6 +160,7 @@ AtOption = Annotated[
     typer.Option(
         "--at",
         metavar="LINE",
+        rich_help_panel=SPOT,
         help="A node of a spot to show, by what leads there: 'check, bet 120'; cards as 'deal 7s', and 'deal *' for a "
         "row a card.",
     ),
@@ -163,6 +170,7 @@ ChartOption = Annotated[
     typer.Option(
         "--chart",
         metavar="FILE",
+        rich_help_panel=SPOT,
         help="Draw the 13 × 13 chart of that node, by default of the root, to FILE (.svg, .png or .pdf).",
     ),
 ]
@@ -196,6 +204,7 @@ MemoryOption = Annotated[
     typer.Option(
         metavar="M",
         parser=amount,
+        rich_help_panel=RUN,
         help="Take at most M, such as 8GB. By default TREEPLEX_MEMORY, or else half of what is available, for building "
         "games alone.",
     ),
@@ -204,6 +213,7 @@ CheckpointOption = Annotated[
     str | None,
     typer.Option(
         metavar="FILE[:every=60s]",
+        rich_help_panel=RUN,
         help="Keep the run in FILE each so many seconds, and at its end, so that it can go on after a kill (iterative "
         "methods). With --resume of the same FILE, which need not be there yet, the same command begins and goes on.",
     ),
@@ -212,11 +222,15 @@ ResumeOption = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
+        rich_help_panel=RUN,
         help="Go on from FILE, written by --checkpoint, as if the run had never stopped, and keep it there. Iterations "
         "count from the beginning of the run, and the time limit from here.",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed of methods that sample.")]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(metavar="S", parser=whole, help="Random seed of methods that sample.", rich_help_panel=RUN),
+]
 
 
 # Groups of options
@@ -343,6 +357,9 @@ class Checkpointing:
 # What dataclasses declare
 
 
+#: Options of a command that problems and methods declare better, with all that they may be; help that does not look at
+#: these shows the command's own.
+_BETTER_KNOWN = ("problem", "method", "opponent", "player", "constrain")
 #: What makes the options that dataclasses declare for a command, by its name.
 _DECLARED: dict[str, Callable[[], list[inspect.Parameter]]] = {}
 
@@ -359,16 +376,23 @@ def declared(options: Callable[[], list[inspect.Parameter]]) -> Callable[[Any], 
     return decorate
 
 
+def declares_options(command: Any) -> bool:
+    """Whether dataclasses declare options for a command."""
+    return command.__name__ in _DECLARED
+
+
 def with_declared_options(command: Any) -> Any:
     """Return a command with the options that dataclasses declare for it; to find these takes a while.
 
     The first who declares a name has it, and the command itself before all; what comes later can be said in the text of
-    a problem or a method, ``NAME:key=value``. Only what a command may choose from is known better here.
+    a problem or a method, ``NAME:key=value``. Only :data:`_BETTER_KNOWN` is known better here.
     """
-    if command.__name__ in _DECLARED:
+    if declares_options(command):
         own = inspect.signature(command).parameters
         with deferring_interrupts(until_later=True):
-            found = [each for each in _DECLARED[command.__name__]() if each.name not in own or each.name in CHOICES]
+            found = [
+                each for each in _DECLARED[command.__name__]() if each.name not in own or each.name in _BETTER_KNOWN
+            ]
         added = {each.name: each for each in reversed(found)}
         kept = _by_keyword(each for each in own.values() if each.name not in added)
         command.__signature__ = inspect.Signature([*kept, *reversed(added.values())])

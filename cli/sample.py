@@ -12,6 +12,7 @@ from ..seqform.sheet import Row, Sheet, count, error, estimate, listed, setting,
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import (
+    METHOD,
     Checkpointing,
     GameArgument,
     HtmlOption,
@@ -56,7 +57,7 @@ def _options() -> list[inspect.Parameter]:
 @declared(_options)
 def sample(
     game: GameArgument,
-    method: str = "es-mccfr",
+    method: Annotated[str, METHOD] = "es-mccfr",
     max_iterations: IterationsOption = None,
     time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,

@@ -8,7 +8,7 @@ from .errors import deferring_interrupts
 from .files import Record, check_files
 from .options import Checkpointing, GameArgument, choice_of, declared, method_options, problem_options
 from .outputs import Outputs
-from .solve_options import Curve, Files, OfSpot, SolveLimits, Supplied
+from .solve_options import Asked, Curve, Files, OfSpot, SolveLimits, Supplied
 
 #: The keys of the JSON of every solve.
 KEYS = (
@@ -48,8 +48,7 @@ def _options() -> list[inspect.Parameter]:
 def solve(
     game: GameArgument,
     *,
-    problem: str | None = None,
-    method: str | None = None,
+    asked: Asked,
     limits: SolveLimits,
     checkpointing: Checkpointing,
     supplied: Supplied,
@@ -65,13 +64,13 @@ def solve(
     or if the constraints cannot be met.
     """
     check_files({"GAME": game}, **vars(files), chart=of_spot.chart, profile=True, **checkpointing.files)
-    record = Record(files.json, KEYS, game=game, problem=problem or "nash", method=method)
+    record = Record(files.json, KEYS, game=game, problem=asked.problem or "nash", method=asked.method)
     with record.interruptible(limits.time_limit):
         with deferring_interrupts():
             from .solve_steps import SolveSteps, deliver_frontier
 
         steps = SolveSteps(record, game, limits, checkpointing, supplied, curve, of_spot, files)
-        steps.read_question(problem, method, options)
+        steps.read_question(**vars(asked), **options)
         steps.read_spot()
         steps.pose_problem()
         found = steps.find_frontier() if curve.frontier else steps.find_solution()

@@ -1,11 +1,52 @@
-"""The options of ``treeplex solve`` beside those of problems and methods, in groups."""
+"""The options of ``treeplex solve`` but those of problems and methods alone, in groups."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from .options import AtOption, ChartOption, HtmlOption, JsonOption, Limits, PotTolOption, SeedOption
+from .options import CURVE, RUN, SPOT, AtOption, ChartOption, HtmlOption, JsonOption, Limits, PotTolOption, SeedOption
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked, and by which method it is answered; problems and methods declare the same options at length."""
+
+    problem: Annotated[
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="The problem: nash (the default), constrained, best-response, rnr, epsilon-safe, style, cdbr, cdrnr "
+            "or another one that treeplex problems lists. Or NAME:key=value,…, such as rnr:opponent=uniform,p=1/2.",
+        ),
+    ] = None
+    opponent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="O",
+            help="Model of the opponent, for responses: uniform, random:seed=S, nash, cfr:iterations=N or a strategy "
+            "file.",
+        ),
+    ] = None
+    player: Annotated[
+        str | None,
+        typer.Option(metavar="0|1", help="Player to solve for, in problems of one player; 0 by default."),
+    ] = None
+    constrain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="C",
+            help="Constraint for --problem constrained, such as 'risk <= 1/10' or '0/K_:b >= 1/2'; may be repeated.",
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="The method: highs, exact, cfr+, dcfr, ccfr, pref-cfr or another one that treeplex methods lists; "
+            "the default depends on problem and size. Or NAME:key=value,…, such as dcfr:alpha=1.5.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -20,13 +61,15 @@ class SolveLimits(Limits):
 class Supplied:
     """A start and a value function, for iterative methods."""
 
-    start: Annotated[str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) written by --out.")] = (
-        None
-    )
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Start from a profile (.npz) written by --out.", rich_help_panel=RUN),
+    ] = None
     value: Annotated[
         str | None,
         typer.Option(
             metavar="V",
+            rich_help_panel=RUN,
             help="Value function at the depth limit, for iterative methods: exact (the default: the rest of the game), "
             "cfr+:iterations=N or another method run at each query, or a file with a learned one (.npz).",
         ),
@@ -38,12 +81,16 @@ class Curve:
     """Answers for a range of numbers: of p, or of the bound of a constraint."""
 
     frontier: Annotated[
-        bool, typer.Option("--frontier", help="Find the responses for all values of p (rnr only); replaces --p.")
+        bool,
+        typer.Option(
+            "--frontier", help="Find the responses for all values of p (rnr only); replaces --p.", rich_help_panel=CURVE
+        ),
     ] = False
     sensitivity: Annotated[
         str | None,
         typer.Option(
             metavar="NAME=LOW:HIGH",
+            rich_help_panel=CURVE,
             help="Also show the optimum as a function of a constraint's bound; with epsilon-safe, NAME is safety.",
         ),
     ] = None
@@ -56,7 +103,9 @@ class OfSpot:
     hands: Annotated[
         str | None,
         typer.Option(
-            metavar="HANDS", help="Hands whose strategy and EV to show, such as QsQh,AdKd (spots of hold'em)."
+            metavar="HANDS",
+            help="Hands whose strategy and EV to show, such as QsQh,AdKd (spots of hold'em).",
+            rich_help_panel=SPOT,
         ),
     ] = None
     at: AtOption = None
@@ -65,6 +114,7 @@ class OfSpot:
         list[str] | None,
         typer.Option(
             metavar="LOCK",
+            rich_help_panel=SPOT,
             help="What a player is known to do, or may do, in a spot of hold'em: 'ip at \"bet 120\": fold 40%'; may be "
             "repeated. Then also what it gains, and what that risks; with --frontier, one against the other.",
         ),

@@ -68,7 +68,7 @@ class SolveSteps:
     chosen: "Method" = field(init=False)
     tol: float | None = field(init=False)  # in units of payoffs
 
-    def read_question(self, problem: str | None, method: str | None, options: dict[str, Any]) -> None:
+    def read_question(self, problem: str | None, method: str | None, **options: Any) -> None:
         """Read what is asked, check the method that is named, and load the game."""
         names = {name for each in PROBLEMS for name in question_parameters(each)}
         words = {name: options.pop(name, None) for name in names}

@@ -92,7 +92,7 @@ def show(
     of_spot: _OfSpot,
     json: JsonOption = None,
 ) -> int:
-    """Print strategies: how often each action is taken at each infoset; of a solved spot what hands do and earn."""
+    """Print strategies: how often actions are taken at each infoset; for a solved spot, what hands do and earn."""
     check_files({"FILE": file}, out=out, plot=plot, json=json, chart=of_spot.chart, html=of_spot.html)
     if _is_solved_spot(file):
         others = vars(selection) | {"out": out, "plot": plot, "long": long or None}
@@ -256,7 +256,7 @@ def evaluate(
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
-    """Judge strategies of any origin: what they earn, how exploitable they are, and which constraints they break.
+    """Judge strategies of any origin: payoffs, how exploitable they are, and which constraints they break.
 
     All numbers are computed from the strategies, by best responses. Of one player's strategy alone, in a two-player
     zero-sum game, it is said what the strategy guarantees, and the exploitability is against the value of the game,

@@ -14,6 +14,7 @@ from ..seqform.sheet import Column, Row, Sheet, Table, between, count, error, pa
 from .errors import CommandLineError, deferring_interrupts, exit_status, print_note
 from .files import Record, check_files
 from .options import (
+    METHOD,
     OPPONENT_HELP,
     Checkpointing,
     GameArgument,
@@ -149,7 +150,7 @@ def style(
     game: GameArgument,
     *,
     asked: _Asked,
-    method: str = "highs-simplex",
+    method: Annotated[str, METHOD] = "highs-simplex",
     search: _Search,
     curve: _Curve,
     out: Annotated[

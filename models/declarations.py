@@ -27,6 +27,7 @@ Constraints = Annotated[
         alias="constrain",
         many=True,
         expected='"TERM <= NUMBER", such as "risk <= 1/10" or "0/K_:b >= 1/2"',
+        example="0/K_:b >= 1/2",
     ),
 ]
 Penalty = Annotated[
@@ -34,7 +35,9 @@ Penalty = Annotated[
     # The price of a unit: a float, as multipliers are.
     About("price of a unit of violation, so that constraints may be broken", 0, kind=float, shown="none", form="B"),
 ]
-Opponent = Annotated[Any, About("model of the opponent", kind=Strategy, form="O", expected=_OPPONENT)]
+Opponent = Annotated[
+    Any, About("model of the opponent", kind=Strategy, form="O", expected=_OPPONENT, example="uniform")
+]
 Opponents = Annotated[
     Any,
     About(
@@ -44,21 +47,38 @@ Opponents = Annotated[
         alias="opponent",
         many=True,
         expected=_OPPONENT,
+        example="uniform",
     ),
 ]
 Maximised = Annotated[
-    Any, About("functional to maximise, TERM+… as in --constrain", kind=Functional, form="TERM", shown="none")
+    Any,
+    About(
+        "functional to maximise, TERM+… as in --constrain",
+        kind=Functional,
+        form="TERM",
+        shown="none",
+        example="0/J_:b",
+    ),
 ]
 Minimised = Annotated[
     Any, About("functional to minimise, TERM+… as in --constrain", kind=Functional, form="TERM", shown="none")
 ]
-_CONFIDENCE = About("confidence in the opponent model", minimum=0, maximum=1)
+_CONFIDENCE = About("confidence in the opponent model", minimum=0, maximum=1, example="1/2")
 Confidence = Annotated[float | Fraction, _CONFIDENCE]
 #: In words one for all infosets.
 Confidences = Annotated[Any, replace(_CONFIDENCE, kind=Fraction)]
-Epsilon = Annotated[float | Fraction, About("how exploitable the strategy may be, in payoff units", minimum=0)]
+Epsilon = Annotated[
+    float | Fraction, About("how exploitable the strategy may be, in payoff units", minimum=0, example="1/10")
+]
 Lookahead = Annotated[
-    int, About("levels of the public tree that a step looks beyond its own action", minimum=1, form="K", large=True)
+    int,
+    About(
+        "levels of the public tree that a step looks beyond its own action",
+        minimum=1,
+        form="K",
+        large=True,
+        example="1",
+    ),
 ]
 Along = Annotated[Literal["level", "path"], About("whether a step decides at a whole level or at one public state")]
 GadgetName = Annotated[

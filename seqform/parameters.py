@@ -51,6 +51,8 @@ class About:
         Whether the command line has an option for it; if not, it can only be given in the text.
     expected : str, optional
         The allowed values in words, if the type, bounds and `choices` do not describe them.
+    example : str, optional
+        A value as examples of commands have it; by default the form.
     """
 
     description: str
@@ -67,6 +69,7 @@ class About:
     first: bool = False
     option: bool = True
     expected: str | None = None
+    example: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

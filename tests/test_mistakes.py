@@ -22,7 +22,7 @@ COMMANDS = [
     ("help", "'help'", "did you mean --help?"),
     ("solve", "GAME", "as listed by treeplex games"),
     ("solve kuhn leduc", "leduc", "expected GAME alone"),
-    ("games kuhn", "kuhn", "expected options alone"),
+    ("doctor kuhn", "kuhn", "expected options alone"),
     ("solve kuhn --metod cfr", "--metod", "did you mean --method?"),
     ("solve kuhn --tolerance 0.1", "--tolerance", "did you mean --tol?"),
     ("solve kuhn --opp uniform", "--opp", "did you mean --opponent?"),

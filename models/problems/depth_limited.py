@@ -339,6 +339,7 @@ class SES(SteppedResponse):
     level: Level = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "ses"
+    example_game: ClassVar[str] = "leduc"
     question: ClassVar[str] = (
         "How can player {player} exploit the model of player {other} in its subgames, and remain safe in the rest?"
     )

@@ -99,6 +99,8 @@ class Problem(Explained, ABC):
     error_proves: ClassVar[bool] = True
     #: Words after the exploitability's number, unless it means what the strategy may lose of the game's value.
     exploitability_meaning: ClassVar[str] = ""
+    #: The game of an example on the command line.
+    example_game: ClassVar[str] = "kuhn"
     #: The default method; with ``highs``, it depends on constraints and the game (``solvers/choice.py``).
     usual_method: ClassVar[str] = "highs"
     #: The exact method that finds the value of the game if needed; ``None`` for the default method for equilibria.

@@ -129,7 +129,7 @@ def test_help_names_every_problem_and_method(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["solve", "--help"]) == 0
+    assert main(["solve", "--help-all"]) == 0
     words = set(re.findall(r"[\w+-]+", capsys.readouterr().out))
     assert {*PROBLEMS, *method_names()} <= words
 

@@ -88,7 +88,7 @@ def test_commands_list_them(capsys):
 
 def test_help_of_solve_has_their_options(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "500")
-    assert main(["solve", "--help"]) == 0
+    assert main(["solve", "--help-all"]) == 0
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("--reward", "--bonus", "--power", "fictitious-play", "(bonus)"))
 

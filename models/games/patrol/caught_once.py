@@ -97,6 +97,7 @@ class CaughtOnce(Problem):
         "Which mixtures of routes leave nobody anything to gain by another route, if the first detection catches?"
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.ROUTES})
+    example_game: ClassVar[str] = "patrol.toml"
     usual_method: ClassVar[str] = "double-oracle"
 
     def __post_init__(self) -> None:
