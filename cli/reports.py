@@ -111,6 +111,9 @@ def comparison(
             prose("What player 0 is paid, on average in a game, in each pairing, and how exploitable A and B are."),
             sheet_table(sheet.tables[-1]),
         ]
+    if record["losses"]:
+        lost = next(table for table in sheet.tables if table.headings[1] == "infoset")
+        blocks += [heading("What the differences cost"), *sheet_blocks(Sheet(sheet.only("cost").rows, [lost]))]
     tables = _differences(one, other, [row["player"] for row in rows])
     blocks += [heading("Where they differ"), columns(*tables)]
     return _page(f"comparison on {game.spec}", game, blocks)

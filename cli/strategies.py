@@ -10,23 +10,26 @@ import typer
 
 from ..seqform.errors import nearest
 from ..seqform.limits import now, timed
-from ..seqform.sheet import Column, Row, Sheet, Table, between, count, payoff, setting, several, share
+from ..seqform.sheet import Column, Row, Sheet, Table, between, count, counted, payoff, setting, several, share
 from .errors import CommandLineError, ExitStatus
 from .files import STANDARD_OUTPUT, Record, check_files
-from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance
+from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance, whole
 from .outputs import Output, Outputs, page, pages
 from .progress import waiting
 from .tables import print_rows, print_sheet, print_table
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
-    from ..seqform.strategy import Strategy
+    from ..seqform.strategy import Profile, Strategy
 
 StrategyFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE", help="A strategy file (.npz, .json, .csv or Gambit's); with --game also nash and so on."
     ),
+]
+TopOption = Annotated[
+    int, typer.Option(metavar="N", parser=whole, help="How many infosets at which most is lost to list.")
 ]
 GameOption = Annotated[
     str | None,
@@ -253,6 +256,7 @@ def evaluate(
             metavar="T", parser=tolerance, help="Exit with 1 if exploitability, or a violation, is larger than this."
         ),
     ] = None,
+    top: TopOption = 10,
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
@@ -260,7 +264,8 @@ def evaluate(
 
     All numbers are computed from the strategies, by best responses. Of one player's strategy alone, in a two-player
     zero-sum game, it is said what the strategy guarantees, and the exploitability is against the value of the game,
-    which is solved for.
+    which is solved for. The infosets are listed at which a player loses most against the others' strategies, or against
+    the equilibrium that was found for one strategy alone.
     """
     check_files({"GAME": game} | {f"--strategy {path}": path for path in strategy}, json=json, html=html)
     keys = ("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability")
@@ -269,6 +274,7 @@ def evaluate(
         "lower",
         "upper",
         "game_value",
+        "losses",
         "violations",
         "left_out",
         "tolerance",
@@ -279,6 +285,8 @@ def evaluate(
     record = Record(json, keys + more, strategies=strategy, tolerance=tol)
     begun = now()
     loaded = record.load(game)
+    from ..seqform.losses import largest_losses
+
     found: dict[int, Strategy] = {}
     left_out: dict[int, int] = {}
     for text in strategy:
@@ -293,7 +301,8 @@ def evaluate(
         found |= strategies
         left_out |= missing
     with waiting(f"best responses on {loaded.spec}", shown=record.shown), timed("solving"):
-        judged = _judged(loaded, dict(sorted(found.items())))
+        judged, against = _judged(loaded, dict(sorted(found.items())))
+        judged["losses"] = largest_losses(loaded, against, sorted(found), top)
     violations = _violations(loaded, constrain or [], found)
     within = tol is None or max([judged["exploitability"], *violations.values()]) <= tol
     record.update(
@@ -312,8 +321,11 @@ def evaluate(
     )
 
 
-def _judged(game: "Game", found: dict[int, "Strategy"]) -> dict[str, Any]:
-    """Return what strategies are worth: of all players', or of one player's in a two-player zero-sum game."""
+def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any], Profile]":
+    """Return what strategies are worth, and the profile in which they may lose.
+
+    They are all players', or one player's in a two-player constant-sum game, whose opponent then plays an equilibrium.
+    """
     from ..seqform.evaluate import best_response_values, expected_payoffs, worst_case
     from ..seqform.strategy import Profile
 
@@ -326,7 +338,8 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> dict[str, Any]:
         gap = float((best - payoffs).sum())
         bounds = {} if constant is None else {"lower": constant - best[1], "upper": best[0]}
         worth = {"value": payoffs[0], "payoffs": payoffs.tolist(), "best_response_values": best.tolist()}
-        return {"players": list(found), **worth, "nash_conv": gap, "exploitability": gap / game.num_players, **bounds}
+        worth |= {"nash_conv": gap, "exploitability": gap / game.num_players, **bounds}
+        return {"players": list(found), **worth}, profile
     if constant is None or not found:
         missing = next(each for each in range(game.num_players) if each not in found)
         raise CommandLineError(
@@ -344,7 +357,10 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> dict[str, Any]:
     assert high is not None
     loss = high - guaranteed if player == 0 else constant - low - guaranteed
     bound = {"lower": guaranteed} if player == 0 else {"upper": constant - guaranteed}
-    return {"players": [player], **bound, "game_value": solution.value, "exploitability": max(loss, 0.0)}
+    worth = {"game_value": solution.value, "exploitability": max(loss, 0.0)}
+    return {"players": [player], **bound, **worth}, Profile(
+        [strategy if each == player else solution.profile[each] for each in range(2)]
+    )
 
 
 def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"]) -> dict[str, float]:
@@ -363,11 +379,16 @@ def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"])
 
 def judged_sheet(record: Mapping[str, Any]) -> Sheet:
     """Return what strategies are worth, as rows."""
+    from ..seqform.losses import losses_table
+
     low, high = record["lower"], record["upper"]
     alone = low is None or high is None
     columns = [Column("player", count), *(Column(key, payoff) for key in ("is_paid", "could_be_paid", "could_gain"))]
     earned = zip(record["payoffs"] or (), record["best_response_values"] or (), strict=True)
     paid = [(player, one, best, best - one) for player, (one, best) in enumerate(earned)]
+    whose = "the others' strategies"
+    if record["payoffs"] is None:
+        whose = f"the equilibrium strategy of player {1 - record['players'][0]} that was found"
     return Sheet(
         [
             Row("game", record["game"]),
@@ -384,32 +405,44 @@ def judged_sheet(record: Mapping[str, Any]) -> Sheet:
             ),
             Row("tolerance", record["tolerance"], setting, ": within" if record["passed"] else ": exceeded"),
         ],
-        [Table(columns, paid)],
+        [Table(columns, paid), losses_table(record["losses"] or (), f"largest losses against {whose}")],
     )
 
 
 # compare
+
+#: Probabilities that differ by less are alike, and losses of less, in units of the game's stakes, are none.
+_ALIKE = 1e-6
 
 
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="A strategy file.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another file, or nash, uniform and so on.")],
     game: GameOption = None,
+    top: TopOption = 10,
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
-    """Compare two strategies or profiles: where they differ most, and what they earn against each other."""
+    """Compare two strategies or profiles: where they differ most, and what they earn against each other.
+
+    If B has the strategies of all other players, as nash has, it is also said what the differences cost: what A's
+    strategy of a player loses at each infoset where B's strategies are those of the others. Differences from an
+    equilibrium often cost nothing against it.
+    """
     check_files({"A": first, "B": second}, json=json, html=html)
-    record = Record(json, ("game", "parameters", "a", "b", "players", "payoffs", "exploitability"), a=first, b=second)
+    keys = ("game", "parameters", "a", "b", "players", "losses", "payoffs", "exploitability")
+    record = Record(json, keys, a=first, b=second)
     loaded = record.load(_game_of(first, game))
     one, _ = _strategies(first, loaded, tuple(range(loaded.num_players)))
     with waiting(f"{second} on {loaded.spec}", shown=record.shown):
-        other, _ = _strategies(second, loaded, tuple(one))
+        other, _ = _strategies(second, loaded, tuple(range(loaded.num_players)))
     shared = sorted(set(one) & set(other))
     if not shared:
         raise CommandLineError(f"{first} holds strategies of players {sorted(one)}, and {second} of {sorted(other)}")
     rows = [_difference(one[player], other[player]) for player in shared]
     found: dict[str, Any] = {"players": rows}
+    if len(other) == loaded.num_players:
+        found["losses"] = _costs(loaded, one, other, rows, top)
     if len(shared) == loaded.num_players == 2:
         found |= _matches(loaded, one, other)
 
@@ -439,6 +472,31 @@ def _difference(one: "Strategy", other: "Strategy") -> dict[str, Any]:
     }
 
 
+def _costs(
+    game: "Game", one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"], rows: list[dict[str, Any]], top: int
+) -> list[dict[str, Any]]:
+    """Return where A's strategies lose most against B's, and add to `rows` at how many infosets a difference is free.
+
+    Only infosets count to which A plays and where it differs from B by more than :data:`_ALIKE`.
+    """
+    import numpy as np
+
+    from ..seqform.losses import infoset_losses, largest_losses
+    from ..seqform.strategy import Profile
+
+    found = []
+    for row in rows:
+        player = row["player"]
+        mixed = Profile([one[player] if each == player else other[each] for each in range(game.num_players)])
+        losses, treeplex = infoset_losses(game, mixed, player), one[player].treeplex
+        apart = np.maximum.reduceat(np.abs(one[player].behaviour - other[player].behaviour), treeplex.offsets[:-1])
+        differs = (apart > _ALIKE) & (treeplex.reach(one[player].plan) > 0.0)
+        row["differing"], row["loss"] = int(differs.sum()), float(losses.sum())
+        row["costless"] = int((differs & (losses <= _ALIKE * game.stakes)).sum())
+        found += largest_losses(game, mixed, [player], top)
+    return sorted(found, key=lambda row: -row["loss"])[:top]
+
+
 def _matches(game: "Game", one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"]) -> dict[str, Any]:
     """Return what player 0 is paid in each of the four pairings, and how exploitable either profile is."""
     from ..seqform.evaluate import expected_payoffs, exploitability
@@ -465,16 +523,33 @@ def compared_sheet(record: Mapping[str, Any]) -> Sheet:
         )
         for row in record["players"]
     ]
-    pays, lost = record["payoffs"] or {}, record["exploitability"]
-    earned = [(one.upper(), pays[f"{one}a"], pays[f"{one}b"], lost[one]) for one in "ab" if pays]
+    from ..seqform.losses import losses_table
+
+    pays, exploited = record["payoffs"] or {}, record["exploitability"]
+    earned = [(one.upper(), pays[f"{one}a"], pays[f"{one}b"], exploited[one]) for one in "ab" if pays]
     numbers = ("in the plan", "in a probability")
     differences = [Column("player", count), *(Column(heading, payoff) for heading in numbers), Column("at")]
     worths = ("against A", "against B", "exploitability")
     pairings = [Column("player 0 plays"), *(Column(heading, payoff) for heading in worths)]
+    lost = losses_table(record["losses"] or (), "largest losses of A against B's strategies of the others")
+    costs = [Row("cost", _cost_text(row), label=f"player {row['player']}") for row in record["players"]]
     return Sheet(
-        [Row("game", record["game"]), Row("A", record["a"]), Row("B", record["b"])],
-        [Table(differences, apart, "largest differences"), Table(pairings, earned, "payoffs of player 0")],
+        [Row("game", record["game"]), Row("A", record["a"]), Row("B", record["b"]), *costs],
+        [Table(differences, apart, "largest differences"), lost, Table(pairings, earned, "payoffs of player 0")],
     )
+
+
+def _cost_text(row: Mapping[str, Any]) -> str | None:
+    """Return what the differences of a player's strategies cost; ``None`` where B is not everybody's."""
+    if "differing" not in row:
+        return None
+    if not row["differing"]:
+        return "plays alike wherever A comes to"
+    differs = f"differs at {counted(row['differing'], 'infoset')}"
+    if row["costless"] == row["differing"]:
+        return f"{differs}, which costs nothing against B"
+    free = f", at {count(row['costless'])} of them for nothing" if row["costless"] else ""
+    return f"{differs}{free}; A loses {payoff(row['loss'])} against B"
 
 
 # What they share

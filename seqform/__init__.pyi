@@ -32,6 +32,8 @@ from .functional import frequency as frequency
 from .functional import reach_of_others as reach_of_others
 from .game import Game as Game
 from .game_tree import GameTree as GameTree
+from .losses import infoset_losses as infoset_losses
+from .losses import largest_losses as largest_losses
 from .memory import available_memory as available_memory
 from .observer import ObserverTree as ObserverTree
 from .observer import observer_tree as observer_tree

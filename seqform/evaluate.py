@@ -39,7 +39,7 @@ def expected_payoffs(game: Game | SequenceForm, profile: Profile) -> Floats:
     >>> expected_payoffs(game, Profile.uniform(game))
     array([ 0.125, -0.125])
     """
-    return sequence_form_of(game).expected_payoffs(_plans(game, profile))
+    return sequence_form_of(game).expected_payoffs(plans_of(game, profile))
 
 
 @explained
@@ -68,7 +68,7 @@ def best_response(game: Game | SequenceForm, profile: Profile, player: int) -> S
     0.5
     """
     form = sequence_form_of(game)
-    plans = _plans(game, profile)
+    plans = plans_of(game, profile)
     player = checked_player(game, player)
     found = best_response_plan(form.treeplexes[player], form.gradient(player, plans))
     return Strategy(game, player, found.behaviour)
@@ -92,7 +92,7 @@ def best_response_values(game: Game | SequenceForm, profile: Profile) -> Floats:
     array([0.5     , 0.416667])
     """
     form = sequence_form_of(game)
-    plans = _plans(game, profile)
+    plans = plans_of(game, profile)
     return np.array(
         [best_response_value(treeplex, form.gradient(player, plans)) for player, treeplex in enumerate(form.treeplexes)]
     )
@@ -218,7 +218,13 @@ def gain(game: Game | SequenceForm, strategy: Strategy, opponent: Strategy, game
     return float(expected_payoffs(game, Profile(pair))[strategy.player]) - game_value
 
 
-def _plans(game: Game | SequenceForm, profile: Profile) -> tuple[Floats, ...]:
+def plans_of(game: Game | SequenceForm, profile: Profile) -> tuple[Floats, ...]:
+    """Return the plans of a profile, which must be of the game.
+
+    Raises
+    ------
+    InvalidStrategyError
+    """
     check_type(profile, "profile", InvalidStrategyError, Profile)
     check_same_game(profile[0], game)
     return profile.plans
@@ -286,7 +292,7 @@ class EmpiricalPlay:
         InvalidStrategyError
             If it is not a profile of the game, or the weight is not a positive number.
         """
-        self.add_plans(_plans(self._form, profile), weight)
+        self.add_plans(plans_of(self._form, profile), weight)
 
     def add_plans(self, plans: Sequence[Floats], weight: float = 1.0) -> None:
         """Add a profile by its realization plans, one per player, which are not checked."""

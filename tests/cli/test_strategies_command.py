@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from treeplex import Nash, Profile, exploitability, load_game, solve, worst_case
+from treeplex import Nash, Profile, Strategy, exploitability, load_game, solve, worst_case
 from treeplex.cli import main
+from treeplex.seqform import largest_losses
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +104,37 @@ def test_evaluate_judges_one_strategy_against_the_value_of_the_game(capsys, tmp_
     assert record["exploitability"] == pytest.approx(record["upper"] + 1 / 18)
 
 
+def test_evaluate_ranks_infosets_by_what_is_lost_there(capsys, solved, kuhn):
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform")
+    assert record["losses"] == largest_losses(kuhn, Profile.uniform(kuhn))
+    assert len(record["losses"]) == 10
+    keys = ["player", "infoset", "loss", "reach", "action", "probability", "better"]
+    assert [list(row) for row in record["losses"]] == [keys] * 10
+    whole = json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform", "--top", "99")["losses"]
+    assert sum(row["loss"] for row in whole) == pytest.approx(record["nash_conv"])
+    assert json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform", "--top", "0")["losses"] == []
+    assert main(["evaluate", "kuhn", "--strategy", "uniform", "--top", "1"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "largest losses against the others' strategies\n"
+        "player  infoset          loss   reach  plays  probability  better\n"
+        "     1  K_b      0.2500000000  1.0000  p           0.5000  b\n"
+    )
+    assert "--top': -1, expected a whole number" in refusal(
+        capsys, *["evaluate", "kuhn", "--strategy", "uniform", "--top", "-1"]
+    )
+
+
+def test_evaluate_finds_losses_of_one_strategy_against_an_equilibrium(capsys, tmp_path, kuhn):
+    (tmp_path / "one.json").write_text('{"1": {"K_p": {"p": 1}}}')
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", str(tmp_path / "one.json"))
+    assert {row["player"] for row in record["losses"]} == {1}
+    king = next(row for row in record["losses"] if row["infoset"] == "K_p")
+    assert (king["action"], king["better"]) == ("p", "b")
+    assert sum(row["loss"] for row in record["losses"]) <= record["exploitability"]
+    assert main(["evaluate", "kuhn", "--strategy", str(tmp_path / "one.json")]) == 0
+    assert "largest losses against the equilibrium strategy of player 0 that was found\n" in capsys.readouterr().out
+
+
 def test_evaluate_takes_a_file_for_each_player(capsys, tmp_path, kuhn):
     for strategy in Profile.uniform(kuhn):
         strategy.save(tmp_path / f"{strategy.player}.csv")
@@ -136,6 +168,43 @@ def test_compare_says_where_and_what_it_costs(capsys, solved, kuhn):
     assert [row["at"] for row in same["players"]] == [None, None]
     assert main(["compare", solved, "uniform"]) == 0
     assert "against B" in capsys.readouterr().out
+
+
+def test_compare_says_when_a_difference_from_an_equilibrium_costs_nothing(capsys, tmp_path, kuhn):
+    """Player 0 may bet its kings at any rate that is three times that of its jacks."""
+    value, bluff = {"K_": {"p": 0.4, "b": 0.6}, "J_": {"p": 0.8, "b": 0.2}, "Q_": {"p": 1}}, 0.2
+    value |= {"Q_pb": {"p": 2 / 3 - bluff, "b": bluff + 1 / 3}, "J_pb": {"p": 1}, "K_pb": {"b": 1}}
+    Strategy.from_dict(kuhn, 0, value).save(tmp_path / "equilibrium.json")
+    path = str(tmp_path / "equilibrium.json")
+    record = json_of(capsys, "compare", path, "nash")
+    (row,) = record["players"]
+    assert row["differing"] == row["costless"] > 0
+    assert row["loss"] == pytest.approx(0.0, abs=1e-9)
+    assert record["losses"] == []
+    assert main(["compare", path, "nash"]) == 0
+    assert (
+        f"player 0  differs at {row['differing']} infosets, which costs nothing against B\n" in capsys.readouterr().out
+    )
+    Strategy.from_dict(kuhn, 0, value | {"K_pb": {"p": 1}}).save(path)
+    record = json_of(capsys, "compare", path, "nash", "--top", "1")
+    (worst,) = record["losses"]
+    assert (worst["infoset"], worst["action"], worst["better"]) == ("K_pb", "p", "b")
+    assert record["players"][0]["costless"] == record["players"][0]["differing"] - 1
+    assert record["players"][0]["loss"] == pytest.approx(worst["loss"])
+    assert main(["compare", path, "nash", "--html", str(tmp_path / "page.html")]) == 0
+    said = f"of them for nothing; A loses {worst['loss']:.10f} against B"
+    assert said in capsys.readouterr().out
+    assert "What the differences cost" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_compare_of_half_a_profile_says_nothing_of_costs(capsys, tmp_path, kuhn):
+    for name, strategy in (("a.csv", Strategy.uniform(kuhn, 0)), ("b.csv", Strategy.uniform(kuhn, 0))):
+        strategy.save(tmp_path / name)
+    paths = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    record = json_of(capsys, "compare", *paths, "--game", "kuhn")
+    assert record["losses"] is None
+    assert "loss" not in record["players"][0]
+    assert json_of(capsys, "compare", paths[0], "uniform", "--game", "kuhn")["players"][0]["differing"] == 0
 
 
 def test_mistakes_are_said_in_one_line(capsys, solved, tmp_path, kuhn):
