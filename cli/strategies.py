@@ -11,7 +11,7 @@ import typer
 from ..seqform.errors import nearest
 from ..seqform.limits import now, timed
 from ..seqform.sheet import Column, Row, Sheet, Table, between, count, counted, payoff, setting, several, share
-from .errors import CommandLineError, ExitStatus
+from .errors import CommandLineError, ExitStatus, print_note
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance, whole
 from .outputs import Output, Outputs, page, pages
@@ -30,6 +30,10 @@ StrategyFile = Annotated[
 ]
 TopOption = Annotated[
     int, typer.Option(metavar="N", parser=whole, help="How many infosets at which most is lost to list.")
+]
+NormaliseOption = Annotated[
+    bool,
+    typer.Option("--normalise", help="Divide the probabilities of each infoset by their sum, as rounded ones need."),
 ]
 GameOption = Annotated[
     str | None,
@@ -257,6 +261,7 @@ def evaluate(
         ),
     ] = None,
     top: TopOption = 10,
+    normalise: NormaliseOption = False,
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
@@ -294,7 +299,7 @@ def evaluate(
         if not players and not Path(text).exists():
             raise CommandLineError(f"--strategy {text}: those before it are of all players already; leave it out")
         with waiting(f"{text} on {loaded.spec}", shown=record.shown):
-            strategies, missing = _strategies(text, loaded, players)
+            strategies, missing = _strategies(text, loaded, players, normalise)
         twice = sorted(set(strategies) & set(found))
         if twice:
             raise CommandLineError(f"--strategy {text}: another file holds a strategy of player {twice[0]} too")
@@ -420,6 +425,7 @@ def compare(
     second: Annotated[str, typer.Argument(metavar="B", help="Another file, or nash, uniform and so on.")],
     game: GameOption = None,
     top: TopOption = 10,
+    normalise: NormaliseOption = False,
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
@@ -433,9 +439,9 @@ def compare(
     keys = ("game", "parameters", "a", "b", "players", "losses", "payoffs", "exploitability")
     record = Record(json, keys, a=first, b=second)
     loaded = record.load(_game_of(first, game))
-    one, _ = _strategies(first, loaded, tuple(range(loaded.num_players)))
+    one, _ = _strategies(first, loaded, tuple(range(loaded.num_players)), normalise)
     with waiting(f"{second} on {loaded.spec}", shown=record.shown):
-        other, _ = _strategies(second, loaded, tuple(range(loaded.num_players)))
+        other, _ = _strategies(second, loaded, tuple(range(loaded.num_players)), normalise)
     shared = sorted(set(one) & set(other))
     if not shared:
         raise CommandLineError(f"{first} holds strategies of players {sorted(one)}, and {second} of {sorted(other)}")
@@ -572,13 +578,16 @@ def _game_of(file: str, game: str | None) -> str:
     return named
 
 
-def _strategies(text: str, game: "Game", players: tuple[int, ...] = ()) -> "tuple[dict[int, Strategy], dict[int, int]]":
+def _strategies(
+    text: str, game: "Game", players: tuple[int, ...] = (), normalise: bool = False
+) -> "tuple[dict[int, Strategy], dict[int, int]]":
     """Return the strategies of a file, and how many infosets it leaves out; or those that a text names, of players."""
-    from ..seqform.strategy import Strategy
-    from ..seqform.strategy_files import SUFFIXES, read_strategies
+    from ..seqform.strategy import load_strategies
+    from ..seqform.strategy_files import SUFFIXES, numbered
 
+    path = Path(numbered(text)[0])
     looks_like_a_file = ":" not in text and ("/" in text or "." in text)
-    is_strategy_file = looks_like_a_file or Path(text).suffix.lower() in SUFFIXES or Path(text).is_file()
+    is_strategy_file = looks_like_a_file or path.suffix.lower() in SUFFIXES or path.is_file()
     if players and (not is_strategy_file or text.lower().endswith(".toml")):  # that is a bot file
         from ..solvers.opponents.strategies import opponent_strategy
 
@@ -586,9 +595,12 @@ def _strategies(text: str, game: "Game", players: tuple[int, ...] = ()) -> "tupl
     profile = game.own_profile(text)
     if profile is not None:
         return dict(enumerate(profile)), {}
-    behaviours = read_strategies(text, game.sequence_form)
-    found = {player: Strategy(game, player, vector) for player, vector in behaviours.vectors.items()}
-    return found, behaviours.left_out
+    found, read = load_strategies(text, game, normalise)
+    if read.equilibria > 1:
+        print_note(f"{text} holds {read.equilibria} equilibria, of which the first is taken; {text}:2 is the second")
+    if normalise:
+        print_note(f"{text}: probabilities of an infoset summed to 1 but for {read.corrected:.2g}, and are normalised")
+    return found, read.left_out
 
 
 def _left_out(counts: Mapping[int, int]) -> list[Row]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from .strategy_files import Behaviours
+
 #: The largest distance from the polytope at which a vector counts as a realization plan.
 PLAN_TOLERANCE = 1e-6
 #: The number of infosets in a figure.
@@ -261,7 +263,14 @@ class Strategy(ReadOnly, Drawn, Displayed):
 
     @classmethod
     @explained
-    def load(cls, path: str | Path, game: HasSequenceForm | SequenceForm, player: int | None = None) -> "Strategy":
+    def load(
+        cls,
+        path: str | Path,
+        game: HasSequenceForm | SequenceForm,
+        player: int | None = None,
+        *,
+        normalise: bool = False,
+    ) -> "Strategy":
         """Read a strategy that :meth:`save`, :meth:`Profile.save` or another program wrote.
 
         The formats are those of :func:`~treeplex.seqform.strategy_files.read_strategies`, including OpenSpiel's and
@@ -274,6 +283,8 @@ class Strategy(ReadOnly, Drawn, Displayed):
             The strategy's game.
         player : int, optional
             The player whose strategy is read; not needed if the file contains only one.
+        normalise : bool
+            Whether to divide the probabilities of each infoset by their sum, as rounded ones need.
 
         Returns
         -------
@@ -286,7 +297,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
         GameTooLargeError
             If reading it may exceed the memory budget for building a game.
         """
-        found = _load(path, game)
+        found = load_strategies(path, game, normalise)[0]
         name = one_line(str(path))
         if player is None and len(found) > 1:
             raise InvalidStrategyError(f"{name} holds strategies of players {sorted(found)}: say which, player=…")
@@ -377,7 +388,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         """Read a profile from the JSON of :meth:`to_json`, or from another JSON format that :meth:`load` reads."""
         from .strategy_files import parse_json
 
-        vectors = parse_json(text, sequence_form_of(game)).vectors
+        vectors = parse_json(text, game).vectors
         return cls([Strategy(game, player, vector) for player, vector in vectors.items()])
 
     @property
@@ -470,9 +481,9 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
 
     @classmethod
     @explained
-    def load(cls, path: str | Path, game: HasSequenceForm | SequenceForm) -> "Profile":
+    def load(cls, path: str | Path, game: HasSequenceForm | SequenceForm, *, normalise: bool = False) -> "Profile":
         """Read a profile that :meth:`save` or another program wrote; see :meth:`Strategy.load`."""
-        found = _load(path, game)
+        found = load_strategies(path, game, normalise)[0]
         missing = [player for player in range(sequence_form_of(game).num_players) if player not in found]
         if missing:
             raise InvalidStrategyError(
@@ -549,8 +560,23 @@ def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
     write_strategies(path, first.game_name, first.sequence_form, _behaviours(strategies))
 
 
-def _load(path: str | Path, game: HasSequenceForm | SequenceForm) -> dict[int, Strategy]:
+def load_strategies(
+    path: str | Path, game: HasSequenceForm | SequenceForm, normalise: bool = False
+) -> "tuple[dict[int, Strategy], Behaviours]":
+    """Return the strategies of a file by player, and what else it says; see :meth:`Strategy.load`.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the file cannot be read, or its probabilities are not distributions; it names file, player and infoset.
+    """
     from .strategy_files import read_strategies
 
-    vectors = read_strategies(path, sequence_form_of(game)).vectors
-    return {player: Strategy(game, player, vector) for player, vector in vectors.items()}
+    read, found = read_strategies(path, game, normalise=normalise), {}
+    for player, vector in read.vectors.items():
+        try:
+            found[player] = Strategy(game, player, vector)
+        except InvalidStrategyError as error:
+            hint = "" if normalise else "; for rounded ones normalise=True (--normalise) divides them by their sum"
+            raise InvalidStrategyError(f"{one_line(str(path))}: player {player}: {error}{hint}") from None
+    return found, read

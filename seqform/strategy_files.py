@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,10 @@ from .interchange.files import (
     write_archive,
     writing_whole,
 )
+from .interchange.python_text import from_python_text
 from .labels import check_one_text
 from .polytope import Treeplex
-from .sequence_form import SequenceForm
+from .sequence_form import HasSequenceForm, SequenceForm, sequence_form_of
 
 FORMAT = "treeplex strategies"
 VERSION = 1
@@ -41,6 +43,10 @@ _ARCHIVE = b"PK"
 _DAMAGED = "is not a strategy file, or a damaged one"
 #: How Gambit begins the line of an equilibrium.
 _GAMBIT = b"NE,"
+#: A path, and which of the file's equilibria is meant.
+_NUMBERED = re.compile(r"(.+):([1-9][0-9]{0,8})")
+#: What data has that Python prints, and JSON does not.
+_PYTHON = re.compile(r"[('/]")
 
 
 class Behaviours(NamedTuple):
@@ -52,17 +58,23 @@ class Behaviours(NamedTuple):
         By player, the probability of each sequence's action at its infoset.
     left_out : dict of int to int
         By player, the number of infosets about which the file says nothing: the vectors are uniform there.
+    equilibria : int
+        How many lines of Gambit's the file has, of which one is read; 1 in other formats.
+    corrected : float
+        By how much the probabilities of an infoset missed 1 at most, if they were divided by their sum.
     """
 
     vectors: dict[int, Floats]
     left_out: dict[int, int]
+    equilibria: int = 1
+    corrected: float = 0.0
 
 
 class Entry(NamedTuple):
-    """What a text says about an infoset; a player of ``None`` follows from it."""
+    """What a text says about an infoset, by its label or number; a player of ``None`` follows from it."""
 
     player: int | None
-    infoset: str
+    infoset: str | int
     played: Mapping[str, Any] | Sequence[Any]
 
 
@@ -73,14 +85,20 @@ class _Names:
     player: int
     treeplex: Treeplex
     numbers: dict[str, int]
+    legal: Callable[[int, Hashable], Sequence[int] | None] | None
 
     @classmethod
-    def of(cls, player: int, treeplex: Treeplex) -> "_Names":
-        return cls(player, treeplex, {str(label): number for number, label in enumerate(treeplex.infoset_labels)})
+    def of(cls, player: int, treeplex: Treeplex, game: Any) -> "_Names":
+        numbers = {str(label): number for number, label in enumerate(treeplex.infoset_labels)}
+        return cls(player, treeplex, numbers, getattr(getattr(game, "rules", None), "legal_numbers", None))
 
-    def infoset(self, text: str) -> int:
+    def infoset(self, text: str | int) -> int:
         """Return the number of an infoset that has the text to itself."""
         labels = self.treeplex.infoset_labels
+        if isinstance(text, int):
+            if text >= len(labels):
+                raise InvalidStrategyError(f"player {self.player} has {len(labels)} infosets, expected no more")
+            return text
         if len(self.numbers) < len(labels):
             check_one_text(text, labels, f"player {self.player}", InvalidStrategyError)
         if text not in self.numbers:
@@ -88,10 +106,19 @@ class _Names:
         return self.numbers[text]
 
     def probabilities(self, infoset: int, played: Mapping[str, Any] | Sequence[Any]) -> list[float]:
-        """Return the probabilities of an infoset's actions, in order, from ``{action: p}`` or ``[[number, p], …]``."""
-        actions, where = self.treeplex.action_labels[infoset], f"infoset {shown(self.treeplex.infoset_labels[infoset])}"
+        """Return the probabilities of an infoset's actions, in order.
+
+        They are read from ``{action: p}``, ``[[number, p], …]`` or, in the order of the actions, ``[p, …]``.
+        """
+        actions, label = self.treeplex.action_labels[infoset], self.treeplex.infoset_labels[infoset]
+        where = f"infoset {shown(label)}"
         if not isinstance(played, Mapping):
-            return _by_number(played, len(actions), where)
+            if isinstance(played, list) and played and not any(isinstance(each, list) for each in played):
+                if len(played) != len(actions):
+                    raise InvalidStrategyError(f"{where} has {len(played)} probabilities, expected {len(actions)}")
+                return [_probability(each, where) for each in played]
+            legal = None if self.legal is None else self.legal(self.player, label)
+            return _by_number(played, len(actions), where, legal)
         found: dict[Hashable, float] = {}
         named = self.treeplex.actions_by_name(infoset)
         for name, probability in played.items():
@@ -105,12 +132,19 @@ class _Names:
         return [found.get(action, 0.0) for action in actions]
 
 
-def _by_number(pairs: Any, count: int, where: str) -> list[float]:
-    """Return probabilities in the order of the numbers of all actions, as OpenSpiel's tables have them."""
+def _by_number(pairs: Any, count: int, where: str, legal: Sequence[int] | None) -> list[float]:
+    """Return probabilities in the order of the numbers of all actions, as OpenSpiel's tables have them.
+
+    Tables that Python makes have all actions of the game; those that are not `legal` have the probability 0.
+    """
     try:
         found = {int(number): probability for number, probability in pairs}
     except (TypeError, ValueError):
         found = {}
+    if legal is not None and set(legal) < set(found):
+        for number in sorted(set(found) - set(legal)):
+            if _probability(found.pop(number), where) != 0.0:
+                raise InvalidStrategyError(f"{where} has a probability of action {number}, expected {list(legal)}")
     if len(found) != count:
         raise InvalidStrategyError(
             f"{where} has {shown(pairs)}, expected a mapping of actions to probabilities, or a pair of number and "
@@ -129,7 +163,7 @@ def _probability(value: Any, where: str) -> float:
 # Reading
 
 
-def read_strategies(path: str | Path, form: SequenceForm) -> Behaviours:
+def read_strategies(path: str | Path, game: HasSequenceForm | SequenceForm, *, normalise: bool = False) -> Behaviours:
     """Read strategies in any of the formats that are told apart by their first bytes.
 
     Parameters
@@ -137,15 +171,18 @@ def read_strategies(path: str | Path, form: SequenceForm) -> Behaviours:
     path : path-like
         An archive (.npz) or JSON that :func:`write_strategies` wrote; JSON ``{player: {infoset: {action:
         probability}}}``; a table (.csv) with the columns ``player``, ``infoset``, ``action`` and ``probability``; an
-        OpenSpiel table as JSON, ``{infoset: [[number of the action, probability], …]}``; or a line of Gambit's,
-        ``NE,1/3,2/3,…``, of behaviour probabilities player after player.
-    form : SequenceForm
-        Of the game that they are for.
+        OpenSpiel table, ``{infoset: [[number of the action, probability], …]}``, as JSON or as Python prints it; a
+        profile as pygambit prints it, ``[[[1/3, 2/3], …], …]``; or lines of Gambit's, ``NE,1/3,2/3,…``, of behaviour
+        probabilities player after player, of which the first is read, or with ``PATH:N`` the N-th.
+    game : Game or SequenceForm
+        The game that they are for. Tables of OpenSpiel in which there are actions that are not legal need the game.
+    normalise : bool
+        Whether to divide the probabilities of each infoset by their sum, as rounded ones need.
 
     Returns
     -------
     Behaviours
-        Probabilities are as the file has them: whether they sum to one is not checked.
+        Probabilities are as the file has them, unless they are normalised: whether they sum to one is not checked.
 
     Raises
     ------
@@ -154,22 +191,71 @@ def read_strategies(path: str | Path, form: SequenceForm) -> Behaviours:
     GameTooLargeError
         If it may take more memory than the budget for building a game.
     """
+    form = sequence_form_of(game)
+    path, number = numbered(path)
     with refusing_damaged(path, _DAMAGED, InvalidStrategyError, "strategies"):
-        start = _start(path)
         try:
-            if start.startswith(_ARCHIVE):
-                return _read_archive(path, form)
-            text = read_bytes(path, _EXPANSION).decode("utf-8-sig")
-            if start.startswith(_GAMBIT):
-                return _read_gambit(text, form)
-            return _collected(
-                _entries_of_json(text, form) if start.startswith((b"{", b"[")) else _entries_of_table(text), form
-            )
+            found = _read(path, number, game)
+            return _normalised(found, form) if normalise else found
         except InvalidStrategyError as error:
             raise InvalidStrategyError(f"{one_line(str(path))}: {error}") from None
 
 
-def parse_json(text: str, form: SequenceForm) -> Behaviours:
+def numbered(path: str | Path) -> tuple[str | Path, int | None]:
+    """Return the path of a file, and which of its equilibria is meant, from 1 on: ``PATH:N`` unless that is a file.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.strategy_files import numbered
+    >>> numbered("poker.ne:2"), numbered("poker.ne")
+    (('poker.ne', 2), ('poker.ne', None))
+    """
+    parts = _NUMBERED.fullmatch(str(path))
+    return (path, None) if parts is None or Path(path).exists() else (parts[1], int(parts[2]))
+
+
+def _read(path: str | Path, number: int | None, game: HasSequenceForm | SequenceForm) -> Behaviours:
+    """Read a file by what it begins with."""
+    start, form = _start(path), sequence_form_of(game)
+    if start.startswith(_GAMBIT):
+        return _read_gambit(read_bytes(path, _EXPANSION).decode("utf-8-sig"), form, number)
+    if number not in (None, 1):
+        raise InvalidStrategyError(f"equilibrium {number} is asked for, but only lines NE,… of Gambit's hold several")
+    if start.startswith(_ARCHIVE):
+        return _read_archive(path, form)
+    text = read_bytes(path, _EXPANSION).decode("utf-8-sig")
+    return _collected(_entries_of_json(text, form) if start[:1] in (b"{", b"[") else _entries_of_table(text), game)
+
+
+def _normalised(found: Behaviours, form: SequenceForm) -> Behaviours:
+    """Divide the probabilities of each infoset by their sum.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If one is negative, or all are 0.
+    """
+    corrected, vectors = 0.0, {}
+    for player, vector in found.vectors.items():
+        treeplex = form.treeplexes[player]
+        if not treeplex.num_infosets or vector.shape != (treeplex.num_sequences,):
+            vectors[player] = vector
+            continue
+        totals = np.add.reduceat(vector, treeplex.offsets[:-1])
+        sound = (totals > 0.0) & np.isfinite(totals) & (np.minimum.reduceat(vector, treeplex.offsets[:-1]) >= 0.0)
+        if not sound.all():
+            infoset = int(np.argmin(sound))
+            first, last = treeplex.offsets[infoset : infoset + 2].tolist()
+            raise InvalidStrategyError(
+                f"player {player}: infoset {shown(treeplex.infoset_labels[infoset])} has probabilities "
+                f"{shown(vector[first:last].tolist())}, expected non-negative numbers that are not all 0"
+            )
+        corrected = max(corrected, float(np.abs(totals - 1.0).max()))
+        vectors[player] = np.append(1.0, vector[1:] / np.repeat(totals, treeplex.num_actions))
+    return found._replace(vectors=vectors, corrected=corrected)
+
+
+def parse_json(text: str, game: HasSequenceForm | SequenceForm) -> Behaviours:
     """Return :func:`read_strategies` of a JSON text.
 
     Raises
@@ -177,7 +263,7 @@ def parse_json(text: str, form: SequenceForm) -> Behaviours:
     InvalidStrategyError
     """
     try:
-        return _collected(_entries_of_json(text, form), form)
+        return _collected(_entries_of_json(text, sequence_form_of(game)), game)
     except (GameFileError, KeyError, TypeError, AttributeError) as error:
         hint = "" if text.lstrip()[:1] in ("{", "[") else "; Profile.load(path, game) reads a file"
         raise InvalidStrategyError(f"the text does not hold strategies: {one_line(str(error))}{hint}") from None
@@ -228,8 +314,18 @@ def _read_archive(path: str | Path, form: SequenceForm) -> Behaviours:
     return Behaviours({player: vectors[f"behaviour_{player}"] for player in players}, dict.fromkeys(players, 0))
 
 
+def _content_of(text: str) -> Any:
+    """Return JSON, or what Python prints."""
+    try:
+        return from_json(text)
+    except GameFileError:
+        if not _PYTHON.search(text):  # it was meant to be JSON
+            raise
+        return from_python_text(text)
+
+
 def _entries_of_json(text: str, form: SequenceForm) -> Iterator[Entry]:
-    content = from_json(text)
+    content = _content_of(text)
     if not isinstance(content, dict | list):
         raise GameFileError(f"it is {shown(content)}, expected an object, or a list of one object a player")
     if isinstance(content, dict) and "format" in content:
@@ -237,6 +333,15 @@ def _entries_of_json(text: str, form: SequenceForm) -> Iterator[Entry]:
         content = content["strategies"]
     if isinstance(content, list):
         content = {str(player): each for player, each in enumerate(content)}
+        by_place = bool(content) and all(isinstance(each, list) for each in content.values())
+    else:  # since pygambit 17 players go by their labels, and a row of OpenSpiel's table is no list of dictionaries
+        by_place = bool(content) and all(_are_dictionaries(each) for each in content.values())
+    if by_place:
+        if len(content) != form.num_players:
+            raise InvalidStrategyError(f"it holds lists of {len(content)} players, expected {form.num_players}")
+        for player, infosets in enumerate(content.values()):
+            yield from (Entry(player, number, played) for number, played in enumerate(infosets))
+        return
     seats = [str(player) for player in range(form.num_players)]
     whole = all(isinstance(each, dict) and key in seats for key, each in content.items())
     for key, each in content.items():
@@ -244,6 +349,10 @@ def _entries_of_json(text: str, form: SequenceForm) -> Iterator[Entry]:
             yield from (Entry(int(key), infoset, played) for infoset, played in each.items())
         else:
             yield Entry(None, key, each)
+
+
+def _are_dictionaries(infosets: Any) -> bool:
+    return isinstance(infosets, list) and bool(infosets) and all(isinstance(each, dict) for each in infosets)
 
 
 def _entries_of_table(text: str) -> Iterator[Entry]:
@@ -266,8 +375,9 @@ def _entries_of_table(text: str) -> Iterator[Entry]:
         yield Entry(seat, label, shares)
 
 
-def _collected(entries: Iterable[Entry], form: SequenceForm) -> Behaviours:
-    names = [_Names.of(player, treeplex) for player, treeplex in enumerate(form.treeplexes)]
+def _collected(entries: Iterable[Entry], game: HasSequenceForm | SequenceForm) -> Behaviours:
+    form = sequence_form_of(game)
+    names = [_Names.of(player, treeplex, game) for player, treeplex in enumerate(form.treeplexes)]
     vectors: dict[int, Floats] = {}
     seen: dict[int, set[int]] = {}
     for player, text, played in entries:
@@ -295,20 +405,26 @@ def _collected(entries: Iterable[Entry], form: SequenceForm) -> Behaviours:
     return Behaviours(dict(sorted(vectors.items())), dict(sorted(left_out.items())))
 
 
-def _read_gambit(text: str, form: SequenceForm) -> Behaviours:
+def _read_gambit(text: str, form: SequenceForm, number: int | None) -> Behaviours:
     """Read ``NE,…``: the probabilities of all players' actions, infosets in the order of a depth-first walk."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    numbers = lines[0].split(",")[1:]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for place, line in enumerate(lines, start=1):
+        if not line.startswith(_GAMBIT.decode()):
+            raise InvalidStrategyError(f"line {place} is {shown(line, 60)}, expected {_GAMBIT.decode()}… in each line")
+    if not 1 <= (number or 1) <= len(lines):
+        raise InvalidStrategyError(f"equilibrium {number} is asked for, expected 1 to {len(lines)}")
+    numbers = lines[(number or 1) - 1].split(",")[1:]
     sizes = [treeplex.num_sequences - 1 for treeplex in form.treeplexes]
-    if len(lines) > 1 or len(numbers) != sum(sizes):
+    if len(numbers) != sum(sizes):
         raise InvalidStrategyError(
-            f"{len(lines)} lines, the first with {len(numbers)} probabilities; expected one line, of an equilibrium in "
-            f"behaviour strategies with {sum(sizes)}"
+            f"an equilibrium has {len(numbers)} probabilities, expected {sum(sizes)}, in behaviour strategies"
         )
     values = np.array([_probability(number.strip(), "Gambit's line") for number in numbers])
     parts = np.split(values, np.cumsum(sizes)[:-1])
     return Behaviours(
-        {player: np.append(1.0, part) for player, part in enumerate(parts)}, dict.fromkeys(range(len(parts)), 0)
+        {player: np.append(1.0, part) for player, part in enumerate(parts)},
+        dict.fromkeys(range(len(parts)), 0),
+        1 if number else len(lines),
     )
 
 

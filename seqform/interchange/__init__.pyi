@@ -6,6 +6,7 @@ from .efg_reader import parse_efg as parse_efg
 from .efg_reader import read_efg as read_efg
 from .efg_writer import format_efg as format_efg
 from .efg_writer import write_efg as write_efg
+from .gambit_profiles import profile_from_gambit as profile_from_gambit
 from .graphml import format_graphml as format_graphml
 from .graphml import parse_graphml as parse_graphml
 from .graphml import read_graphml as read_graphml

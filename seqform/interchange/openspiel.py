@@ -164,6 +164,11 @@ class OpenSpielRules:
         """Return the information state string of the moving player."""
         return self._at(state)[1]
 
+    def legal_numbers(self, player: int, infoset: Hashable) -> Sequence[int] | None:
+        """Return OpenSpiel's numbers of the actions at an infoset; ``None`` if it has not been met by a walk."""
+        moves = self._moves[player].get(str(infoset))
+        return None if moves is None else moves[0]
+
     def payoffs(self, state: Any) -> Sequence[float]:
         """Return each player's sum of rewards."""
         try:

@@ -1,12 +1,15 @@
 """``treeplex show``, ``evaluate`` and ``compare``."""
 
 import json
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
 from treeplex import Nash, Profile, Strategy, exploitability, load_game, solve, worst_case
 from treeplex.cli import main
 from treeplex.seqform import largest_losses
+from treeplex.seqform.interchange import policy_from_strategies
 
 
 @pytest.fixture(autouse=True)
@@ -205,6 +208,67 @@ def test_compare_of_half_a_profile_says_nothing_of_costs(capsys, tmp_path, kuhn)
     assert record["losses"] is None
     assert "loss" not in record["players"][0]
     assert json_of(capsys, "compare", paths[0], "uniform", "--game", "kuhn")["players"][0]["differing"] == 0
+
+
+@pytest.fixture(scope="module")
+def spoilt_leduc(tmp_path_factory):
+    """Files of other programs: an equilibrium of Leduc poker but for one infoset, where a king folds to a first bet."""
+    folder = tmp_path_factory.mktemp("leduc")
+    files = {}
+    for game in (load_game("leduc"), *([load_game("openspiel:leduc_poker")] if find_spec("pyspiel") else [])):
+        equilibrium = solve(Nash(game)).profile
+        foreign = game.spec != "leduc"
+        words, fold = (("[Private: 5][Round 1]", "[Round1: 2]"), "Fold") if foreign else (("Kh_r",), "f")
+        labels = game.sequence_form.treeplexes[1].infoset_labels
+        label = min((each for each in labels if all(word in each for word in words)), key=len)
+        second = Strategy.from_dict(game, 1, equilibrium[1].to_dict() | {label: {fold: 1.0}})
+        profile = Profile([equilibrium[0], second])
+        if foreign:
+            table = policy_from_strategies(profile)
+            compiled = import_module("open_spiel.python.policy").python_policy_to_pyspiel_policy(table)
+            texts = {"policy_table": json.dumps(compiled.policy_table()), "to_dict": str(table.to_dict())}
+        else:
+            numbers = [[list(played.values()) for played in each.to_dict().values()] for each in profile]
+            line = ",".join(["NE", *(repr(p) for each in profile for p in each.behaviour[1:].tolist())])
+            texts = {"json": profile.to_json(), "pygambit": str(numbers), "NE": f"{line}\n"}
+        for name, text in texts.items():
+            (folder / f"{name}.txt").write_text(text)
+            files[name] = game.spec, str(folder / f"{name}.txt"), label, fold
+    return files
+
+
+@pytest.mark.parametrize("form", ["to_dict", "json", "pygambit", "policy_table", "NE"])
+def test_evaluate_finds_what_a_foreign_solver_spoilt(form, capsys, spoilt_leduc):
+    if form not in spoilt_leduc:
+        pytest.skip("OpenSpiel is not installed")
+    game, path, label, fold = spoilt_leduc[form]
+    record = json_of(capsys, "evaluate", game, "--strategy", path)
+    worst, second = record["losses"][:2]
+    assert (worst["player"], worst["infoset"], worst["action"], worst["probability"]) == (1, label, fold, 1.0)
+    assert worst["loss"] > 1.2 * second["loss"] > 0.0
+    assert worst["loss"] == pytest.approx(record["best_response_values"][1] - record["payoffs"][1], abs=1e-8)
+    assert second["player"] == 0  # who gains by betting more
+
+
+def test_several_equilibria_and_rounded_ones_are_judged(capsys, tmp_path, kuhn):
+    first, second = Profile.uniform(kuhn), solve(Nash(kuhn)).profile
+    lines = [",".join(["NE", *(f"{p:.3f}" for each in one for p in each.behaviour[1:])]) for one in (first, second)]
+    path = tmp_path / "kuhn.ne"
+    path.write_text("\n".join(lines) + "\n")
+    assert main(["evaluate", "kuhn", "--strategy", str(path), "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == f"note: {path} holds 2 equilibria, of which the first is taken; {path}:2 is the second\n"
+    assert json.loads(shown.out)["exploitability"] == exploitability(kuhn, first)
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", f"{path}:2", "--tol", "1e-2")
+    assert record["exploitability"] < 1e-3
+    (tmp_path / "rounded.json").write_text(
+        '{"0": {"J_": {"p": 0.667, "b": 0.334}}, "1": {"Q_b": {"p": 0.667, "b": 0.334}}}'
+    )
+    rounded = str(tmp_path / "rounded.json")
+    said = refusal(capsys, "evaluate", "kuhn", "--strategy", rounded)
+    assert f"{rounded}: player 0: infoset 'J_' has probabilities [0.667, 0.334]" in said
+    assert main(["evaluate", "kuhn", "--strategy", rounded, "--normalise"]) == 0
+    assert "probabilities of an infoset summed to 1 but for 0.001, and are normalised" in capsys.readouterr().err
 
 
 def test_mistakes_are_said_in_one_line(capsys, solved, tmp_path, kuhn):

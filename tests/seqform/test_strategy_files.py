@@ -2,12 +2,14 @@
 
 import csv
 import json
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from treeplex import InvalidStrategyError, Profile, Strategy, exploitability, load_game
-from treeplex.seqform.interchange import write_efg
+from treeplex.seqform.interchange import policy_from_strategies, profile_from_gambit, write_efg
 from treeplex.seqform.strategy_files import game_of, read_strategies
 
 
@@ -111,6 +113,124 @@ def test_policies_of_openspiel_are_read(tmp_path):
     assert exploitability(game, profile) == pytest.approx(pyspiel.exploitability(spiel, average), abs=1e-12)
 
 
+def as_printed(profile, number="{}"):
+    """Return a profile as pygambit prints it."""
+    behaviours = [[list(played.values()) for played in each.to_dict().values()] for each in profile]
+    return re.sub(r"[\d.e-]+", lambda found: number.format(found[0]), str(behaviours))
+
+
+@pytest.mark.parametrize("number", ["{}", "np.float64({})", "Fraction('{}')"])
+def test_profiles_that_pygambit_prints_are_read(number, kuhn, tmp_path):
+    profile = random_profile(kuhn)
+    (tmp_path / "profile.txt").write_text(as_printed(profile, number))
+    for mine, theirs in zip(profile, Profile.load(tmp_path / "profile.txt", kuhn), strict=True):
+        np.testing.assert_array_equal(mine.behaviour, theirs.behaviour)
+    labelled = {f"Player {each.player}": list(each.to_dict().values()) for each in profile}
+    (tmp_path / "profile.txt").write_text(str(labelled))
+    for mine, theirs in zip(profile, Profile.load(tmp_path / "profile.txt", kuhn), strict=True):
+        np.testing.assert_array_equal(mine.behaviour, theirs.behaviour)
+
+
+def test_fractions_are_read_as_pygambit_and_python_print_them(kuhn, tmp_path):
+    for half, third in (("1/2", "1/3"), ("Rational(1, 2)", "Rational(1, 3)"), ("Fraction(1, 2)", "Fraction(1, 3)")):
+        rest = ", ".join([f"[{half}, {half}]"] * 5)
+        (tmp_path / "profile.txt").write_text(f"[[[{third}, 1 - 0], {rest}], [[1, 0], {rest}]]".replace("1 - 0", "2/3"))
+        profile = Profile.load(tmp_path / "profile.txt", kuhn)
+        assert list(profile[0]["J_"].values()) == [1 / 3, 2 / 3]
+
+
+class Dealt:
+    """What pygambit 16 gives: players with infosets with actions, and a profile of these actions."""
+
+    def __init__(self, profile):
+        self.numbers, self.players = {}, []
+        for strategy in profile:
+            infosets = []
+            for place, played in enumerate(strategy.to_dict().values()):
+                actions = [(strategy.player, place, number) for number in range(len(played))]
+                self.numbers.update(zip(actions, played.values(), strict=True))
+                infosets.append(SimpleNamespace(actions=actions))
+            self.players.append(SimpleNamespace(infosets=infosets))
+        self.game = self
+
+    def __getitem__(self, action):
+        return self.numbers[action]
+
+
+class Labelled(list):
+    """What pygambit 17 gives: behaviours of infosets and mixed actions, and players by their labels."""
+
+    game = SimpleNamespace(players=["Alice", "Bob"])
+
+
+def test_profiles_of_pygambit_are_taken(kuhn):
+    profile = random_profile(kuhn)
+    later = Labelled([(object(), list(played.items())) for played in each.to_dict().values()] for each in profile)
+    for given in (Dealt(profile), later):
+        for mine, theirs in zip(profile, profile_from_gambit(kuhn, given), strict=True):
+            np.testing.assert_array_equal(mine.behaviour, theirs.behaviour)
+    with pytest.raises(InvalidStrategyError, match="is not a behaviour profile of pygambit"):
+        profile_from_gambit(kuhn, 3)
+
+
+def test_lines_of_gambit_may_hold_several_equilibria(kuhn, tmp_path):
+    profiles = [random_profile(kuhn, seed) for seed in range(3)]
+    lines = [",".join(["NE", *(repr(p) for each in one for p in each.behaviour[1:].tolist())]) for one in profiles]
+    path = tmp_path / "kuhn.ne"
+    path.write_text("\n".join(lines) + "\n")
+    assert read_strategies(path, kuhn).equilibria == 3
+    for number, one in enumerate(profiles, start=1):
+        np.testing.assert_allclose(Profile.load(f"{path}:{number}", kuhn)[1].behaviour, one[1].behaviour, atol=1e-15)
+    np.testing.assert_array_equal(Profile.load(path, kuhn)[0].behaviour, Profile.load(f"{path}:1", kuhn)[0].behaviour)
+    with pytest.raises(InvalidStrategyError, match=r"kuhn\.ne: equilibrium 4 is asked for, expected 1 to 3"):
+        Profile.load(f"{path}:4", kuhn)
+    with pytest.raises(InvalidStrategyError, match=r"no\.ne: no such file"):
+        Profile.load(tmp_path / "no.ne:2", kuhn)
+    Profile.uniform(kuhn).save(tmp_path / "one.json")
+    with pytest.raises(InvalidStrategyError, match=r"one\.json: equilibrium 2 is asked for, but only lines NE,"):
+        Profile.load(f"{tmp_path / 'one.json'}:2", kuhn)
+
+
+def test_rounded_probabilities_are_normalised_if_asked_for(kuhn, tmp_path):
+    path = tmp_path / "rounded.json"
+    path.write_text('{"1": {"Q_b": {"p": 0.667, "b": 0.334}, "K_b": {"p": 0, "b": 1}}, "0": {}}')
+    with pytest.raises(InvalidStrategyError) as caught:
+        Strategy.load(path, kuhn, 1)
+    said = "rounded.json: player 1: infoset 'Q_b' has probabilities [0.667, 0.334], expected non-negative numbers that"
+    assert said in str(caught.value)
+    assert str(caught.value).endswith("for rounded ones normalise=True (--normalise) divides them by their sum")
+    strategy = Strategy.load(path, kuhn, 1, normalise=True)
+    assert strategy["Q_b"] == pytest.approx({"p": 0.667 / 1.001, "b": 0.334 / 1.001})
+    assert read_strategies(path, kuhn, normalise=True).corrected == pytest.approx(0.001)
+    for wrong in ('{"p": 0, "b": 0}', '{"p": -0.1, "b": 1.1}'):
+        path.write_text(f'{{"1": {{"Q_b": {wrong}}}}}')
+        with pytest.raises(InvalidStrategyError, match=r"rounded.json: player 1: infoset 'Q_b' has probabilities \["):
+            Strategy.load(path, kuhn, 1, normalise=True)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+def test_tables_that_openspiel_makes_in_python_are_read(name, tmp_path):
+    """They have all actions of the game, also those that are not legal at an infoset."""
+    pyspiel = pytest.importorskip("pyspiel")
+    policies = pytest.importorskip("open_spiel.python.policy")
+    game = load_game(f"openspiel:{name}")
+    profile = random_profile(game, seed=4)
+    table = policy_from_strategies(profile)
+    assert isinstance(table, policies.TabularPolicy)
+    written = {"text": str(table.to_dict()), "json": json.dumps(table.to_dict(), default=float)}
+    written["table"] = json.dumps(policies.python_policy_to_pyspiel_policy(table).policy_table())
+    for each, text in written.items():
+        (tmp_path / each).write_text(text)
+        for mine, theirs in zip(profile, Profile.load(tmp_path / each, game), strict=True):
+            np.testing.assert_allclose(mine.behaviour, theirs.behaviour, rtol=0, atol=1e-12)
+    if name == "leduc_poker":
+        wrong = str(table.to_dict()).replace("(0, np.float64(0.0))", "(0, np.float64(0.5))", 1)
+        (tmp_path / "text").write_text(wrong)
+        with pytest.raises(InvalidStrategyError, match=r"has a probability of action 0, expected \[1, 2\]"):
+            Profile.load(tmp_path / "text", game)
+    assert pyspiel.load_game(name).num_players() == 2
+
+
 def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
     gambit = pytest.importorskip("pygambit")
     write_efg(kuhn, tmp_path / "kuhn.efg")
@@ -132,14 +252,22 @@ def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
         ('{"0": {"J": {"p": 1}}}', "player 0 has no infoset 'J'"),
         ('{"0": {"J_": {"x": 1}}}', "infoset 'J_' has no action 'x', but ['p', 'b']"),
         ('{"0": {"J_": {"p": "one"}}}', "infoset 'J_' has the probability 'one', expected a number"),
-        ('{"0": {"J_": {"p": 0.3}}}', "infoset 'J_' has probabilities [0.3, 0.0], expected non-negative numbers"),
+        (
+            '{"0": {"J_": {"p": 0.3}}}',
+            "wrong.txt: player 0: infoset 'J_' has probabilities [0.3, 0.0], expected non-negative numbers",
+        ),
         ('{"0": {"J_": [[0, 1]]}}', "a pair of number and probability for each of its 2 actions"),
         ('{"format": "x", "version": 1}', "a file of format 'x' version 1, expected 'treeplex strategies' version 1"),
         ("player,infoset,action,probability\n7,J_,p,1\n", "player is 7, expected 0 to 1"),
         ("player,infoset,action,probability\nx,J_,p,1\n", "line 2: player is 'x', expected a number from 0 on"),
         ("player,infoset,action,probability\n0,J_,p,1\n0,J_,p,1\n", "line 3: action 'p' of infoset 'J_' again"),
         ("player,infoset,action,probability\n0,J_\n", "infoset 'J_' has no action None"),
-        ("NE,1,0", "1 lines, the first with 2 probabilities; expected one line"),
+        ("NE,1,0", "an equilibrium has 2 probabilities, expected 24, in behaviour strategies"),
+        ("NE,1,0\nconvex-1", "line 2 is 'convex-1', expected NE,… in each line"),
+        ("{'0': [(0, open('x')), (1, 1)]}", "neither JSON nor what Python prints: open('x'), expected a number"),
+        ("[[[0.5, 0.5]], [[1, 0]], [[1, 0]]]", "it holds lists of 3 players, expected 2"),
+        ("[[[0.5, 0.5, 0]], []]", "infoset 'J_' has 3 probabilities, expected 2"),
+        ("[[" + "[1, 0]," * 6 + "[1, 0]], []]", "player 0 has 6 infosets, expected no more"),
         ("NE,1/0" + ",0" * 23, "Gambit's line has the probability '1/0', expected a number"),
     ],
 )

@@ -1,0 +1,59 @@
+"""Profiles of pygambit as strategies."""
+
+from typing import Any
+
+from ..errors import InvalidStrategyError, shown
+from ..game import Game
+from ..sequence_form import SequenceForm
+from ..strategy import Profile
+from .encoding import to_json
+
+
+def profile_from_gambit(game: Game | SequenceForm, profile: Any) -> Profile:
+    """Return all players' strategies of a behaviour profile of pygambit.
+
+    Parameters
+    ----------
+    game : Game or SequenceForm
+        Read from the ``.efg`` file that pygambit has read too.
+    profile : pygambit.MixedBehaviorProfile
+        Such as ``pygambit.nash.lp_solve(…).equilibria[0]``, exact or in floats, of pygambit 16 or later.
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InvalidStrategyError
+        If it is not such a profile, or is for a game with other numbers of infosets and actions.
+
+    Notes
+    -----
+    Players, infosets and actions are taken in pygambit's order, which is that of a depth-first walk of the file.
+    """
+    try:
+        played = [
+            [[_number(probability) for probability in probabilities] for probabilities in infosets]
+            for infosets in _nested(profile)
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InvalidStrategyError(f"{shown(profile)} is not a behaviour profile of pygambit") from None
+    return Profile.from_json(game, to_json(played))
+
+
+def _nested(profile: Any) -> list[list[list[Any]]]:
+    """Return the probabilities by player, infoset and action."""
+    players = list(profile.game.players)
+    if players and not hasattr(players[0], "infosets"):  # labels, since pygambit 17
+        return [[[one for _, one in mixed] for _, mixed in behaviour] for behaviour in profile]
+    return [
+        [[profile[action] for action in infoset.actions] for infoset in player.infosets]
+        for player in players
+        if len(player.infosets)
+    ]
+
+
+def _number(probability: Any) -> float | str:
+    """Return a probability as JSON has it; an exact one as the text of a fraction."""
+    return probability if isinstance(probability, float) else str(probability)
