@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +92,91 @@ class PublicTree(ReadOnly):
     def num_levels(self) -> int:
         """Number of levels: one more than the largest."""
         return int(self.levels.max(initial=-1)) + 1
+
+    @cached_property
+    def _preorder(self) -> tuple[Integers, Integers]:
+        """The place of each state in a depth-first walk of the tree, and the first place after its subtree."""
+        parents, sizes = self.parents.tolist(), [1] * self.num_states
+        for state in range(self.num_states - 1, 0, -1):  # a state comes after its parent
+            sizes[parents[state]] += sizes[state]
+        places, free = [0] * self.num_states, [1] * self.num_states
+        for state in range(1, self.num_states):
+            above = parents[state]
+            places[state], free[state] = free[above], free[above] + 1
+            free[above] += sizes[state]
+        found = np.array(places, dtype=np.int32)
+        return frozen(found), frozen(found + np.array(sizes, dtype=np.int32))
+
+    @cached_property
+    def _walked(self) -> tuple[tuple[Integers, Integers], ...]:
+        """The states, each player's infosets and the leaves in the order of that walk, with the places of all."""
+        places = np.append(self._preorder[0], -1)  # the last is for a leaf without a state before it
+        found = []
+        every = np.arange(self.num_states, dtype=np.int32)
+        for states in (every, *self.infoset_states, self.leaf_states):
+            order = np.argsort(places[states], kind="stable").astype(np.int32)
+            found.append((frozen(order), frozen(places[states][order])))
+        return tuple(found)
+
+    def subgames_of(self, roots: Integers, states: npt.NDArray[Any] | None = None) -> npt.NDArray[np.int64]:
+        """Return the number of the subgame in which each public state lies.
+
+        Parameters
+        ----------
+        roots : ndarray of int
+            The public states at which the subgames begin, none below another.
+        states : ndarray of int, optional
+            Public states, or −1; by default all of them.
+
+        Returns
+        -------
+        ndarray of int64, shape (number of states,)
+            The number among the roots; −1 above all subgames.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treeplex import load_game
+        >>> load_game("kuhn").public_tree.subgames_of(np.array([1, 3])).tolist()
+        [-1, 0, 0, 1]
+        """
+        places, ends = self._preorder
+        here = places if states is None else np.append(places, np.int32(-1))[states]
+        order = np.argsort(places[roots], kind="stable")
+        at = np.searchsorted(places[roots][order], here, side="right") - 1
+        numbers = np.append(order, -1)[at].astype(np.int64)
+        numbers[here >= np.append(ends[roots], -1)[numbers]] = -1
+        return numbers
+
+    def below(self, roots: Integers, player: int | None = None) -> Integers:
+        """Return the public states in subgames, or a player's infosets there, by numbers in rising order.
+
+        The work is that of the answer, and not of the whole tree.
+
+        Parameters
+        ----------
+        roots : ndarray of int
+            The public states at which the subgames begin, none below another.
+        player : int, optional
+        """
+        return self._slices(roots, 0 if player is None else 1 + player)
+
+    def leaves_below(self, roots: Integers) -> Integers:
+        """Return the leaves in subgames, as :meth:`below` does."""
+        return self._slices(roots, len(self._walked) - 1)
+
+    def _slices(self, roots: Integers, kind: int) -> Integers:
+        order, walked = self._walked[kind]
+        firsts, lasts = (np.searchsorted(walked, bounds[roots]).tolist() for bounds in self._preorder)
+        parts = [order[first:last] for first, last in zip(firsts, lasts, strict=True)]
+        return np.sort(np.concatenate([order[:0], *parts]))
+
+    def outermost(self, states: Integers) -> Integers:
+        """Return those of some public states that lie below no other one of them, in the order of a walk."""
+        places, ends = self._preorder
+        states = states[np.argsort(places[states], kind="stable")]
+        passed = np.maximum.accumulate(np.append(np.int32(0), ends[states]))[:-1]
+        return states[places[states] >= passed]
 
     def infoset_levels(self, player: int) -> Integers:
         """Return the level of each of a player's infosets.

@@ -10,7 +10,7 @@ from ...seqform.polytope import infoset_values, sequence_values
 from ..saddle import PlayerView
 from .decision_steps import Along, DecisionStep, Flags
 from .step_program import StepProgram
-from .subgame_roots import Form, SubgameRoots, subgames_of
+from .subgame_roots import Form, Numbers, SubgameRoots, sequence_masses
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ GADGETS: dict[str, Gadget] = {
 
 @dataclass(frozen=True, eq=False)
 class TrunkSolution:
-    """What a subgame is solved anew from: what both players were found to play in the whole game.
+    """What both players were found to play in the whole game, from which subgames are solved anew.
 
     Attributes
     ----------
@@ -70,13 +70,30 @@ class TrunkSolution:
         The player's realization plan, below the depth limit too.
     free : ndarray of float64
         The other player's, where it is free.
-    allowances : ndarray of float64, shape (num_sequences of the other player,), optional
-        See :func:`allowances`.
     """
 
     plan: Floats
     free: Floats
-    allowances: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceRates:
+    """A rate for each of some sequences of the other player.
+
+    Attributes
+    ----------
+    sequences : ndarray of int64
+        Rising.
+    rates : ndarray of float64
+        Payoff units for a unit of mass, as :meth:`SubgameRoots.masses` counts it.
+    """
+
+    sequences: Numbers
+    rates: Floats
+
+    def at(self, sequences: Numbers) -> Floats:
+        """Return the rates of sequences, all of which are among them."""
+        return self.rates[np.searchsorted(self.sequences, sequences)]
 
 
 def whole_game_program(
@@ -128,38 +145,69 @@ def subgame_program(
     plan: Floats,
     gadget: Gadget,
     roots: SubgameRoots,
-    found: TrunkSolution,
+    found: Floats,
+    free: Floats | None = None,
+    rates: SequenceRates | None = None,
 ) -> StepProgram:
     """Return a step in the subgames alone that it decides in, with a gadget above them.
 
+    The work is that of the subgames and of what lies above them, whatever the size of the game.
+
     Parameters
     ----------
-    view, model, p, step, plan
+    view, model, p, step
         As for :func:`whole_game_program`.
+    plan : ndarray of float64, shape (num_sequences of roots.own,)
+        Read at settled infosets.
     gadget : Gadget
         Any but ``full``.
     roots : SubgameRoots
         Of the step's public states.
-    found : TrunkSolution
-        What is played without the step.
+    found : ndarray of float64, shape (num_sequences of roots.own,)
+        The plan that is played without the step.
+    free : ndarray of float64, shape (num_ways,), optional
+        With how much weight the other player, where it is free, comes in along each way; read by the gadget ``none``.
+    rates : SequenceRates, optional
+        What is taken off what the other player keeps at each way: gifts, or allowances.
     """
-    known = np.append(True, np.repeat(step.modelled, view.other.num_actions))
     program = _Subgames(view, roots, gadget.form or "choice")
-    program.add_inflow(p * model[roots.way_sequences], np.where(known, p * model, 0.0), step.modelled)
-    free = 1.0 - p
+    modelled = step.modelled[view.other.sequence_infosets[roots.sequences]]
+    weights = np.where(modelled, p * model[roots.sequences], 0.0)
+    program.add_inflow(p * model[roots.way_sequences], weights, step.modelled[roots.infosets])
     if gadget.form:
-        kept = program.kept(found.plan, gadget.gifts)
-        if found.allowances is not None:
-            kept -= roots.masses(view.game, found.plan)[0] * found.allowances[roots.way_sequences]
-        program.add_choice(free, kept)
+        kept = program.kept(found)
+        if rates is not None:
+            kept -= roots.masses(view.game, found) * rates.at(roots.way_sequences)
+        program.add_choice(1.0 - p, kept)
     else:
-        program.add_inflow(free * found.free[roots.way_sequences])
-    return program.program(plan, step.settled)
+        assert free is not None
+        program.add_inflow((1.0 - p) * free)
+    return program.program(plan, step.settled[roots.own_infosets])
+
+
+def gift_rates(view: PlayerView, plan: Floats) -> SequenceRates:
+    """Return what the other player gave away on the way to each of its sequences, by its own values against a plan.
+
+    Parameters
+    ----------
+    view : PlayerView
+    plan : ndarray of float64, shape (num_sequences of the player,)
+    """
+    other = view.other
+    gradient = view.game.sequence_form.gradient(1 - view.player, [plan, plan])
+    values, best = sequence_values(other, gradient), infoset_values(other, gradient)
+    given = np.append(0.0, np.maximum(np.repeat(best, other.num_actions) - values[1:], 0.0))
+    masses = sequence_masses(view.game, view.player, plan)
+    # Each gift is shared out among subgames by how likely they are after it.
+    rates = np.divide(given, masses, out=np.zeros_like(given), where=masses > 0.0)
+    for level in other.levels:
+        rates[level.sequences] += np.repeat(rates[level.sources], level.counts)
+    return SequenceRates(np.arange(other.num_sequences), rates)
 
 
 def allowances(
     view: PlayerView, program: StepProgram, plan: Floats, made: Flags, roots: SubgameRoots | None = None
-) -> Floats:
+) -> SequenceRates:
     """Return how much less the subgames after a step may pay than in its plan, with no loss at worst.
 
     Where the other player's action is not its best reply to the plan, what follows may get worse by as much as it
@@ -171,36 +219,34 @@ def allowances(
     view : PlayerView
     program : StepProgram
         The step's.
-    plan : ndarray of float64, shape (num_sequences of the player,)
+    plan : ndarray of float64, shape (num_sequences of program.own,)
         What was found.
-    made : ndarray of bool, shape (num_infosets of the player,)
+    made : ndarray of bool, shape (num_infosets of program.own,)
         Whose decisions are made: what only they lead to may not get worse, and has no share.
     roots : SubgameRoots, optional
         The one subgame of the step; without it the program is that of the whole game.
 
     Returns
     -------
-    ndarray of float64, shape (num_sequences of the other player,)
-        For a unit of mass of a way in that goes on from the sequence.
+    SequenceRates
+        At each sequence that a way in can go on from.
     """
-    form, other, reply = view.game.sequence_form, view.other, program.reply
-    table = form.leaves
+    public, reply, table = view.game.public_tree, program.reply, view.game.sequence_form.leaves
     assert table is not None
-    leaves = np.arange(len(table.chance)) if roots is None else roots.leaves
-    sequences = table.sequences[leaves]
-    # By public states, as ways are: a leaf may share its state with the next decision, although none leads to it.
-    public = view.game.public_tree
-    later = subgames_of(public, np.unique(public.infoset_states[view.player][~made])) >= 0
-    follows = np.append(later, False)[public.leaf_states[leaves]]
-    reach = table.chance[leaves] * plan[sequences[:, view.player]] * follows
-    # Sequences of the game, and where they are in the reply.
-    game = place = np.arange(other.num_sequences)
-    if roots is not None:
+    later = public.outermost(np.unique(public.infoset_states[view.player][program.infosets][~made]))
+    # Sequences of the game, and where they are in the reply; last sequences before leaves.
+    if roots is None:
+        game = place = np.arange(reply.num_sequences)
+        leaves, rows, columns = np.arange(len(table.chance)), *table.sequences[:, [view.player, 1 - view.player]].T
+    else:
         game = np.concatenate([roots.way_sequences, roots.sequences])
-        first = reply.num_sequences - len(roots.sequences)
-        place = np.append(roots.above("path")[1], np.arange(first, reply.num_sequences))
-    masses, rates = np.zeros(reply.num_sequences), np.zeros(reply.num_sequences)
-    masses[place] = np.bincount(sequences[:, 1 - view.player], weights=reach, minlength=other.num_sequences)[game]
+        place = roots.numbers(reply.num_sequences - len(roots.sequences), roots.above("path")[1])
+        leaves, rows, columns = roots.leaves, roots.leaf_rows, place[roots.leaf_sources]
+    # By public states, as ways are: a leaf may share its state with the next decision, although none leads to it.
+    follows = public.subgames_of(later, public.leaf_states[leaves]) >= 0
+    reach = table.chance[leaves] * plan[rows] * follows
+    masses: Floats = np.bincount(columns, reach, minlength=reply.num_sequences).astype(np.float64)
+    rates = np.zeros(reply.num_sequences)
     for level in reversed(reply.levels):
         level.pass_up(np.maximum.reduceat(masses[level.sequences], level.starts), masses)
     values = program.sequence_values(plan)
@@ -209,9 +255,8 @@ def allowances(
         above = rates[level.sources] * np.maximum.reduceat(after, level.starts)
         allowed = own + np.repeat(above - np.minimum.reduceat(own, level.starts), level.counts)
         rates[level.sequences] = np.divide(allowed, after, out=np.zeros_like(after), where=after > 0.0)
-    found = np.zeros(other.num_sequences)
-    found[game] = rates[place]
-    return found
+    order = np.argsort(game)
+    return SequenceRates(game[order], rates[place[order]])
 
 
 def search_program(view: PlayerView, model: Floats, p: float, roots: SubgameRoots, found: TrunkSolution) -> StepProgram:
@@ -226,12 +271,14 @@ def search_program(view: PlayerView, model: Floats, p: float, roots: SubgameRoot
     reach = model[roots.way_sequences]
     totals = np.bincount(roots.way_subgames, weights=reach, minlength=roots.num_subgames)[roots.way_subgames]
     shares = np.divide(reach, totals, out=np.zeros_like(reach), where=totals > 0.0)
-    kept = program.kept(found.plan, gifts=False)
+    plan = found.plan[roots.own_sequences]
+    kept = program.kept(plan)
     program.add_inflow(p * shares)
     program.constant -= float(p * shares @ kept)
     program.add_choice(1.0 - p, kept)
     public = view.game.public_tree
-    return program.program(found.plan, subgames_of(public, roots.states)[public.infoset_states[view.player]] < 0)
+    states = public.infoset_states[view.player][roots.own_infosets]
+    return program.program(plan, public.subgames_of(roots.states, states) < 0)
 
 
 class _Subgames:
@@ -243,26 +290,25 @@ class _Subgames:
         self.first = self.reply.num_infosets - len(roots.infosets)  # of the subgames' own infosets
         self.inflow = np.zeros(self.reply.num_infosets)
         self.bonus = np.zeros(self.reply.num_sequences)
-        self.linear = np.zeros(view.own.num_sequences)
+        self.linear = np.zeros(roots.own.num_sequences)
         self.held = np.zeros(self.reply.num_sequences)
         self.constant = 0.0
 
     def add_inflow(self, ways: Floats, weights: Floats | None = None, modelled: Flags | None = None) -> None:
         """Let the other player come in along each way with a weight, and be rational from there on.
 
-        At infosets where it is modelled it goes on with the weights of its sequences, which are 0 elsewhere.
+        At infosets where it is modelled it goes on with the weights of its sequences, which are 0 elsewhere; both in
+        the order of the roots.
         """
-        roots, other = self.roots, self.view.other
-        if weights is None or modelled is None:
-            weights, modelled = np.zeros(other.num_sequences), np.zeros(other.num_infosets, dtype=bool)
-        by_way = np.append(ways, 0.0)
-        self.linear += roots.payoffs @ np.where(
-            roots.leaf_ways >= 0, by_way[roots.leaf_ways], weights[roots.leaf_sequences]
-        )
+        roots = self.roots
+        weights = np.zeros(len(roots.sequences)) if weights is None else weights
+        arriving = np.append(ways, weights)
+        paid = roots.leaf_payoffs * arriving[roots.leaf_sources]
+        self.linear += np.bincount(roots.leaf_rows, paid, minlength=len(self.linear))
         self.held[self.entries] += ways
-        self.held[len(self.held) - len(roots.sequences) :] += weights[roots.sequences]
-        arriving = np.where(roots.infoset_ways >= 0, by_way[roots.infoset_ways], weights[other.parents[roots.infosets]])
-        self.inflow[self.first :] += np.where(modelled[roots.infosets], 0.0, arriving)
+        self.held[len(self.held) - len(weights) :] += weights
+        arriving = arriving[roots.infoset_sources]
+        self.inflow[self.first :] += arriving if modelled is None else np.where(modelled, 0.0, arriving)
 
     def add_choice(self, weight: float, kept: Floats) -> None:
         """Let the other player decide by which way it comes in, or whether to stop at each and pay what is kept."""
@@ -272,29 +318,16 @@ class _Subgames:
         else:
             self.bonus[self.entries] = -kept
 
-    def kept(self, plan: Floats, gifts: bool) -> Floats:
+    def kept(self, plan: Floats) -> Floats:
         """Return what a plan gets at each way in, counterfactually and at worst, shape (num_ways,)."""
         kept: Floats = -sequence_values(self.reply, -(self.matrix.T @ plan))[self.entries]
-        return kept - self._gifts(plan) if gifts else kept
-
-    def _gifts(self, plan: Floats) -> Floats:
-        """Return what the other player gave away on each way in, by its own values against a plan."""
-        view, roots, other = self.view, self.roots, self.view.other
-        gradient = view.game.sequence_form.gradient(1 - view.player, [plan, plan])
-        values = sequence_values(other, gradient)
-        best = infoset_values(other, gradient)
-        given = np.append(0.0, np.maximum(np.repeat(best, other.num_actions) - values[1:], 0.0))
-        ways, sequences = roots.masses(view.game, plan)
-        # Each gift is shared out among subgames by how likely they are after it.
-        rates = np.divide(given, sequences, out=np.zeros_like(given), where=sequences > 0.0)
-        for level in other.levels:
-            rates[level.sequences] += np.repeat(rates[level.sources], level.counts)
-        gifts: Floats = ways * rates[roots.way_sequences]
-        return gifts
+        return kept
 
     def program(self, plan: Floats, settled: Flags) -> StepProgram:
         return StepProgram(
-            own=self.view.own,
+            own=self.roots.own,
+            infosets=self.roots.own_infosets,
+            sequences=self.roots.own_sequences,
             plan=plan,
             settled=settled,
             linear=self.linear,

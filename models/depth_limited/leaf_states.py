@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
+from ...seqform.arrays import Floats, Integers
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex, sequence_values
 from .decision_steps import Flags
 from .step_program import StepProgram
-from .subgame_roots import Numbers, SubgameRoots, subgames_of
+from .subgame_roots import Numbers, SubgameRoots, placed
 
 if TYPE_CHECKING:
     from .runs import ResolvingRun
@@ -56,7 +56,7 @@ class LeafStates:
     payoffs: sp.csr_array
 
     @classmethod
-    def of(cls, game: Game, seen: Flags) -> "LeafStates":
+    def of(cls, game: Game, seen: Flags, roots: Integers | None = None) -> "LeafStates":
         """Return the border below the public states that are seen.
 
         Parameters
@@ -65,6 +65,9 @@ class LeafStates:
             Two players, zero-sum, with histories.
         seen : ndarray of bool, shape (num_states of the public tree,)
             With a state those above it are.
+        roots : ndarray of int32, optional
+            The public states of the subgames to which the border belongs, none below another and all of them seen; by
+            default the border is that of the whole game.
 
         Raises
         ------
@@ -80,27 +83,28 @@ class LeafStates:
         LeafStates(states=1, ways=(3, 3), sequences=(6, 0))
         """
         public = game.public_tree
-        parents = public.parents
-        states = np.flatnonzero(~seen & np.where(parents >= 0, seen[parents], True))
+        within = np.arange(public.num_states, dtype=np.int32) if roots is None else public.below(roots)
+        parents = public.parents[within]
+        states = within[~seen[within] & np.where(parents >= 0, seen[parents], True)]
         # From each seat the roots tell the ways in of the other one.
-        roots = SubgameRoots.of(game, 1, states), SubgameRoots.of(game, 0, states)
+        sides = SubgameRoots.of(game, 1, states), SubgameRoots.of(game, 0, states)
         table = game.sequence_form.leaves
         assert table is not None
-        leaves = roots[0].leaves
-        below = (roots[0].leaf_ways < 0) | (roots[1].leaf_ways < 0)
-        one_a_way = [np.ones(each.num_ways, dtype=np.int64) for each in roots]
+        leaves = sides[0].leaves
+        below = np.logical_or(*(each.leaf_sources >= each.num_ways for each in sides))
+        one_a_way = [np.ones(each.num_ways, dtype=np.int64) for each in sides]
         rest, places = zip(
-            *(each.below(ones, np.cumsum(ones)) for each, ones in zip(roots, one_a_way, strict=True)), strict=True
+            *(each.below(ones, np.cumsum(ones)) for each, ones in zip(sides, one_a_way, strict=True)), strict=True
         )
         weights = table.chance[leaves] * table.payoffs[leaves, 0]
         shape = rest[0].num_sequences, rest[1].num_sequences
         payoffs = sp.csr_array((weights[below], (places[0][below], places[1][below])), shape=shape)
         return cls(
             game=game,
-            states=states,
-            way_states=(roots[0].way_subgames, roots[1].way_subgames),
-            way_sequences=(roots[0].way_sequences, roots[1].way_sequences),
-            sequences=(roots[0].sequences, roots[1].sequences),
+            states=states.astype(np.int64),
+            way_states=(sides[0].way_subgames, sides[1].way_subgames),
+            way_sequences=(sides[0].way_sequences, sides[1].way_sequences),
+            sequences=(sides[0].sequences, sides[1].sequences),
             rest=(rest[0], rest[1]),
             payoffs=payoffs,
         )
@@ -189,23 +193,25 @@ class DepthLimit:
         The player's infosets above the limit.
     reply : ndarray of bool, shape (num_infosets of the program's reply,)
         Those of the reply, decisions of a gadget included.
-    columns : ndarray of int64, shape (num_ways of the other player,)
-        The sequence of the reply that leads along each of its ways in.
-    below : ndarray of int64
-        The sequence of the reply for each of ``border.sequences`` of the other player.
+    own_ways, reply_ways : ndarray of int64, shape (num_ways of the player,), (num_ways of the other player,)
+        The sequence of the program's own, and of its reply, that leads along each way in.
+    own_below, reply_below : ndarray of int64
+        The sequences of both for ``border.sequences``.
     """
 
     border: LeafStates
     player: int
     own: Flags
     reply: Flags
-    columns: Numbers
-    below: Numbers
+    own_ways: Numbers
+    own_below: Numbers
+    reply_ways: Numbers
+    reply_below: Numbers
 
     def ranges(self, program: StepProgram, plan: Floats, reply: Floats) -> tuple[Floats, Floats]:
         """Return both players' ranges, by seat: what the model does and what the reply adds come in together."""
-        own = plan[self.border.way_sequences[self.player]]
-        other = program.held[self.columns] + np.where(self.columns == 0, 0.0, reply[self.columns])
+        own, ways = plan[self.own_ways], self.reply_ways
+        other = program.held[ways] + np.where(ways == 0, 0.0, reply[ways])
         return (own, other) if self.player == 0 else (other, own)
 
 
@@ -226,23 +232,31 @@ def depth_limit(steps: "ResolvingRun", number: int, program: StepProgram) -> Dep
     if seen is None or seen.all():
         return None
     whole = program.reply is view.other
-    if not whole:
-        seen = seen | (subgames_of(public, step.states) < 0)  # elsewhere the program has nothing
-    border = LeafStates.of(view.game, seen)
+    border = LeafStates.of(view.game, seen, None if whole else step.states)
     if not len(border.states):
         return None
-    own = seen[public.infoset_states[player]]
     ways, below = border.way_sequences[1 - player], border.sequences[1 - player]
+    own_ways, own_below = border.way_sequences[player], border.sequences[player]
+    own, reply = (seen[public.infoset_states[seat]] for seat in (player, 1 - player))
     if whole:
-        return DepthLimit(border, player, own, seen[public.infoset_states[1 - player]], ways, below)
+        return DepthLimit(border, player, own, reply, own_ways, own_below, ways, below)
     roots = steps.subgames(step)
-    _, entries, _ = roots.above(steps.gadget.form or "choice")
-    places = roots.places(program.reply.num_sequences - len(roots.sequences))
+    own_states = public.infoset_states[player][roots.own_infosets]
+    own = seen[own_states] | (public.subgames_of(roots.states, own_states) < 0)
+    first, gadget = program.reply.num_sequences - len(roots.sequences), program.reply.num_infosets - len(roots.infosets)
+    numbers = roots.numbers(first, roots.above(steps.gadget.form or "choice")[1])
     # A way in either goes on from a sequence in the subgame, or leads through the subgame's root.
-    subgames = subgames_of(public, roots.states)[border.states][border.way_states[1 - player]]
+    places, inner = placed(ways, roots.sequences)
+    subgames = public.subgames_of(roots.states, border.states)[border.way_states[1 - player]]
     keys = roots.way_subgames * view.other.num_sequences + roots.way_sequences
-    entry = np.searchsorted(keys, subgames * view.other.num_sequences + ways)
-    columns = np.where(places[ways] >= 0, places[ways], entries[np.minimum(entry, len(entries) - 1)])
-    gadget = program.reply.num_infosets - len(roots.infosets)
-    above = np.append(np.ones(gadget, dtype=bool), seen[public.infoset_states[1 - player][roots.infosets]])
-    return DepthLimit(border, player, own, above, columns, places[below])
+    entries = np.searchsorted(keys, subgames * view.other.num_sequences + ways)
+    return DepthLimit(
+        border=border,
+        player=player,
+        own=own,
+        reply=np.append(np.ones(gadget, dtype=bool), reply[roots.infosets]),
+        own_ways=np.searchsorted(roots.own_sequences, own_ways),
+        own_below=np.searchsorted(roots.own_sequences, own_below),
+        reply_ways=numbers[np.where(inner, roots.num_ways + places, entries)],
+        reply_below=first + np.searchsorted(roots.sequences, below),
+    )

@@ -1,7 +1,5 @@
 """Responses while they are decided: one step's program after the other, each from what the steps before it found."""
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -15,14 +13,16 @@ from .decision_steps import DecisionStep, Flags
 from .gadgets import (
     GADGETS,
     Gadget,
+    SequenceRates,
     TrunkSolution,
     allowances,
+    gift_rates,
     search_program,
     subgame_program,
     whole_game_program,
 )
 from .step_program import StepAnswer, StepProgram
-from .subgame_roots import SubgameRoots, subgames_of
+from .subgame_roots import SubgameRoots
 
 
 class ResolvingRun:
@@ -45,6 +45,8 @@ class ResolvingRun:
     ----------
     behaviour : ndarray of float64, shape (num_sequences of the player,)
         What is decided so far, uniform elsewhere.
+    found : ndarray of float64, shape (num_sequences of the player,)
+        What is decided so far, and elsewhere what the last step that is about it would play.
 
     Examples
     --------
@@ -76,14 +78,18 @@ class ResolvingRun:
         self.gadget = gadget
         self.blueprint = blueprint
         self.behaviour = view.own.uniform_behaviour()
-        self._found: dict[int, TrunkSolution] = {}
+        # What the step that a step goes on from found in its subgames is still there: no step between them is about
+        # these subgames, and all steps below come later.
+        self.found = self.behaviour.copy() if blueprint is None else view.own.behaviour(blueprint.plan)
+        self._free = np.zeros(0) if blueprint is None else view.other.behaviour(blueprint.free)
+        self._allowances: dict[int | None, SequenceRates] = {}
         self._roots: tuple[DecisionStep, SubgameRoots] | None = None
         payoffs = view.game.sequence_form.A
         self._matrix = payoffs if view.player == 0 else sp.csr_array(-payoffs.T)
         if blueprint is not None and gadget.promises and steps:
             whole = whole_game_program(view, self._matrix, model, p, steps[0], blueprint.plan)
             undecided = np.zeros(view.own.num_infosets, dtype=bool)
-            self.blueprint = replace(blueprint, allowances=allowances(view, whole, blueprint.plan, undecided))
+            self._allowances[None] = allowances(view, whole, blueprint.plan, undecided)
 
     @property
     def whole(self) -> bool:
@@ -106,11 +112,20 @@ class ResolvingRun:
 
     def program(self, number: int) -> StepProgram:
         """Return a step's program; the step that it goes on from has been decided."""
-        step, plan = self.steps[number], self.plan
-        found = self._before(step)
-        if self.whole or found is None:
-            return whole_game_program(self.view, self._matrix, self.model, self.p, step, plan)
-        return subgame_program(self.view, self.model, self.p, step, plan, self.gadget, self.subgames(step), found)
+        step, view, gadget = self.steps[number], self.view, self.gadget
+        if self._in_whole(step):
+            return whole_game_program(view, self._matrix, self.model, self.p, step, self.plan)
+        roots = self.subgames(step)
+        plan, found = (roots.own.plan(each[roots.own_sequences]) for each in (self.behaviour, self.found))
+        free = None if gadget.form else view.other.plan(self._free)[roots.way_sequences]
+        rates = self._allowances.get(step.before)
+        if gadget.gifts:
+            rates = gift_rates(view, view.own.plan(self.found))
+        return subgame_program(view, self.model, self.p, step, plan, gadget, roots, found, free, rates)
+
+    def _in_whole(self, step: DecisionStep) -> bool:
+        """Return whether a step is solved in the whole game: all are, or it is that of a trunk."""
+        return self.whole or (step.before is None and self.blueprint is None)
 
     def subgames(self, step: DecisionStep) -> SubgameRoots:
         """Return the subgames of a step; they are kept until those of another step are asked for."""
@@ -121,50 +136,25 @@ class ResolvingRun:
     def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         """Take a step's decisions from its answer."""
         step = self.steps[number]
-        own = self.view.own
-        decided = np.append(False, np.repeat(step.decided, own.num_actions))
-        self.behaviour[decided] = own.behaviour(answer.plan)[decided]
-        if not self.whole:
-            found = TrunkSolution(self._played(step, answer.plan), self._free(step, program, answer.reply))
-            if self.gadget.promises:
-                roots = None if program.reply is self.view.other else self.subgames(step)
-                made = step.decided | step.settled
-                found = replace(found, allowances=allowances(self.view, program, found.plan, made, roots))
-            self._found[number] = found
-
-    def _before(self, step: DecisionStep) -> TrunkSolution | None:
-        """Return what a step resolves; ``None`` for the trunk."""
-        return self.blueprint if step.before is None else self._found.get(step.before)
-
-    def _played(self, step: DecisionStep, plan: Floats) -> Floats:
-        """Return the answer's plan; where its program did not reach, what was found before."""
-        before = self._before(step)
-        if before is None:
-            return plan
-        own = self.view.own
-        inside = self._inside(step, self.view.player)
-        return own.plan(np.where(inside, own.behaviour(plan), own.behaviour(before.plan)))
-
-    def _free(self, step: DecisionStep, program: StepProgram, reply: Floats) -> Floats:
-        """Return the other player's plan in which the reply stands for what it plays where it is free."""
-        other = self.view.other
-        if program.reply is other:
-            weights = reply.copy()
-            weights[0] = 1.0
-            return other.plan(other.behaviour(weights))
-        before = self._before(step)
-        assert before is not None
-        inside = self._inside(step, 1 - self.view.player)
-        behaviour = other.behaviour(before.free)
-        # The gadget's decisions come first in the reply.
-        behaviour[inside] = program.reply.behaviour(reply)[len(reply) - int(inside.sum()) :]
-        return other.plan(behaviour)
-
-    def _inside(self, step: DecisionStep, player: int) -> Flags:
-        """Return which of a player's sequences lie in the subgames of a step, shape (num_sequences,)."""
-        public = self.view.game.public_tree
-        infosets = subgames_of(public, step.states)[public.infoset_states[player]] >= 0
-        return np.append(False, np.repeat(infosets, self.view.game.sequence_form.treeplexes[player].num_actions))
+        behaviour = program.own.behaviour(answer.plan)
+        decided, new = program.given(step.decided), ~program.given(step.settled)
+        for array, taken in ((self.behaviour, decided), (self.found, new)):
+            array[program.sequences] = np.where(taken, behaviour, array[program.sequences])
+        if self.whole:
+            return
+        in_whole = self._in_whole(step)
+        if self.gadget.promises:
+            roots = None if in_whole else self.subgames(step)
+            made = step.decided[program.infosets] | step.settled[program.infosets]
+            self._allowances[number] = allowances(self.view, program, answer.plan, made, roots)
+        elif not self.gadget.form:
+            replied = program.reply.behaviour(answer.reply)
+            if in_whole:
+                self._free = replied
+            else:
+                # The gadget's decisions come first in the reply.
+                sequences = self.subgames(step).sequences
+                self._free[sequences] = replied[len(replied) - len(sequences) :]
 
 
 class SearchRun(ResolvingRun):
@@ -185,8 +175,8 @@ class SearchRun(ResolvingRun):
         self, view: PlayerView, model: Floats, p: float, roots: SubgameRoots, blueprint: TrunkSolution
     ) -> None:
         public = view.game.public_tree
-        inside = subgames_of(public, roots.states)
-        decided = inside[public.infoset_states[view.player]] >= 0
+        decided = np.zeros(view.own.num_infosets, dtype=bool)
+        decided[public.below(roots.states, view.player)] = True
         step = DecisionStep(
             level=int(public.levels[roots.states].min()),
             states=roots.states,

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
@@ -22,7 +24,7 @@ class StepAnswer:
 
     Attributes
     ----------
-    plan : ndarray of float64, shape (num_sequences of the player,)
+    plan : ndarray of float64, shape (num_sequences of the program's own,)
         A realization plan, below the depth limit too.
     reply : ndarray of float64, shape (num_sequences of the reply,)
         The reply of :class:`StepProgram` that proves how good the plan is.
@@ -56,6 +58,8 @@ class StepProgram:
         With how much weight the other player comes to each infoset beside what it does in the reply.
     bonus : ndarray of float64, shape (num_sequences of reply,)
     constant : float
+    infosets, sequences : ndarray of int64, optional
+        The numbers that the infosets and sequences of ``own`` have in the game; by default the same.
     held : ndarray of float64, shape (num_sequences of reply,), optional
         With how much weight the model holds the other player to sequences, linear = M held; by default to none. A value
         function is asked about what is held and the reply together.
@@ -92,6 +96,8 @@ class StepProgram:
     inflow: Floats
     bonus: Floats
     constant: float = 0.0
+    infosets: npt.NDArray[np.int64] | slice = field(default_factory=lambda: slice(None))
+    sequences: npt.NDArray[np.int64] | slice = field(default_factory=lambda: slice(None))
     held: Floats = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
@@ -151,6 +157,15 @@ class StepProgram:
         # The rows are in units of the matrix, and so are their multipliers the weights of the reply times that.
         behaviour = self.reply.behaviour(np.append(1.0, np.maximum(dual["response"] / self.unit, 0.0)))
         return StepAnswer(self.completed(_cleaned(self.own, primal["plan"])), self.flow(behaviour))
+
+    def given(self, of_game: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what an array over the player's infosets in the game says for each sequence; the empty one has True.
+
+        Parameters
+        ----------
+        of_game : ndarray of bool, shape (num_infosets of the player in the game,)
+        """
+        return np.append(True, np.repeat(of_game[self.infosets], self.own.num_actions))
 
     def completed(self, behaviour: Floats) -> Floats:
         """Return the plan that is as settled, and where nothing is settled as a behaviour says."""

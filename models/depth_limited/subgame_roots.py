@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,8 @@ class SubgameRoots:
     """The subgames below some public states, none of which lies below another, from one player's seat.
 
     A *way in* is a subgame with one sequence of the other player that leads to histories at its root: that player's
-    augmented infoset there. Ways in stand subgame after subgame.
+    augmented infoset there. Ways in stand subgame after subgame. All arrays are as large as the subgames and the
+    player's infosets above them.
 
     Attributes
     ----------
@@ -34,36 +34,46 @@ class SubgameRoots:
         The player who resolves the subgames.
     states : ndarray of int32, shape (num_subgames,)
         The public states at which they are rooted.
+    own : Treeplex
+        The player's decisions in the subgames and on the way to them.
+    own_infosets, own_sequences : ndarray of int64
+        Their numbers in the game, in the order of ``own``; the empty sequence included.
     way_subgames : ndarray of int64, shape (num_ways,)
         The subgame of each way in, by number.
     way_sequences : ndarray of int64, shape (num_ways,)
         The other player's last sequence.
     infosets : ndarray of int64, shape (k,)
         The other player's infosets in subgames.
-    infoset_ways : ndarray of int64, shape (k,)
-        The way in that leads to each; −1 where another infoset of the subgame stands above it.
+    sequences : ndarray of int64, shape (m,)
+        The other player's sequences there, rising.
+    infoset_sources : ndarray of int64, shape (k,)
+        What leads to each infoset: a way in by its number, or one of ``sequences``, counted after the ways.
     leaves : ndarray of int64, shape (l,)
         The leaves in subgames, by their numbers in the leaf table.
-    leaf_ways : ndarray of int64, shape (l,)
-        The way in to each leaf above which the other player has no infoset in the subgame; −1 otherwise.
-    leaf_sequences : ndarray of int64, shape (l,)
-        The other player's last sequence.
-    payoffs : csr_array, shape (num_sequences of the player, l)
-        What the player is paid at each leaf, chance multiplied in, in the row of its own last sequence.
+    leaf_sources : ndarray of int64, shape (l,)
+        What leads to each leaf, as for infosets.
+    leaf_rows : ndarray of int64, shape (l,)
+        The last sequence of ``own`` before each leaf.
+    leaf_payoffs : ndarray of float64, shape (l,)
+        What the player is paid at each leaf, chance multiplied in.
     other : Treeplex
         The other player's polytope.
     """
 
     player: int
     states: Integers
+    own: Treeplex
+    own_infosets: Numbers
+    own_sequences: Numbers
     way_subgames: Numbers
     way_sequences: Numbers
     infosets: Numbers
-    infoset_ways: Numbers
+    sequences: Numbers
+    infoset_sources: Numbers
     leaves: Numbers
-    leaf_ways: Numbers
-    leaf_sequences: Numbers
-    payoffs: sp.csr_array
+    leaf_sources: Numbers
+    leaf_rows: Numbers
+    leaf_payoffs: Floats
     other: Treeplex
 
     @classmethod
@@ -100,35 +110,35 @@ class SubgameRoots:
         if form.leaves is None:
             raise UnsupportedProblemError(f"{game.spec} has no leaf table, which gadgets need")
         roots = np.unique(np.fromiter(states, dtype=np.int32))
-        inside = subgames_of(public, roots)
-        other, table = form.treeplexes[1 - player], form.leaves
-        infosets = np.flatnonzero(inside[public.infoset_states[1 - player]] >= 0)
-        is_inside = np.zeros(other.num_infosets + 1, dtype=bool)  # the last is for the empty sequence
-        is_inside[infosets] = True
-        parents = other.parents[infosets].astype(np.int64)
-        states_of_leaves = np.where(public.leaf_states >= 0, inside[public.leaf_states], -1)
-        leaves = np.flatnonzero(states_of_leaves >= 0)
-        sequences = table.sequences[leaves, 1 - player].astype(np.int64)
-        outer_infosets = ~is_inside[other.sequence_infosets[parents]]
-        outer_leaves = ~is_inside[other.sequence_infosets[sequences]]
+        own, other, table = form.treeplexes[player], form.treeplexes[1 - player], form.leaves
+        infosets = public.below(roots, 1 - player).astype(np.int64)
+        sequences = sequences_at(other, infosets)
+        leaves = public.leaves_below(roots).astype(np.int64)
+        last = np.concatenate([other.parents[infosets], table.sequences[leaves, 1 - player]]).astype(np.int64)
+        states_of = np.concatenate([public.infoset_states[1 - player][infosets], public.leaf_states[leaves]])
         # One number for a subgame and a sequence: subgames come first in the order.
-        infoset_keys = inside[public.infoset_states[1 - player][infosets]] * other.num_sequences + parents
-        leaf_keys = states_of_leaves[leaves] * other.num_sequences + sequences
-        keys = np.unique(np.concatenate([infoset_keys[outer_infosets], leaf_keys[outer_leaves]]))
-        weights = table.chance[leaves] * table.payoffs[leaves, player]
-        own_sequences = table.sequences[leaves, player]
-        shape = (form.treeplexes[player].num_sequences, len(leaves))
+        keys = public.subgames_of(roots, states_of) * other.num_sequences + last
+        places, inner = placed(last, sequences)
+        ways = np.unique(keys[~inner])
+        sources = np.where(inner, len(ways) + places, np.searchsorted(ways, keys))
+        inside, reached = public.below(roots, player), table.sequences[leaves, player]
+        own_infosets = infosets_above(own, np.concatenate([own.offsets[inside], reached]))
+        own_sequences = np.append(0, sequences_at(own, own_infosets))
         return cls(
             player=player,
             states=roots,
-            way_subgames=keys // other.num_sequences,
-            way_sequences=keys % other.num_sequences,
+            own=Treeplex(np.searchsorted(own_sequences, own.parents[own_infosets]), own.num_actions[own_infosets]),
+            own_infosets=own_infosets,
+            own_sequences=own_sequences,
+            way_subgames=ways // other.num_sequences,
+            way_sequences=ways % other.num_sequences,
             infosets=infosets,
-            infoset_ways=np.where(outer_infosets, np.searchsorted(keys, infoset_keys), -1),
+            sequences=sequences,
+            infoset_sources=sources[: len(infosets)],
             leaves=leaves,
-            leaf_ways=np.where(outer_leaves, np.searchsorted(keys, leaf_keys), -1),
-            leaf_sequences=sequences,
-            payoffs=sp.csr_array((weights, (own_sequences, np.arange(len(leaves)))), shape=shape),
+            leaf_sources=sources[len(infosets) :],
+            leaf_rows=np.searchsorted(own_sequences, reached),
+            leaf_payoffs=table.chance[leaves] * table.payoffs[leaves, player],
             other=other,
         )
 
@@ -154,17 +164,16 @@ class SubgameRoots:
         -------
         reply : Treeplex
             Decisions of the gadget first, then the infosets of the subgames.
-        matrix : csr_array, shape (num_sequences of the player, num_sequences of reply)
+        matrix : csr_array, shape (num_sequences of own, num_sequences of reply)
             What pairs of sequences pay the player.
         entries : ndarray of int32, shape (num_ways,)
             The sequence by which each way is taken; where there are stops, the sequence after it stops.
         """
         counts, entries, parents = self.above(form)
         reply, columns = self.below(counts, entries, parents)
-        places = sp.csr_array(
-            (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), reply.num_sequences)
-        )
-        return reply, sp.csr_array(self.payoffs @ places), entries.astype(np.int32)
+        shape = self.own.num_sequences, reply.num_sequences
+        matrix = sp.csr_array((self.leaf_payoffs, (self.leaf_rows, columns)), shape=shape)
+        return reply, matrix, entries.astype(np.int32)
 
     def above(self, form: Form) -> tuple[Numbers, Numbers, Numbers]:
         """Return the other player's decisions in a gadget, which come first in its reply.
@@ -192,33 +201,16 @@ class SubgameRoots:
             counts = np.bincount(self.way_subgames, minlength=self.num_subgames)
             return counts, 1 + ways, np.zeros_like(counts)
         other = self.other
-        leads = np.zeros(other.num_sequences)
-        leads[self.way_sequences] = 1.0
-        for level in reversed(other.levels):
-            level.pass_up(np.maximum.reduceat(leads[level.sequences], level.starts), leads)
-        taken = leads > 0.0
-        leading = np.add.reduceat(taken[1:], other.offsets[:-1] - 1, dtype=np.int64) if other.num_infosets else ways[:0]
-        infosets = np.flatnonzero(leading)
-        leading, elsewhere = leading[infosets], (leading < other.num_actions)[infosets].astype(np.int64)
+        infosets = infosets_above(other, self.way_sequences)
+        parents = np.concatenate([other.parents[infosets], self.way_sequences])
+        taken = np.unique(parents[parents > 0])
+        leading = np.bincount(np.searchsorted(infosets, other.sequence_infosets[taken]), minlength=len(infosets))
+        elsewhere = (leading < other.num_actions[infosets]).astype(np.int64)
         # Sequences that lead to ways keep their order; those of an infoset that lead elsewhere follow, as one.
-        places = np.zeros(other.num_sequences, dtype=np.int64)
-        places[1:][taken[1:]] = 1 + np.arange(leading.sum()) + np.repeat(np.cumsum(elsewhere) - elsewhere, leading)
+        places = 1 + np.arange(len(taken)) + np.repeat(np.cumsum(elsewhere) - elsewhere, leading)
         counts = np.concatenate([leading + elsewhere, np.ones_like(ways)])
         entries = 1 + int(counts.sum()) - self.num_ways + ways
-        return counts, entries, places[np.concatenate([other.parents[infosets], self.way_sequences])]
-
-    @cached_property
-    def sequences(self) -> Numbers:
-        """The other player's sequences at its infosets in subgames, rising, shape (num_sequences in subgames,)."""
-        inside = np.zeros(self.other.num_infosets, dtype=bool)
-        inside[self.infosets] = True
-        return np.flatnonzero(np.append(False, np.repeat(inside, self.other.num_actions)))
-
-    def places(self, first: int) -> Numbers:
-        """Return the other player's sequences, renumbered: :attr:`sequences` from `first` on, others −1."""
-        places = np.full(self.other.num_sequences, -1, dtype=np.int64)
-        places[self.sequences] = first + np.arange(len(self.sequences))
-        return places
+        return counts, entries, np.append(0, places)[np.where(parents > 0, 1 + np.searchsorted(taken, parents), 0)]
 
     def below(self, counts: Numbers, entries: Numbers, above: Numbers | None = None) -> tuple[Treeplex, Numbers]:
         """Return the other player's decisions below others that come first.
@@ -238,74 +230,88 @@ class SubgameRoots:
         columns : ndarray of int64, shape (l,)
             The last sequence before each leaf.
         """
-        places = self.places(1 + int(counts.sum()))
-        by_way = np.append(entries, 0)  # where no way leads, the last number stands for none
-        parents = np.where(self.infoset_ways >= 0, by_way[self.infoset_ways], places[self.other.parents[self.infosets]])
+        numbers = self.numbers(1 + int(counts.sum()), entries)
         first = np.zeros(len(counts), dtype=np.int64) if above is None else above
         treeplex = Treeplex(
-            np.concatenate([first, parents]), np.concatenate([counts, self.other.num_actions[self.infosets]])
+            np.concatenate([first, numbers[self.infoset_sources]]),
+            np.concatenate([counts, self.other.num_actions[self.infosets]]),
         )
-        return treeplex, np.where(self.leaf_ways >= 0, by_way[self.leaf_ways], places[self.leaf_sequences])
+        return treeplex, numbers[self.leaf_sources]
 
-    def masses(self, game: Game, plan: Floats) -> tuple[Floats, Floats]:
-        """Return how likely chance and the player together come along each way in, and to each sequence's histories.
+    def numbers(self, first: int, entries: Numbers) -> Numbers:
+        """Return the number in a reply of each way in and of each of ``sequences``, which follow from ``first`` on."""
+        return np.concatenate([entries, first + np.arange(len(self.sequences), dtype=np.int64)])
+
+    def masses(self, game: Game, plan: Floats) -> Floats:
+        """Return how likely chance and the player together come along each way in.
 
         Parameters
         ----------
         game : Game
-        plan : ndarray of float64, shape (num_sequences of the player,)
+        plan : ndarray of float64, shape (num_sequences of own,)
 
         Returns
         -------
-        ways : ndarray of float64, shape (num_ways,)
+        ndarray of float64, shape (num_ways,)
             The other player taking the way with certainty.
-        sequences : ndarray of float64, shape (num_sequences of the other player,)
-            The other player taking the sequence with certainty.
         """
-        table, other = game.sequence_form.leaves, self.other
+        table = game.sequence_form.leaves
         assert table is not None
-        reach = table.chance * plan[table.sequences[:, self.player]]
-        uniform = other.uniform_plan()
-        # Of what comes to a sequence all ends at leaves, however the player goes on: here all actions alike.
-        last = table.sequences[:, 1 - self.player]
-        ended = np.bincount(last, weights=reach, minlength=other.num_sequences)
-        sequences = ended.astype(np.float64)
-        for level in reversed(other.levels):
-            level.pass_up(np.add.reduceat(sequences[level.sequences], level.starts) / level.counts, sequences)
-        inner = reach[self.leaves] * uniform[self.leaf_sequences]
-        ways = np.zeros(self.num_ways)
-        np.add.at(ways, self.leaf_ways[self.leaf_ways >= 0], inner[self.leaf_ways >= 0])
-        weights = np.zeros(other.num_sequences)
-        deeper = self.leaf_ways < 0
-        np.add.at(weights, self.leaf_sequences[deeper], inner[deeper])
-        for level in reversed(other.levels):
-            level.pass_up(np.add.reduceat(weights[level.sequences], level.starts), weights)
-        totals = np.add.reduceat(weights[1:], other.offsets[:-1] - 1)[self.infosets]
-        np.add.at(ways, self.infoset_ways[self.infoset_ways >= 0], totals[self.infoset_ways >= 0])
-        return ways / uniform[self.way_sequences], sequences
+        ways = np.ones(self.num_ways, dtype=np.int64)
+        below, columns = self.below(ways, np.cumsum(ways))
+        # Of what comes along a way all ends at leaves, however the other player goes on: here all actions alike.
+        reach = table.chance[self.leaves] * plan[self.leaf_rows] * below.uniform_plan()[columns]
+        masses: Floats = np.bincount(columns, weights=reach, minlength=below.num_sequences).astype(np.float64)
+        for level in reversed(below.levels):
+            level.pass_up(np.add.reduceat(masses[level.sequences], level.starts), masses)
+        return masses[1 : 1 + self.num_ways]
 
 
-def subgames_of(public: PublicTree, roots: Integers) -> Numbers:
-    """Return the number of the subgame in which each public state lies; −1 above all roots.
+def sequence_masses(game: Game, player: int, plan: Floats) -> Floats:
+    """Return how likely chance and a player together come to the histories after each of the other one's sequences.
 
     Parameters
     ----------
-    public : PublicTree
-    roots : ndarray of int32
-        Public states, none below another, in rising order.
+    game : Game
+        Two players; with histories.
+    player : int
+    plan : ndarray of float64, shape (num_sequences of the player,)
 
     Returns
     -------
-    ndarray of int64, shape (num_states,)
+    ndarray of float64, shape (num_sequences of the other player,)
+        The other player taking the sequence with certainty.
     """
-    inside = np.full(public.num_states, -1, dtype=np.int64)
-    inside[roots] = np.arange(len(roots))
-    parents = public.parents.tolist()
-    numbers = inside.tolist()
-    for state, parent in enumerate(parents):  # a state comes after its parent
-        if numbers[state] < 0 <= parent:
-            numbers[state] = numbers[parent]
-    return np.array(numbers, dtype=np.int64)
+    table, other = game.sequence_form.leaves, game.sequence_form.treeplexes[1 - player]
+    assert table is not None
+    reach = table.chance * plan[table.sequences[:, player]]
+    last = table.sequences[:, 1 - player]
+    masses: Floats = np.bincount(last, weights=reach, minlength=other.num_sequences).astype(np.float64)
+    for level in reversed(other.levels):
+        level.pass_up(np.add.reduceat(masses[level.sequences], level.starts) / level.counts, masses)
+    return masses
+
+
+def sequences_at(treeplex: Treeplex, infosets: Numbers) -> Numbers:
+    """Return the sequences of some infosets, one infoset after the other."""
+    counts = treeplex.num_actions[infosets].astype(np.int64)
+    return np.repeat(treeplex.offsets[infosets] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+
+
+def infosets_above(treeplex: Treeplex, sequences: npt.NDArray[Any]) -> Numbers:
+    """Return the infosets of some sequences, and all those above them, rising."""
+    found = [np.zeros(0, dtype=np.int64)]
+    while len(sequences):
+        infosets = np.unique(treeplex.sequence_infosets[sequences])
+        found.append(infosets[infosets >= 0].astype(np.int64))
+        sequences = treeplex.parents[found[-1]]
+    return np.unique(np.concatenate(found))
+
+
+def placed(numbers: Numbers, among: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+    """Return the place of each number in a rising array, and whether it is there."""
+    places = np.searchsorted(among, numbers)
+    return places, np.append(among, -1)[places] == numbers
 
 
 def roots_at_level(public: PublicTree, level: int) -> Integers:

@@ -114,19 +114,18 @@ class SteppedResponse(ResponseProblem):
         if "equilibrium" in dual_certificate:
             equilibrium = TrunkSolution(dual_certificate["equilibrium"], dual_certificate["free"])
         run = self.start(equilibrium)
-        own = self.view().own
-        decided = own.behaviour(dual_certificate.get("decided", plan))
+        decided = self.view().own.behaviour(dual_certificate.get("decided", plan))
         for number, step in enumerate(run.steps):
             if f"plan {number}" not in dual_certificate:
                 break
             program = run.program(number)
             # Decisions of this step and of earlier ones are taken from the response, whatever else is given.
-            kept = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
+            kept = program.given(step.decided) | program.given(step.settled)
             given, replied = (
                 np.maximum(np.nan_to_num(dual_certificate[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")
             )
             answer = StepAnswer(
-                own.plan(np.where(kept, decided, own.behaviour(given))),
+                program.own.plan(np.where(kept, decided[program.sequences], program.own.behaviour(given))),
                 program.flow(program.reply.behaviour(replied)),
             )
             yield step, program, answer

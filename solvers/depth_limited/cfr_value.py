@@ -151,16 +151,14 @@ class CFRValue:
     def _carry(rest: _Rest, border: LeafStates, kernel: Kernel, state: KernelState) -> None:
         """Take over regrets and behaviour at the sequences that both rests have."""
         for player in (0, 1):
-            treeplex = border.game.sequence_form.treeplexes[player]
+            _, here, there = np.intersect1d(
+                border.sequences[player], rest.border.sequences[player], assume_unique=True, return_indices=True
+            )
             for name, scale in (("regrets", rest.kernel.layout.unit / kernel.layout.unit), ("behaviour", 1.0)):
                 of_rest = rest.kernel.layout.to_user(player, getattr(rest.state.arrays, name))
-                there = np.full(treeplex.num_sequences, np.nan)
-                there[rest.border.sequences[player]] = scale * of_rest[1 + rest.border.num_ways[player] :]
                 array = getattr(state.arrays, name)
                 now = kernel.layout.to_user(player, array)
-                taken = there[border.sequences[player]]
-                inner = now[1 + border.num_ways[player] :]
-                now[1 + border.num_ways[player] :] = np.where(np.isnan(taken), inner, taken)
+                now[1 + border.num_ways[player] + here] = scale * of_rest[1 + rest.border.num_ways[player] + there]
                 kernel.layout.from_user(player, now, out=array)
 
     def _given(self, rest: _Rest, ranges: tuple[Floats, Floats]) -> PartArrays:

@@ -85,7 +85,9 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
     steps = problem.start(equilibrium)
     size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
-    Budget().require(16 * len(steps.steps) * size, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
+    # A step that is not solved in the whole game has plans of its subgames alone.
+    held = len(steps.steps) if steps.whole else min(len(steps.steps), problem.game.public_tree.num_levels)
+    Budget().require(16 * held * size, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
     begun = counted_now()
     answers: list[StepAnswer] = []
     stopped: Status | None = None
@@ -131,7 +133,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     ended = counted_now()
     plans = None
     if answers or not steps.steps:
-        decided = steps.plan if len(answers) == len(steps.steps) else rest_of(steps, answers)
+        decided = steps.plan if len(answers) == len(steps.steps) else rest_of(steps, len(answers))
         own, model = problem.response(decided, equilibrium), problem.opponent.plan
         plans = (own, model) if problem.player == 0 else (model, own)
     return Outcome(
@@ -146,12 +148,12 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     )
 
 
-def rest_of(steps: ResolvingRun, answers: list[StepAnswer]) -> Floats:
-    """Return the plan of steps that were stopped: where nothing is decided, what the last step would play."""
+def rest_of(steps: ResolvingRun, answered: int) -> Floats:
+    """Return the plan of steps that were stopped: where nothing is decided, what the last step there would play."""
     own = steps.view.own
-    decided = np.logical_or.reduce([step.decided for step in steps.steps[: len(answers)]])
+    decided = np.logical_or.reduce([step.decided for step in steps.steps[:answered]])
     kept = np.append(True, np.repeat(decided, own.num_actions))
-    return own.plan(np.where(kept, steps.behaviour, own.behaviour(answers[-1].plan)))
+    return own.plan(np.where(kept, steps.behaviour, steps.found))
 
 
 def equilibrium_of(problem: SteppedResponse) -> TrunkSolution:

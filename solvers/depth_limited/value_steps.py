@@ -178,9 +178,8 @@ class TrunkLoop(AnsweringStepper):
         placed, state, limit = self.placed, self.state, self.limit
         kernel, layout = placed.kernel, placed.kernel.layout
         tilt, settled, kept = np.array(placed.tilt), self._settled, placed.part.kept
-        ways = limit.border.way_sequences[limit.player]
-        np.add.at(tilt, layout.positions[placed.own][ways], answer.values[limit.player])
-        np.add.at(tilt, layout.positions[placed.reply][limit.columns], answer.values[1 - limit.player])
+        np.add.at(tilt, layout.positions[placed.own][limit.own_ways], answer.values[limit.player])
+        np.add.at(tilt, layout.positions[placed.reply][limit.reply_ways], answer.values[1 - limit.player])
         still = slice(0, 0)
         if actor is not None:
             still = slice(int(layout.bases[1 - actor]), int(layout.bases[2 - actor]))
@@ -201,7 +200,7 @@ class TrunkLoop(AnsweringStepper):
         if answer.behaviours is None:
             self._proven = False
         behaviours = answer.behaviours or [each.uniform_behaviour() for each in border.rest]
-        below = ((own, border.sequences[limit.player], limit.player), (reply, limit.below, 1 - limit.player))
+        below = ((own, limit.own_below, limit.player), (reply, limit.reply_below, 1 - limit.player))
         for array, places, player in below:
             array[places] = behaviours[player][1 + border.num_ways[player] :]
         self._own += weight * program.own.plan(own)

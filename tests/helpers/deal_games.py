@@ -7,10 +7,10 @@ from random_trees import Chance, Decision, Leaf, to_graph
 from treeplex import Game, Strategy
 
 
-def random_deal_game(seed: int) -> Game:
-    """Return a game of 4 to 6 rounds after a deal; who moves in a round, and whether it shows, is public."""
+def random_deal_game(seed: int, rounds: tuple[int, int] = (4, 6)) -> Game:
+    """Return a game of so many rounds after a deal; who moves in a round, and whether it shows, is public."""
     source = random.Random(seed)
-    depth, hands = source.randint(4, 6), (source.randint(1, 3), source.randint(1, 3))
+    depth, hands = source.randint(*rounds), (source.randint(1, 3), source.randint(1, 3))
     tied = source.random() < 0.3
 
     def node(public: str, known: tuple[str, str]):

@@ -228,7 +228,7 @@ def drawn_steps(drawn: Drawn, problem: CDRNR) -> tuple[Strategy, Certificate]:
         program = run.program(number)
         plan, reply = (
             (1 - share) * treeplex.uniform_behaviour() + share * drawn.behaviour(treeplex)
-            for treeplex in (drawn.own, program.reply)
+            for treeplex in (program.own, program.reply)
         )
         given.append(StepAnswer(program.completed(plan), program.flow(reply)))
         run.decide(number, program, given[-1])

@@ -11,7 +11,8 @@ from random_trees import random_behaviour, to_graph, trees
 
 from treeplex import CDRNR, Game, Nash, Profile, Strategy, UnsupportedProblemError, load_game, solve, worst_case
 from treeplex.models.depth_limited import GADGETS, DecisionStep, SubgameRoots, TrunkSolution
-from treeplex.models.depth_limited.gadgets import search_program, subgame_program
+from treeplex.models.depth_limited.gadgets import gift_rates, search_program, subgame_program
+from treeplex.models.depth_limited.subgame_roots import sequence_masses
 from treeplex.models.saddle import PlayerView
 from treeplex.solvers import DepthLimitedLP
 from treeplex.solvers.exact.highs_models import load, objective_factor
@@ -310,14 +311,17 @@ def test_gadgets_count_what_recursion_over_leaves_does(tree, seed, player, kind,
     )
     side, roots = PlayerView(game, player), SubgameRoots.of(game, player, here.tolist())
     found = TrunkSolution(before.plan, free.plan)
+    own, resolved = plan.plan[roots.own_sequences], found.plan[roots.own_sequences]
     if kind == "search":
         program = search_program(side, model.plan, p, roots, found)
     else:
-        program = subgame_program(side, model.plan, p, step, plan.plan, GADGETS[kind], roots, found)
+        ways = free.plan[roots.way_sequences]
+        rates = gift_rates(side, found.plan) if GADGETS[kind].gifts else None
+        program = subgame_program(side, model.plan, p, step, own, GADGETS[kind], roots, resolved, ways, rates)
     expected = counted(game, player, here.tolist(), plan.plan, found, model.plan, modelled, p, kind)
-    assert program.guaranteed(plan.plan) == pytest.approx(expected, abs=1e-9)
+    assert program.guaranteed(own) == pytest.approx(expected, abs=1e-9)
     # Any reply leaves at least as much as the worst one.
-    assert program.allowed(program.flow(program.reply.uniform_behaviour())) >= program.guaranteed(plan.plan) - 1e-9 or (
+    assert program.allowed(program.flow(program.reply.uniform_behaviour())) >= program.guaranteed(own) - 1e-9 or (
         kind == "search"  # in which own decisions above the subgames are settled
     )
 
@@ -328,7 +332,8 @@ def test_masses_are_how_likely_chance_and_the_player_come_along_a_way():
     public = game.public_tree
     roots = SubgameRoots.of(game, 0, np.unique(public.infoset_states[0][public.infoset_levels(0) == 2]).tolist())
     always_pass = Strategy.from_dict(game, 0, {f"{card}_": {"p": 1.0} for card in "JQK"})
-    ways, sequences = roots.masses(game, always_pass.plan)
+    ways = roots.masses(game, always_pass.plan[roots.own_sequences])
+    sequences = sequence_masses(game, 0, always_pass.plan)
     labels = [game.sequence_form.treeplexes[1].sequence_label(s) for s in roots.way_sequences.tolist()]
     assert set(labels) == {("J_p", "b"), ("Q_p", "b"), ("K_p", "b")}
     assert ways == pytest.approx([1 / 3] * 3)

@@ -260,10 +260,10 @@ class Witness(TrunkLoop):
         reply[0] = 0.0
         # What each sequence is paid, the values of the ways in included; below the limit nothing is.
         pays = np.where(below, 0.0, program.linear + program.matrix @ reply)
-        np.add.at(pays, limit.border.way_sequences[limit.player], answer.values[limit.player])
+        np.add.at(pays, limit.own_ways, answer.values[limit.player])
         costs = np.where(below_reply, 0.0, -(program.matrix.T @ own) - program.bonus)
         costs[0] = 0.0
-        np.add.at(costs, limit.columns, answer.values[1 - limit.player])
+        np.add.at(costs, limit.reply_ways, answer.values[1 - limit.player])
         self.own, self.reply = self.own + pays, self.reply + costs
         self.earned += pays @ own + costs[1:] @ reply[1:]
 
