@@ -102,8 +102,8 @@ class StepProgram:
 
     @cached_property
     def unit(self) -> float:
-        """The mean absolute entry of M, in which q is counted: solvers' tolerances are absolute."""
-        return float(np.abs(self.matrix.data).mean()) if self.matrix.nnz else 1.0
+        """The mean absolute entry of M, 1 if all are 0, in which q is counted: solvers' tolerances are absolute."""
+        return float(np.abs(self.matrix.data).mean() if self.matrix.nnz else 0.0) or 1.0
 
     @cached_property
     def settled_sequences(self) -> Flags:

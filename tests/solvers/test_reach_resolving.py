@@ -102,8 +102,11 @@ def check_seed(seed, rounds=(4, 6)):
 
 
 def test_exploitability_is_within_the_bound_in_random_games():
-    """Exact steps, steps stopped early, wrong value functions, and blueprints that are not equilibria."""
-    found = [check_seed(seed) for seed in range(either(6, 100))]
+    """Exact steps, steps stopped early, wrong value functions, and blueprints that are not equilibria.
+
+    In game 2239 all payoffs of a subgame are 0.
+    """
+    found = [check_seed(seed) for seed in (2239, *range(either(6, 100)))]
     assert sum(share is not None for share in found) > 0.8 * len(found)
 
 
