@@ -25,7 +25,6 @@ from .options import (
     declared,
     flag_of,
     reader,
-    seat,
     whole,
 )
 from .outputs import Output, Outputs, page, pages
@@ -46,6 +45,7 @@ _SEARCHES = "pref-cfr"
 KEYS = (
     *("game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
     *("feasible", "least_loss", "least_loss_lower", "least_loss_upper", "least_loss_exact", "exploitability", "value"),
+    *("epsilon", "regrets"),
     *("game_value", "targets", "violation", "violations", "multipliers", "least_violation", "conflict", "trade_off"),
     *("preference", "runs", "iterations", "seconds", "time", "sizes"),
 )
@@ -79,7 +79,8 @@ class _Asked:
             help='What the player should do, such as "raise@first >= 0.6"; may be repeated. The form is TERM+… >= '
             "NUMBER, also with <= or ==, optionally followed by 'as NAME'. TERM is ACTION@first (how often at the "
             "player's first decisions), ACTION@all (how often anywhere), ACTION@INFOSET, or what solve --constrain "
-            "takes.",
+            "takes; or the target is cvar@LEVEL >= NUMBER, also with <=: the mean payoff in the worst share LEVEL of "
+            "all games.",
         ),
     ] = None
     max_loss: Annotated[
@@ -87,21 +88,23 @@ class _Asked:
         typer.Option(
             metavar="E",
             parser=reader(Fraction, minimum=0),
-            help="How much the strategy may lose to any opponent, relative to the value of the game.",
+            help="How much the strategy may lose to any opponent, relative to the value of the game; with more than "
+            "two players, how much anybody may gain by a best response.",
         ),
     ] = Fraction(0)
     player: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=seat, help="The player of targets that name no seat; 0 by default."),
+        typer.Option(metavar="SEAT", parser=whole, help="The player of targets that name no seat; 0 by default."),
     ] = None
     reference: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="OPPONENT",
-            help="How the other player plays when frequencies of actions are counted; it does not affect the loss: "
+            help="How the other player plays when frequencies of actions are counted, uniformly by default, and when "
+            "payoffs are for cvar, by default as the equilibrium that is found; it does not affect the loss: "
             f"{OPPONENT_HELP}",
         ),
-    ] = "uniform"
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -175,22 +178,26 @@ def style(
         raise CommandLineError(f"{curve.option} takes a single target, got {len(asked.target)}")
     chosen = choose_method(method, {}, _methods(), "style")
     _check_method(chosen.name, vars(search) | files, curve)
-    player, reference = asked.player or 0, asked.reference
+    player, reference = asked.player or 0, asked.reference or _usual_reference(asked.target)
     record = Record(
         json, KEYS, game=game, player=player, max_loss=float(asked.max_loss), reference=reference, method=method
     )
     with record.interruptible():
         with deferring_interrupts():
             from ..models.saddle import check_two_players
+            from ..seqform.strategy import checked_player
             from ..solvers.answers import sizes_of
             from ..solvers.style.calibration import calibrate_style
             from ..solvers.style.targets import reach_style
 
         loaded = record.load(game)
         with building(loaded, shown=record.shown):
-            check_two_players("style", loaded)
+            if chosen.name != _SEARCHES:
+                _check_players(method, loaded)
+                check_two_players("style", loaded)
+        player = checked_player(loaded, player)
         _note_time(chosen.name, loaded, game, asked.target[0])
-        others = _reference(reference, loaded, player)
+        others = _reference(asked.reference, loaded, player)
         if curve.option:
             _check_curve(asked.target, loaded, player, others)
         begun = now()
@@ -247,17 +254,37 @@ def _note_time(method: str, loaded: "Game", game: str, target: str) -> None:
 
 def _check_curve(target: list[str], game: "Game", player: int, others: "Strategy | None") -> None:
     """Refuse a target that has no curve, before anything is solved."""
-    from ..solvers.style.answer import curve_functional, read_targets
+    from ..solvers.style.answer import curve_functional
+    from ..solvers.style.tails import read_styles
 
-    curve_functional(read_targets(target, game, player, others))
+    read, tails = read_styles(target, game, player, others)
+    if tails:
+        raise CommandLineError(f"{tails[0].name} has no trade-off curve, as it is not linear; leave out the curve")
+    curve_functional(read)
 
 
-def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
-    """Return the strategy of the other player with which actions are counted; nothing for uniform play."""
+def _check_players(method: str, game: "Game") -> None:
+    """Refuse games of more players by methods that solve linear programs."""
+    if game.num_players > 2:
+        raise CommandLineError(
+            f"style by {method} needs two players, and {game.spec} has {game.num_players}; --method {_SEARCHES} takes "
+            "any number"
+        )
+
+
+def _usual_reference(targets: list[str]) -> str:
+    """Return what the reference is called where none is given."""
+    return "equilibrium" if any("cvar" in target.partition("@")[0] for target in targets) else "uniform"
+
+
+def _reference(name: str | None, game: "Game", player: int) -> "Strategy | None":
+    """Return the strategy of the other player with which actions are counted; nothing if it is not given."""
     from ..solvers.opponents.strategies import opponent_strategy
 
-    if name.strip() == "uniform":
+    if name is None:
         return None
+    if game.num_players > 2:
+        raise CommandLineError(f"--reference is for two players, and {game.spec} has {game.num_players}; leave it out")
     with waiting(f"the reference, {name}"):
         return opponent_strategy(name, game, 1 - player)
 

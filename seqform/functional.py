@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from .arrays import Floats, ReadOnly, floats, frozen
 from .checks import explained
 from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, one_of, shown
+from .joint_form import JointPayoff
 from .labels import is_label
 from .payoffs import LeafTable
 from .polytope import Treeplex
@@ -177,6 +178,10 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     array([0.3333, 0.1667, 0.3333, 0.1667, 0.3333, 0.1667])
     """
     player = checked_player(game, player)
+    joint = game.sequence_form.payoffs
+    if isinstance(joint, JointPayoff):
+        nodes = np.flatnonzero(joint.form.players == player).tolist()
+        return joint.arrival(player, nodes, _plans(game, player, others)).ravel()
     form = dealt_form_of(game)
     if form is not None:
         reach: Floats = (

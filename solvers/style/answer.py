@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...models.constraints import LinearConstraint, collect_constraints, parse_constraint
+from ...seqform.arrays import Floats
 from ...seqform.display import Drawn
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.functional import Functional
@@ -234,6 +235,10 @@ class Target:
     def missed_by(self, plan: Any) -> Any:
         """Return by how much a plan misses the bound, 0 where it meets it; in floats or in fractions."""
         return max(0 * plan[0], self.constraint.value(plan))
+
+    def excess(self, plan: Floats) -> float:
+        """Return by how much a plan exceeds the bound; negative where it misses that."""
+        return -float(self.constraint.value(plan))
 
     def outcome(
         self, strategy: Strategy, extremes: tuple[float, float] | None = None, price: float = math.nan

@@ -11,8 +11,8 @@ from typing import Any, TypedDict, Unpack
 
 from ...models.constraints import LinearConstraint
 from ...models.preferences import Prefer, PreferStrategy
-from ...models.problems import Nash
-from ...models.saddle import check_two_players, zero_sum_of
+from ...models.problems import EpsilonNash, Nash
+from ...models.saddle import zero_sum_of
 from ...seqform.checks import check_exact_number, check_type, check_whole
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
@@ -24,8 +24,9 @@ from ..methods import PrefCFR
 from ..outcome import Status
 from ..solution import Solution
 from ..solve import solve_part
-from .answer import Target, TargetOutcome, read_targets
+from .answer import Target, TargetOutcome
 from .preferences import preferences_for
+from .tails import TailTarget, read_styles, strategies_of
 
 # The first vulnerability that is tried, in parts of the loss, and what the largest may be, in largest payoffs.
 _FIRST_STEP, _LARGEST = 0.5, 4.0
@@ -54,7 +55,9 @@ class CalibrationRun:
         By how much that misses the target.
     loss : float
         What the average strategy is proven to lose at most: an upper bound on the value of the game, by the best
-        strategy of the other player that any run found, minus its worst case.
+        strategy of the other player that any run found, minus its worst case. In a game without a value, of more
+        players or of payoffs that do not sum to a constant, ε: the most that any player would gain by a best response
+        to the others' average strategies.
     solution : Solution
     """
 
@@ -102,8 +105,8 @@ class Calibration:
         the loss the one with the least sum of misses.
     runs : tuple of CalibrationRun
         In the order in which they were made.
-    game_value : tuple of float
-        Proven bounds on the value of the game to the player.
+    game_value : tuple of float or None
+        Proven bounds on the value of the game to the player; ``None`` in a game without one.
     """
 
     game: Game
@@ -114,7 +117,7 @@ class Calibration:
     message: str
     best: CalibrationRun
     runs: tuple[CalibrationRun, ...]
-    game_value: tuple[float, float]
+    game_value: tuple[float, float] | None
 
     @property
     def method(self) -> Any:
@@ -139,8 +142,6 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Return the calibration as ``treeplex style --method pref-cfr`` writes it."""
         best = self.best
-        lower, upper = self.game_value
-        worst = upper - best.loss
         preference = {
             "prefer": [str(one) for one in self.prefer],
             "degree": best.degree,
@@ -155,9 +156,7 @@ class Calibration:
             "status": str(self.status),
             "message": self.message,
             "feasible": True if self.status.is_success else None,
-            "exploitability": best.loss,
-            "value": worst if self.player == 0 else best.solution.problem.game.constant - worst,
-            "game_value": (lower + upper) / 2.0,
+            **self._values(),
             "targets": [target.to_dict() for target in self.targets],
             "violation": max(best.missed_by),
             "violations": {target.name: target.missed_by for target in self.targets},
@@ -165,6 +164,28 @@ class Calibration:
             "preference": preference,
             "runs": [run.to_dict() for run in self.runs],
             "iterations": sum(run.iterations for run in self.runs),
+        }
+
+    def _values(self) -> dict[str, Any]:
+        """Return what the strategy is worth and loses: in a game without a value, what the profile pays everybody."""
+        best = self.best
+        if self.game_value is None:
+            certificate, paid = best.solution.certificate, best.solution.values
+            assert certificate.regrets is not None
+            assert paid is not None
+            return {
+                "exploitability": certificate.exploitability,
+                "epsilon": best.loss,
+                "regrets": list(certificate.regrets),
+                "value": list(paid),
+                "game_value": None,
+            }
+        lower, upper = self.game_value
+        worst = upper - best.loss
+        return {
+            "exploitability": best.loss,
+            "value": worst if self.player == 0 else best.solution.problem.game.constant - worst,
+            "game_value": (lower + upper) / 2.0,
         }
 
 
@@ -221,13 +242,19 @@ def calibrate_style(
     Parameters
     ----------
     game : Game
-        Two players, constant-sum.
+        Of two players or more.
     targets : str or LinearConstraint, or several of them
-        Bounds of one player's actions, such as ``"top@first >= 0.5"``. An equation is none: give both its ends.
+        Bounds of one player's actions, such as ``"top@first >= 0.5"``, or of the worst share of its payoffs, such as
+        ``"cvar@0.1 >= -2"``. An equation is none: give both its ends.
     max_loss : float, Fraction or str
-        What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units.
-    player, others
-        As for :func:`~treeplex.reach_style`.
+        What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units. In a
+        game of more players, or of payoffs that do not sum to a constant, there is no such value: then it is what any
+        player may gain by a best response to the others' strategies, ε.
+    player : int
+        Whose actions are counted where a text names no seat.
+    others : Profile or Strategy, optional
+        How the others play where it is counted how often an action is taken, uniformly by default; and against whom
+        the payoff of ``cvar`` is, by default the average strategies of the runs without a preference.
     degree : float
         δ of the preferred actions, above 1.
     method : PrefCFR, optional
@@ -261,7 +288,7 @@ def calibrate_style(
     CheckpointError
         If the checkpoint is damaged, of another calibration, or not to go on from, or cannot be written.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players.
+        If the game has one player, or no table of leaves, which ``cvar`` needs.
 
     Notes
     -----
@@ -270,7 +297,9 @@ def calibrate_style(
     (:func:`~treeplex.solvers.style.preferences.preferences_for`). A run without a preference comes first, then one with
     δ alone, and then each target's β is raised: it doubles until the target is met or the loss is more than allowed,
     and is bisected from there, all targets at once; a target that is lost again, because others pull, is taken up
-    again. More vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that
+    again. For ``cvar`` the actions are those of its gradient at the last run within the loss: after which payoffs fall
+    short of that run's value at risk least. What is reached is computed from the distribution of the payoff. More
+    vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that
     they rise together is not known, so that what is returned is judged by what its own run reached. Runs begin anew: to
     start from the last strategies was not quicker.
 
@@ -284,16 +313,18 @@ def calibrate_style(
     """
     if not isinstance(game, Game):
         raise InvalidGameError(f"a target needs a Game, received {shown(game)}")
-    check_two_players("a style", game)
-    read = read_targets(targets, game, checked_player(game, player), others)
+    read, tails = read_styles(targets, game, checked_player(game, player), others)
     _check_no_equations(read)
+    has_value = game.num_players == 2 and game.constant is not None
     if method is None:
         method = PrefCFR(base="dcfr", updates="alternating")
     limits = _Limits.of(effort)
     search = _Search(
         given=game,
-        game=zero_sum_of("a style", game),
-        targets=read,
+        game=zero_sum_of("a style", game) if has_value else EpsilonNash(game).game,
+        has_value=has_value,
+        targets=(*read, *tails),
+        others=strategies_of(others, game),
         max_loss=float(check_exact_number(max_loss, "max_loss", InvalidGameError, "[0, inf)")),
         degree=float(check_exact_number(degree, "degree", InvalidGameError, "(1, inf)")),
         method=check_type(method, "method", UnsupportedProblemError, PrefCFR),
@@ -304,10 +335,11 @@ def calibrate_style(
     if checkpoint is None:
         return search.run()
     asked = (
-        *(read, search.max_loss, search.degree),
+        *(read, [(one.name, one.level, one.sense, one.asked) for one in tails], search.max_loss, search.degree),
         *(limits.iterations, limits.max_iterations, limits.accuracy, limits.max_runs),
     )
-    with Checkpoint.of(checkpoint).kept(asked_of(Nash(game), search.method, calibration=digest(asked))) as keeper:
+    problem = Nash(game) if has_value else EpsilonNash(game)
+    with Checkpoint.of(checkpoint).kept(asked_of(problem, search.method, calibration=digest(asked))) as keeper:
         keeper.keeps_loops = False  # of runs that have ended their strategies will do
         return replace(search, keeper=keeper).run()
 
@@ -318,7 +350,9 @@ class _Search:
 
     given: Game
     game: Game
-    targets: tuple[Target, ...]
+    has_value: bool
+    targets: tuple[Target | TailTarget, ...]
+    others: list[Strategy] | None
     max_loss: float
     degree: float
     method: PrefCFR
@@ -333,9 +367,9 @@ class _Search:
 
     def run(self) -> Calibration:
         self.player = self.targets[0].player
-        self.constraints = [target.constraint for target in self.targets]
         # Says now if a target depends on nothing.
-        preferences_for(self.game, self.constraints, self.degree, Strategy.uniform(self.game, self.player))
+        linear = [target.constraint for target in self.targets if isinstance(target, Target)]
+        preferences_for(self.game, linear, self.degree, Strategy.uniform(self.game, self.player))
         self.iterations = min(self.iterations, self.limits.max_iterations)
         with settling() as answer:
             try:
@@ -353,8 +387,8 @@ class _Search:
     def approach(self) -> None:
         """Run without a preference until the value of the game is known well enough."""
         while True:
-            self.attempt(1.0, self.nothing)
-            near = self.upper - self.lower <= _BASIS * self.max_loss
+            found = self.attempt(1.0, self.nothing)
+            near = (self.upper - self.lower if self.has_value else found.loss) <= _BASIS * self.max_loss
             if near or self.iterations >= self.limits.max_iterations or self.is_spent:
                 return
             self.iterations = min(2 * self.iterations, self.limits.max_iterations)
@@ -424,14 +458,19 @@ class _Search:
             shares = within[-1].solution.profile[self.player]
             # Of a single target β is the method's, which can be typed.
             alone = len(vulnerabilities) == 1
-            prefer = preferences_for(
-                self.game, self.constraints, self.degree, shares, None if alone else vulnerabilities
-            )
+            asked = [each.leaning(shares) if isinstance(each, TailTarget) else each.constraint for each in self.targets]
+            prefer = preferences_for(self.game, asked, self.degree, shares, None if alone else vulnerabilities)
             method = replace(self.method, prefer=prefer, vulnerability=vulnerabilities[0] if alone else 0.0)
         limits: Any = {"tol": 0.0, "max_iterations": self.iterations, "checkpoint": self.keeper}
-        solution = solve_part(Nash(self.game), method, **limits)
-        worst, most = self.guarantees(solution)
-        self.lower, self.upper = max(self.lower, worst), min(self.upper, most)
+        solution = solve_part(Nash(self.game) if self.has_value else EpsilonNash(self.game), method, **limits)
+        if self.has_value:
+            worst, most = self.guarantees(solution)
+            self.lower, self.upper = max(self.lower, worst), min(self.upper, most)
+        if degree == 1.0:
+            against = self.others or list(solution.profile)
+            self.targets = tuple(
+                each.against(against) if isinstance(each, TailTarget) else each for each in self.targets
+            )
         outcomes = self.outcomes(solution)
         found = CalibrationRun(
             degree=degree,
@@ -439,7 +478,7 @@ class _Search:
             iterations=self.iterations,
             reached=tuple(math.nan if one.reached is None else one.reached for one in outcomes),
             missed_by=tuple(one.missed_by for one in outcomes),
-            loss=max(0.0, self.upper - worst),
+            loss=self.loss(solution),
             solution=solution,
         )
         self.runs.append(found)
@@ -451,6 +490,14 @@ class _Search:
         """Return what becomes of the targets in a run; what else could be had is not known."""
         strategy = solution.profile[self.player]
         return tuple(target.outcome(strategy) for target in self.targets)
+
+    def loss(self, solution: Solution) -> float:
+        """Return what a run's strategies lose at most, as far as is known by now."""
+        if self.has_value:
+            return max(0.0, self.upper - self.guarantees(solution)[0])
+        epsilon = solution.certificate.epsilon
+        assert epsilon is not None
+        return max(0.0, epsilon)
 
     def guarantees(self, solution: Solution) -> tuple[float, float]:
         """Return the worst case of the player's strategy, and what the other's leaves it at most."""
@@ -474,15 +521,22 @@ class _Search:
         least, most = low.vulnerabilities[place], high.vulnerabilities[place]
         if most - least <= 1e-3 * max(most, self.first_step):
             return True
-        over: float = -self.constraints[place].value(high.solution.profile[self.player].plan)
+        over = self.targets[place].excess(high.solution.profile[self.player].plan)
         if high.loss <= self.max_loss:
             return over <= self.limits.accuracy
         missed = high.missed_by[place]
         return missed > 0.0 and low.missed_by[place] - missed <= self.limits.accuracy
 
+    def judged(self, run: CalibrationRun) -> CalibrationRun:
+        """Return a run with what is known at the end: bounds on the value, and against whom payoffs are measured."""
+        outcomes = self.outcomes(run.solution)
+        reached = tuple(math.nan if one.reached is None else one.reached for one in outcomes)
+        missed = tuple(one.missed_by for one in outcomes)
+        return replace(run, loss=self.loss(run.solution), reached=reached, missed_by=missed)
+
     def answer(self) -> Calibration:
         # The value of the game is known better than when the first runs were made.
-        runs = [replace(run, loss=max(0.0, self.upper - self.guarantees(run.solution)[0])) for run in self.runs]
+        runs = [self.judged(run) for run in self.runs]
         good = [run for run in runs if self.is_good(run)]
         within = [run for run in runs if run.loss <= self.max_loss]
         if good:
@@ -493,7 +547,8 @@ class _Search:
             best = min(runs, key=lambda run: run.loss)
         names = ", ".join(target.name for target in self.targets)
         betas = several(short)(best.vulnerabilities)
-        had = f"{several(short)(best.reached)} for a loss of at most {short(best.loss)}"
+        price = "for a loss of at most" if self.has_value else "with ε ="
+        had = f"{several(short)(best.reached)} {price} {short(best.loss)}"
         how = f"δ = {setting(best.degree)} and β = {betas} come to"
         if best.degree == 1.0:
             how = "without a preference it comes to"
@@ -516,7 +571,11 @@ class _Search:
             message=f"{told}: {how} {had}",
             best=best,
             runs=tuple(runs),
-            game_value=(self.game.as_paid(self.lower, self.player), self.game.as_paid(self.upper, self.player)),
+            game_value=(
+                (self.game.as_paid(self.lower, self.player), self.game.as_paid(self.upper, self.player))
+                if self.has_value
+                else None
+            ),
         )
 
 

@@ -1,5 +1,7 @@
 """Strategies that meet targets: what a style can be at all, at what price it can be had, and what comes nearest."""
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +12,7 @@ from ...models.constraints import LinearConstraint
 from ...models.problems import ConstrainedNash, EpsilonSafeStyle, FeasibilityRelaxation, Nash
 from ...models.saddle import check_two_players, zero_sum_of
 from ...seqform.checks import check_exact_number, explained
-from ...seqform.errors import InvalidGameError, shown
+from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.evaluate import worst_case
 from ...seqform.functional import Functional
 from ...seqform.game import Game
@@ -24,7 +26,8 @@ from ..methods import Method, find_method
 from ..outcome import Status
 from ..solution import Solution
 from ..solve import solve, solve_part, with_game_value
-from .answer import StyleAnswer, Target, TargetOutcome, divided, loosened, read_targets
+from .answer import StyleAnswer, Target, TargetOutcome, divided, loosened
+from .tails import TailTarget, names_once, read_styles, strategies_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +144,17 @@ def reach_style(
         Two players, constant-sum.
     targets : str, LinearConstraint, or several of them
         Bounds on what one player does, such as ``"raise@first >= 0.6"``; texts as :func:`~treeplex.models.constraints.
-        parse_constraint` reads them.
+        parse_constraint` reads them, or of the form ``"[SEAT/]cvar@LEVEL >= NUMBER"`` (also ``<=``): the mean payoff in
+        the worst share LEVEL of all games.
     max_loss : float, Fraction or str
         What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units.
     player : int
         Whose actions are counted where a text names no seat.
     others : Profile or Strategy, optional
-        How the others play where it is counted how often an action is taken; uniformly by default.
+        How the others play where it is counted how often an action is taken, uniformly by default; and against whom
+        the payoff of ``cvar`` is, by default the equilibrium strategy that the method finds.
     method : str or Method
-        One that solves linear programs; ``rational`` decides in fractions.
+        One that solves linear programs; ``rational`` decides in fractions, but not on ``cvar``.
 
     Returns
     -------
@@ -178,6 +183,11 @@ def reach_style(
     (:class:`~treeplex.models.problems.FeasibilityRelaxation` with a floor), each divided by the width of what
     strategies can have at all.
 
+    The conditional value at risk is the largest of functions that are linear in the plan, one for each payoff as
+    threshold (:class:`~treeplex.solvers.style.tails.TailTarget`). So many linear targets stand for ``<=``, all of which
+    have to hold. For ``>=`` one of them does, and the least loss is the least of as many linear programs. With other
+    targets beside it, the nearest strategy is that for the threshold at which targets cost least.
+
     Examples
     --------
     >>> from treeplex import load_game, reach_style
@@ -193,23 +203,70 @@ def reach_style(
     if not isinstance(game, Game):
         raise InvalidGameError(f"targets need a Game, received {shown(game)}")
     check_two_players("a style", game)
-    read = read_targets(targets, game, checked_player(game, player), others)
+    seat = checked_player(game, player)
+    read, tails = read_styles(targets, game, seat, others)
     allowed = check_exact_number(max_loss, "max_loss", InvalidGameError, "[0, inf)")
     chosen = find_method(method) if isinstance(method, str) else method
+    if tails and chosen.is_exact:
+        raise UnsupportedProblemError(
+            f"target {shown(tails[0].name)} counts payoffs in floats, and {chosen.name} solves in fractions: expected "
+            "highs-simplex or another method in floats"
+        )
     with settling() as answer:
-        found = _Search(game, read, allowed, chosen).run()
+        search = _Search(game, read, allowed, chosen)
+        if tails:
+            search = _with_tails(search, tails, others)
+        found = search.run()
         answer.known()
     return found
 
 
-class _Search:
-    """Targets on their way to an answer."""
+def _with_tails(search: "_Search", tails: Sequence[TailTarget], others: Profile | Strategy | None) -> "_Search":
+    """Return the search for linear targets that stand for targets of tails: of all sets, the one that costs least."""
+    against = strategies_of(others, search.given) or list(search.free.profile)
+    tails = [one.against(against) for one in tails]
+    subjects: tuple[Target | TailTarget, ...] = (*search.targets, *tails)
+    searches = []
+    for chosen in itertools.product(*(one.choices() for one in tails)):
+        linear = (*search.targets, *itertools.chain(*chosen))
+        searches.append(_Search(search.given, linear, search.max_loss, search.method, subjects, search.free))
+    least = [search.least_loss for search in searches]
+    place = min(range(len(searches)), key=lambda one: math.inf if least[one][0] is None else least[one][0])
+    # No strategy that meets the targets loses less than the least of all bounds.
+    searches[place].elsewhere = min((lower for _, lower, _ in least if lower is not None), default=math.inf)
+    return searches[place]
 
-    def __init__(self, game: Game, targets: tuple[Target, ...], max_loss: float | Fraction, method: Method) -> None:
+
+class _Search:
+    """Targets on their way to an answer.
+
+    Parameters
+    ----------
+    targets : tuple of Target
+        Linear ones.
+    subjects : tuple of Target or TailTarget, optional
+        What they stand for; by default themselves.
+    free : Solution, optional
+        The game without targets, where it is solved already.
+    """
+
+    #: What other linear targets that would do as well lose at least.
+    elsewhere: Any = math.inf
+
+    def __init__(
+        self,
+        game: Game,
+        targets: tuple[Target, ...],
+        max_loss: float | Fraction,
+        method: Method,
+        subjects: tuple[Target | TailTarget, ...] | None = None,
+        free: Solution | None = None,
+    ) -> None:
         # Payoffs are those of the zero-sum game until the end.
         self.given, self.game, self.targets, self.method = game, zero_sum_of("a style", game), targets, method
         self.constraints = [target.constraint for target in targets]
-        self.player = targets[0].player
+        self.subjects = targets if subjects is None else subjects
+        self.known = free
         self.exact = method.is_exact
         self.max_loss: Any = to_fraction(max_loss) if self.exact else float(max_loss)
         scale = game.stakes
@@ -225,9 +282,9 @@ class _Search:
             solutions["nearest"] = nearest = self.nearest()
             profile = nearest.profile
             plan = profile[self.player].plan
-            misses = sum(target.missed_by(plan) / unit for target, unit in zip(self.targets, self.units, strict=True))
+            misses = sum(target.missed_by(plan) / unit for target, unit in zip(self.subjects, self.units, strict=True))
         strategy = profile[self.player]
-        outcomes = tuple(self.outcome(target, strategy) for target in self.targets)
+        outcomes = tuple(self.outcome(target, strategy) for target in self.subjects)
         least, lower, upper = self.least_loss
         return StyleAnswer(
             game=self.given,
@@ -249,10 +306,17 @@ class _Search:
             solutions=solutions,
         )
 
+    @property
+    def player(self) -> int:
+        """Whose targets they are."""
+        return self.subjects[0].player
+
     @cached_property
     def free(self) -> Solution:
         """The game without targets."""
-        return solve_part(Nash(self.game), self.method, needed=f"the value of {self.game.spec}, which targets need,")
+        return self.known or solve_part(
+            Nash(self.game), self.method, needed=f"the value of {self.game.spec}, which targets need,"
+        )
 
     @cached_property
     def best(self) -> Solution:
@@ -261,7 +325,7 @@ class _Search:
 
     @property
     def conflict(self) -> tuple[str, ...]:
-        return () if self.best.infeasibility is None else self.best.infeasibility.conflict
+        return () if self.best.infeasibility is None else names_once(self.best.infeasibility.conflict)
 
     def guaranteed(self, solution: Solution) -> tuple[Any, Any]:
         """Return proven bounds on what the player is guaranteed."""
@@ -291,7 +355,8 @@ class _Search:
         if self.best.infeasibility is not None:
             return None, None, None
         free, bound = self.guaranteed(self.free), self.guaranteed(self.best)
-        return (sum(free) - sum(bound)) / 2, free[0] - bound[1], free[1] - bound[0]
+        lower = free[0] - bound[1]
+        return (sum(free) - sum(bound)) / 2, min(lower, self.elsewhere), free[1] - bound[0]
 
     def status(self) -> Status:
         least, lower, upper = self.least_loss
@@ -305,7 +370,7 @@ class _Search:
     @cached_property
     def ranges(self) -> Mapping[int, StyleRange]:
         """What each functional can be within the loss, by its identity."""
-        different = {id(one.functional): one.functional for one in self.targets if one.functional is not None}
+        different = {id(one.functional): one.functional for one in self.subjects if one.functional is not None}
         return {
             key: style_range(self.game, one, self.max_loss, method=self.method, game_value=self.paid(self.reachable))
             for key, one in different.items()
@@ -314,9 +379,12 @@ class _Search:
     @cached_property
     def units(self) -> tuple[float, ...]:
         """How wide the range of each functional is over all strategies; 1 where it is not known."""
+        return self.units_of(self.subjects)
+
+    def units_of(self, targets: Sequence[Target | TailTarget]) -> tuple[float, ...]:
         treeplex = self.game.sequence_form.treeplexes[self.player]
         widths = []
-        for target in self.targets:
+        for target in targets:
             width = 0.0
             if target.functional is not None:
                 coefficients = target.functional.coefficients
@@ -327,6 +395,8 @@ class _Search:
     @property
     def is_single(self) -> bool:
         """Whether there is one target: one bound, or the two of an equation."""
+        if len(self.subjects) == 1:
+            return True
         first, *others = self.targets
         return all(
             one.functional is first.functional is not None
@@ -336,14 +406,18 @@ class _Search:
 
     def nearest(self) -> Solution:
         """Return the strategy within the loss that misses the targets least."""
-        first = self.targets[0].functional
+        subject, first = self.subjects[0], self.targets[0].functional
+        if isinstance(subject, TailTarget) and self.is_single:
+            found = self.tail_ranges[subject.name]
+            return found.highest if subject.sense == ">=" else found.lowest
         if first is not None and self.is_single:
             found = self.ranges[id(first)]
             # An extreme, and for an equation the nearer one.
             asked = self.constraints[0]
             above = float(asked.bound) > found.high if len(self.constraints) > 1 else asked.sense == ">="
             return found.highest if above else found.lowest
-        in_units = [divided(one, unit) for one, unit in zip(self.constraints, self.units, strict=True)]
+        units = self.units_of(self.targets)
+        in_units = [divided(one, unit) for one, unit in zip(self.constraints, units, strict=True)]
         floor = self.paid(self.reachable - self.max_loss)
         near = solve_part(FeasibilityRelaxation(self.game, self.player, in_units, floor=floor), self.method)
         # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
@@ -356,8 +430,33 @@ class _Search:
     def loss(self, solution: Solution) -> float:
         return float(self.value) - worst_case(self.game, solution.profile[self.player])
 
-    def outcome(self, target: Target, strategy: Strategy) -> TargetOutcome:
+    @cached_property
+    def tail_ranges(self) -> Mapping[str, StyleRange]:
+        """What each tail can be within the loss, by the target's name."""
+        found = {}
+        for one in self.subjects:
+            if isinstance(one, TailTarget):
+                how: Any = {"epsilon": self.max_loss, "game_value": self.paid(self.reachable)}
+                least = solve_part(EpsilonSafeStyle(self.game, minimise=one.measure, **how), self.method)
+                least_short = [
+                    solve_part(
+                        EpsilonSafeStyle(self.game, minimise=one.shortfall(float(threshold)), **how), self.method
+                    )
+                    for threshold in one.thresholds
+                ]
+                most = max(least_short, key=lambda each: one.measured(each.profile[self.player].plan))
+                found[one.name] = StyleRange(lowest=least, highest=most)
+        return found
+
+    def outcome(self, target: Target | TailTarget, strategy: Strategy) -> TargetOutcome:
         extremes = None
+        if isinstance(target, TailTarget):
+            known = self.tail_ranges[target.name]
+            plans = [each.profile[self.player].plan for each in (known.lowest, known.highest)]
+            low, high = (target.measured(plan) for plan in plans)
+            # A bound on the tail is α times one on what payoffs fall short of a threshold.
+            parts = [price for name, price in self.best.multipliers.items() if names_once([name]) == (target.name,)]
+            return target.outcome(strategy, (low, high), target.level * sum(parts))
         if target.functional is not None:
             found = self.ranges[id(target.functional)]
             extremes = found.low, found.high

@@ -3,17 +3,21 @@
 import json
 import math
 
+import numpy as np
 import pytest
 from effort import few, thorough
 
 from treeplex import (
     InvalidConstraintError,
     InvalidGameError,
+    InvalidStrategyError,
     Nash,
     PrefCFR,
     Status,
     Strategy,
     UnsupportedProblemError,
+    expected_payoffs,
+    frequency,
     load_game,
     reach_style,
     solve,
@@ -22,6 +26,8 @@ from treeplex import (
 from treeplex.cli import main
 from treeplex.models.constraints import functional_bound, parse_constraint
 from treeplex.models.preferences import PreferStrategy, preference_on
+from treeplex.seqform.evaluate import best_response_values
+from treeplex.seqform.functional import reach_of_others
 from treeplex.solvers import calibrate_style
 from treeplex.solvers.style.preferences import preferences_for
 
@@ -205,7 +211,7 @@ def test_each_target_has_its_own_vulnerability():
         ({"max_runs": 1.5}, InvalidGameError, "max_runs is 1.5, expected a whole number"),
         ({"accuracy": math.nan}, InvalidGameError, "accuracy is nan"),
         ({"method": "pref-cfr"}, UnsupportedProblemError, "expected a PrefCFR"),
-        ({"game": load_game("kuhn:players=3")}, UnsupportedProblemError, "needs two players"),
+        ({"game": load_game("kuhn:players=3"), "player": 3}, InvalidStrategyError, "expected one from 0 to 2"),
         ({"game": "kuhn"}, InvalidGameError, "needs a Game"),
     ],
 )
@@ -263,3 +269,30 @@ def test_the_command(tmp_path, capsys):
     assert "again by" not in shown
     assert main([*asked[:-2], "--degree", "5"]) == 2
     assert "--degree is for --method pref-cfr alone" in capsys.readouterr().err
+
+
+# Three players
+
+
+@few
+@pytest.mark.parametrize(("target", "max_loss"), [("2/bet@first >= 0.34", 0.02), ("cvar@0.5 >= -1", 0.05)])
+def test_three_players_have_a_style_within_an_epsilon(target, max_loss):
+    game = load_game("kuhn:players=3")
+    found = calibrate_style(game, target, max_loss, max_iterations=4_000, max_runs=12)
+    regrets = best_response_values(game, found.profile) - expected_payoffs(game, found.profile)
+    assert found.best.loss == pytest.approx(max(regrets), abs=1e-12)
+    assert found.best.loss <= max_loss
+    plain, styled = found.runs[0].reached[0], found.targets[0].reached
+    assert plain < styled
+    assert found.status is Status.CONVERGED
+    assert found.to_dict()["game_value"] is None
+
+
+def test_how_often_three_players_act_before_the_flop_is_counted_by_the_deal():
+    game = load_game("three_handed:stack=4")
+    own = game.sequence_form.treeplexes[0]
+    first = reach_of_others(game, 0)[np.flatnonzero(own.parents == 0)]
+    # The button decides once at first, a pair holds 6 of 1,326 hands, and suited and offsuit hands 4 and 12.
+    assert first.sum() == pytest.approx(1.0)
+    assert sorted(set((1326 * first).round(6).tolist())) == [4.0, 6.0, 12.0]
+    assert frequency(game, 0, "fold", first=True).value(Strategy.uniform(game, 0)) == pytest.approx(0.2)

@@ -1,0 +1,330 @@
+"""Targets for how variable the payoff is: the mean of a player's worst outcomes, its conditional value at risk."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...models.constraints import LinearConstraint
+from ...models.constraints.tokens import parse_number
+from ...models.risks import Risk, tail
+from ...seqform.arrays import Floats, Integers
+from ...seqform.errors import InvalidConstraintError, UnsupportedProblemError, shown
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...seqform.labels import listed
+from ...seqform.polytope import infoset_maxima, sequence_values
+from ...seqform.strategy import Profile, Strategy, check_same_game, checked_player
+from .answer import Target, TargetOutcome, read_targets
+
+#: Games with more different payoffs have a linear program for each of too many thresholds.
+MOST_THRESHOLDS = 200
+#: Infosets at which actions differ less for the tail, in parts of the most, are left to regret: each preference costs.
+_LEAST_WIDTH = 0.1
+_FORM = "cvar@LEVEL >= NUMBER or cvar@LEVEL <= NUMBER, with a level above 0 and at most 1"
+_TEXT = re.compile(
+    r"\s*(?:(?P<seat>\d+)\s*/\s*)?cvar\b\s*@\s*(?P<level>[^\s<>=@]+)\s*(?P<sense><=|>=)\s*(?P<asked>[^\s<>=]+)"
+    r"(?:\s+as\s+(?P<name>\S.*?))?\s*"
+)
+_BEGINS = re.compile(r"\s*(?:\d+\s*/\s*)?cvar\s*@")
+
+
+@dataclass(frozen=True, eq=False)
+class TailTarget:
+    r"""A bound on the mean payoff in the worst share α of all games, against given strategies of the others.
+
+    Attributes
+    ----------
+    name : str
+    player : int
+    level : float
+        α, above 0 and at most 1.
+    sense : {"<=", ">="}
+    asked : float
+        Payoff units.
+    game : Game
+    weights : ndarray of float64, shape (num_leaves,)
+        The probability with which chance and the others come to each leaf; empty until :meth:`against`.
+
+    Notes
+    -----
+    Let leaf z pay u(z), and let chance and the others come to it with probability w(z). The plan x comes there with
+    w(z) x(σ(z)), and
+
+    .. math:: \mathrm{CVaR}_α(x) = \max_τ \; τ - \frac{1}{α} \sum_z w(z)\, x(σ(z))\, (τ - u(z))^+
+
+    (R. T. Rockafellar and S. Uryasev, "Optimization of conditional value-at-risk", Journal of Risk 2, 2000). Payoffs of
+    leaves are fixed and x moves their probabilities: so each threshold τ gives a function that is linear in x, their
+    maximum is convex, and it is attained at one of the payoffs.
+    """
+
+    name: str
+    player: int
+    level: float
+    sense: str
+    asked: float
+    game: Game = field(repr=False)
+    weights: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    functional: ClassVar[None] = None
+
+    @property
+    def payoffs(self) -> Floats:
+        """What each leaf pays the player, shape (num_leaves,)."""
+        table = self.game.sequence_form.leaves
+        assert table is not None
+        payoffs: Floats = table.payoffs[:, self.player].astype(np.float64)
+        return payoffs
+
+    @property
+    def sequences(self) -> Integers:
+        """The player's last sequence before each leaf, shape (num_leaves,)."""
+        table = self.game.sequence_form.leaves
+        assert table is not None
+        return table.sequences[:, self.player]
+
+    def against(self, others: Sequence[Strategy]) -> "TailTarget":
+        """Return the target with the others' strategies given, which counts payoffs in the game against these.
+
+        Parameters
+        ----------
+        others : sequence of Strategy
+            One of each other player; the player's own is not read.
+        """
+        table = self.game.sequence_form.leaves
+        assert table is not None
+        weights = table.chance.astype(np.float64)
+        for strategy in others:
+            if strategy.player != self.player:
+                weights = weights * strategy.plan[table.sequences[:, strategy.player]]
+        return replace(self, weights=weights)
+
+    def measured(self, plan: Floats) -> float:
+        """Return the conditional value at risk of a plan's payoff, exactly, from its distribution.
+
+        Parameters
+        ----------
+        plan : ndarray of float64, shape (num_sequences,)
+        """
+        return float(self._tail(plan)[1])
+
+    def threshold(self, plan: Floats) -> float:
+        """Return the value at risk: the least payoff below or at which a plan has a probability of α."""
+        return float(self._tail(plan)[0])
+
+    def _tail(self, plan: Floats) -> tuple[float, float]:
+        """Return the threshold of the worst outcomes, and their mean."""
+        payoffs, places = np.unique(self.payoffs, return_inverse=True)
+        shares = np.bincount(places.ravel(), weights=self.weights * plan[self.sequences])
+        sums = np.cumsum(shares)
+        last = min(int(np.searchsorted(sums, self.level * (1.0 - 1e-12))), len(payoffs) - 1)
+        below = float(shares[:last] @ payoffs[:last])
+        rest = self.level - float(sums[last - 1] if last else 0.0)
+        return float(payoffs[last]), (below + rest * float(payoffs[last])) / self.level
+
+    def shortfall(self, threshold: float) -> Functional:
+        """Return Σ w(z) x(σ(z)) (τ − u(z))⁺ as a functional of the plan."""
+        short = self.weights * np.maximum(threshold - self.payoffs, 0.0)
+        size = self.game.sequence_form.treeplexes[self.player].num_sequences
+        coefficients: Floats = np.bincount(self.sequences, weights=short, minlength=size).astype(np.float64)
+        return Functional(self.player, coefficients, f"what payoffs fall short of {threshold:g} on average")
+
+    @property
+    def thresholds(self) -> Floats:
+        """The payoffs at which the maximum over τ can be attained.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If there are too many.
+        """
+        found = np.unique(self.payoffs[self.weights > 0.0])
+        if len(found) > MOST_THRESHOLDS:
+            raise UnsupportedProblemError(
+                f"target {shown(self.name)} has a linear program for each of {len(found):,} payoffs of "
+                f"{self.game.spec}, expected at most {MOST_THRESHOLDS}; method pref-cfr searches without"
+            )
+        return found
+
+    def choices(self) -> list[tuple[Target, ...]]:
+        """Return sets of linear targets, of which a plan meets all of one if and only if it meets this target.
+
+        At least so much: one of the thresholds has it, so that each is a set of its own. At most so much: all have.
+        """
+        if self.sense == "<=":
+            return [tuple(self._at(float(threshold)) for threshold in self.thresholds)]
+        reached = [float(threshold) for threshold in self.thresholds if threshold >= self.asked]
+        return [(self._at(threshold),) for threshold in reached or [float(self.thresholds[-1])]]
+
+    def _at(self, threshold: float) -> Target:
+        functional = self.shortfall(threshold)
+        sequences = np.flatnonzero(functional.coefficients).tolist()
+        constraint = LinearConstraint(
+            player=self.player,
+            terms={sequence: float(functional.coefficients[sequence]) for sequence in sequences},
+            bound=self.level * (threshold - self.asked),
+            sense="<=" if self.sense == ">=" else ">=",
+            name=f"{self.name} [{threshold:g}]",
+        )
+        return Target(constraint, functional)
+
+    @property
+    def measure(self) -> Risk:
+        """How far it is above the least payoff, as a convex measure of the plan: the largest of the linear functions.
+
+        A measure is minimised as the violation of a row, which is not negative.
+        """
+        thresholds = self.thresholds
+        parts = []
+        for above in (thresholds - thresholds[0]).tolist():
+            short = -self.shortfall(float(thresholds[0]) + above).coefficients / self.level
+            parts.append(Functional(self.player, short, "", constant=above))
+        return tail(
+            parts, 1.0, description=f"the mean of the worst {self.level:g} of all games, above the least payoff"
+        )
+
+    def missed_by(self, plan: Floats) -> float:
+        """Return by how much a plan misses the bound, 0 where it meets it."""
+        return max(0.0, -self.excess(plan))
+
+    def excess(self, plan: Floats) -> float:
+        """Return by how much a plan exceeds what is asked; negative where it misses that."""
+        over = self.measured(plan) - self.asked
+        return over if self.sense == ">=" else -over
+
+    def outcome(
+        self, strategy: Strategy, extremes: tuple[float, float] | None = None, price: float = math.nan
+    ) -> TargetOutcome:
+        """Return what becomes of the target with a strategy; see :meth:`Target.outcome`."""
+        low, high = (None, None) if extremes is None else extremes
+        return TargetOutcome(
+            name=self.name,
+            sense=self.sense,
+            asked=self.asked,
+            reached=self.measured(strategy.plan),
+            missed_by=self.missed_by(strategy.plan),
+            low=low,
+            high=high,
+            price=price,
+            functional=None,
+        )
+
+    def leaning(self, strategy: Strategy) -> LinearConstraint:
+        """Return a bound on the actions that are best for the tail of a strategy's payoff, if the best follow below.
+
+        They are the actions after which payoffs fall short of a threshold least, or most for an upper bound: of the
+        strategy's value at risk, which gives the gradient of the conditional one, or of what is asked if that is more.
+
+        Parameters
+        ----------
+        strategy : Strategy
+        """
+        treeplex = strategy.treeplex
+        sign = -1.0 if self.sense == ">=" else 1.0
+        threshold = self.threshold(strategy.plan)
+        # Where the tail is to end at what is asked, outcomes up to there are in it.
+        threshold = max(threshold, self.asked) if self.sense == ">=" else threshold
+        worth = sign * self.shortfall(threshold).coefficients
+        worth, widths = sequence_values(treeplex, worth), np.zeros(treeplex.num_sequences)
+        for level in treeplex.levels:
+            here = worth[level.sequences]
+            width = np.maximum.reduceat(here, level.starts) - np.minimum.reduceat(here, level.starts)
+            widths[level.sequences] = np.repeat(width, level.counts)
+        best = np.append(0.0, np.repeat(infoset_maxima(treeplex, worth), treeplex.num_actions))
+        chosen = (worth >= best - 1e-9 * widths) & (widths > 0.0) & (widths >= _LEAST_WIDTH * widths.max())
+        chosen[0] = False
+        terms = dict.fromkeys(np.flatnonzero(chosen).tolist(), 1)
+        return LinearConstraint(player=self.player, terms=terms, bound=0, sense=">=", name=self.name)
+
+
+def read_styles(
+    given: Any, game: Game, player: int, others: Profile | Strategy | None
+) -> tuple[tuple[Target, ...], list[TailTarget]]:
+    """Return the linear targets of one player, and those of the form ``[SEAT/]cvar@LEVEL >= NUMBER``.
+
+    Parameters
+    ----------
+    given : str, LinearConstraint, or several of them
+    game : Game
+    player : int
+        Who is meant where a text names no seat.
+    others : Profile, Strategy or None
+        How the others play where actions are counted.
+
+    Raises
+    ------
+    InvalidConstraintError
+        As :func:`~treeplex.solvers.style.answer.read_targets`, and if a text begins as one of that form and is none.
+    UnsupportedProblemError
+        If the game has no table of leaves, which these need.
+    """
+    if not isinstance(given, str | LinearConstraint) and not isinstance(given, Iterable):
+        return read_targets(given, game, player, others), []
+    entries = [given] if isinstance(given, str | LinearConstraint) else given
+    found: list[TailTarget] = []
+    rest: list[Any] = []
+    for entry in listed(entries, "the targets are", InvalidConstraintError):
+        if isinstance(entry, str) and _BEGINS.match(entry) and "cvar" not in _actions(game):
+            found.append(_read(entry, game, player))
+        else:
+            rest.append(entry)
+    read = read_targets(rest, game, player, others) if rest or not found else ()
+    together: list[Target | TailTarget] = [*read, *found]
+    for one in found:
+        if one.player != together[0].player:
+            raise InvalidConstraintError(
+                f"target {shown(one.name)} is about player {one.player}, and {shown(together[0].name)} about player "
+                f"{together[0].player}: expected one player's"
+            )
+        if sum(other.name == one.name for other in together) > 1:
+            raise InvalidConstraintError(f"two targets are called {shown(one.name)}; give one a name, … as NAME")
+    return read, found
+
+
+def _actions(game: Game) -> set[str]:
+    return {name for treeplex in game.sequence_form.treeplexes for name in treeplex.actions_by_name()}
+
+
+def _read(text: str, game: Game, player: int) -> TailTarget:
+    read = _TEXT.fullmatch(text)
+    if read is None:
+        equation = ": an equation, which has no linear program; give both its ends" if "==" in text else ""
+        raise InvalidConstraintError(f"received the target {shown(text)}{equation}, expected {_FORM}")
+    level, asked = (_number(text, read[part]) for part in ("level", "asked"))
+    if not 0 < level <= 1:
+        raise InvalidConstraintError(f"target {shown(text)} has the level {read['level']}, expected {_FORM}")
+    if game.sequence_form.leaves is None:
+        raise UnsupportedProblemError(
+            f"target {shown(text)} needs a table of leaves, and {game.spec} has none: its payoffs have no distribution "
+            "that is known"
+        )
+    seat = player if read["seat"] is None else checked_player(game, int(read["seat"]))
+    name = read["name"] or text.strip()
+    return TailTarget(name, seat, float(level), read["sense"], float(asked), game)
+
+
+def _number(text: str, number: str) -> Fraction:
+    try:
+        return parse_number(number)
+    except ValueError:
+        raise InvalidConstraintError(
+            f"target {shown(text)} has {shown(number)} for a number, expected {_FORM}"
+        ) from None
+
+
+def strategies_of(others: Profile | Strategy | None, game: Game) -> list[Strategy] | None:
+    """Return the strategies that are given of the others, checked; ``None`` if none are."""
+    if others is None:
+        return None
+    given = [others] if isinstance(others, Strategy) else list(others)
+    check_same_game(given[0], game)
+    return given
+
+
+def names_once(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of targets among those of their linear parts, each once."""
+    return tuple(dict.fromkeys(re.sub(r" \[[^\]]*\]$", "", name) for name in names))
