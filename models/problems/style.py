@@ -1,7 +1,9 @@
 """Equilibrium strategies in a preferred style."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
@@ -26,6 +28,8 @@ from .problem import SaddleProblem
 
 #: The name of the soft row that states the distance.
 _NEAREST = "distance"
+#: A lower bound of a measure may be above the true one by this part of it.
+_ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +170,24 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         """The row that states a distance or a convex measure, which is to be small; ``None`` for a functional."""
         if self.nearest is not None:
             return DistanceConstraint(self.nearest, 0.0, _NEAREST)
-        return RiskConstraint(self.minimise, 0.0, _NEAREST) if isinstance(self.minimise, Risk) else None
+        return RiskConstraint(self.minimise, self._least, _NEAREST) if isinstance(self.minimise, Risk) else None
+
+    @cached_property
+    def _least(self) -> float:
+        """A number that no plan's measure is below, 0 for a distance; a row states by how much a plan is above it.
+
+        It is 0 or minus a power of 2, so that sums with it are exact.
+        """
+        if not isinstance(self.minimise, Risk):
+            return 0.0
+        treeplex = self.game.sequence_form.treeplexes[self.player]
+        slope, constant = self.minimise.function.minorant(treeplex.uniform_plan())
+        least = constant - best_response_value(treeplex, -slope)
+        if not np.isfinite(least):
+            raise UnsupportedProblemError(
+                f"{self.name}: no lower bound is known of the measure {shown(self.minimise.description)}"
+            )
+        return 0.0 if least >= 0.0 else -(2.0 ** math.ceil(math.log2(-least * (1.0 + _ROUND_OFF))))
 
     @property
     def is_linear(self) -> bool:
@@ -239,4 +260,9 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     ) -> Certificate:
         # A distance used as the objective has multiplier 1.
         found = super()._certificate(saddle, plans, {_NEAREST: 1, **multipliers}, dual_certificate)
-        return replace(found, violations={SAFETY: found.violations[SAFETY]})
+        least = Fraction(self._least) if isinstance(found.objective, Fraction) else self._least
+        objective, lower, upper = (
+            None if number is None else number + least for number in (found.objective, found.lower, found.upper)
+        )
+        violations = {SAFETY: found.violations[SAFETY]}
+        return replace(found, objective=objective, lower=lower, upper=upper, violations=violations)

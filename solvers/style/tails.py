@@ -174,18 +174,12 @@ class TailTarget:
 
     @property
     def measure(self) -> Risk:
-        """How far it is above the least payoff, as a convex measure of the plan: the largest of the linear functions.
-
-        A measure is minimised as the violation of a row, which is not negative.
-        """
-        thresholds = self.thresholds
+        """The tail as a convex measure of the plan: the largest of the linear functions."""
         parts = []
-        for above in (thresholds - thresholds[0]).tolist():
-            short = -self.shortfall(float(thresholds[0]) + above).coefficients / self.level
-            parts.append(Functional(self.player, short, "", constant=above))
-        return tail(
-            parts, 1.0, description=f"the mean of the worst {self.level:g} of all games, above the least payoff"
-        )
+        for threshold in self.thresholds.tolist():
+            short = -self.shortfall(threshold).coefficients / self.level
+            parts.append(Functional(self.player, short, "", constant=threshold))
+        return tail(parts, 1.0, description=f"the mean of the worst {self.level:g} of all games")
 
     def missed_by(self, plan: Floats) -> float:
         """Return by how much a plan misses the bound, 0 where it meets it."""

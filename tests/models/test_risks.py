@@ -244,3 +244,18 @@ def test_what_is_no_measure_of_one_plan_is_refused():
     for wrong in (3, Strategy.uniform(game, 1), Strategy.uniform(load_game("leduc"), 0)):
         with pytest.raises(InvalidStrategyError, match="received"):
             spread([bet]).value(wrong)
+
+
+@pytest.mark.parametrize("constant", [-1.0, -3.0, 0.3, -0.1])
+@pytest.mark.parametrize("method", ["highs", "cvxpy"])
+def test_a_measure_below_0_is_minimised_too(method, constant):
+    game = load_game("kuhn")
+    parts = [frequency(game, 0, "p", infosets=[infoset]) for infoset in ("J_", "Q_", "K_", "J_pb", "K_pb")]
+    moved = [Functional(0, part.coefficients, "", constant=part.constant + constant) for part in parts]
+    found = [
+        solve(EpsilonSafeStyle(game, epsilon=0.001, minimise=tail(each, 0.4)), method, tol=1e-7).certificate
+        for each in (parts, moved)
+    ]
+    assert found[0].objective > 0.1
+    for name in ("objective", "lower", "upper"):
+        assert getattr(found[1], name) == pytest.approx(getattr(found[0], name) + constant, abs=1e-5)
