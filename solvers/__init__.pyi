@@ -20,11 +20,13 @@ from .methods import DepthLimitedLP as DepthLimitedLP
 from .methods import DoubleOracle as DoubleOracle
 from .methods import ESPrefCFR as ESPrefCFR
 from .methods import Exact as Exact
+from .methods import ExternalSamplingCCFR as ExternalSamplingCCFR
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
 from .methods import HiGHS as HiGHS
 from .methods import HSPCFRPlus as HSPCFRPlus
 from .methods import Method as Method
 from .methods import MirrorProx as MirrorProx
+from .methods import OutcomeSamplingCCFR as OutcomeSamplingCCFR
 from .methods import OutcomeSamplingMCCFR as OutcomeSamplingMCCFR
 from .methods import PCFRPlus as PCFRPlus
 from .methods import PDCFRPlus as PDCFRPlus

@@ -22,8 +22,11 @@ from .regret import CFRPlus as CFRPlus
 from .regret import PCFRPlus as PCFRPlus
 from .regret import RegretMethod as RegretMethod
 from .sampling import MCCFR as MCCFR
+from .sampling import CCFRSampling as CCFRSampling
 from .sampling import ESPrefCFR as ESPrefCFR
+from .sampling import ExternalSamplingCCFR as ExternalSamplingCCFR
 from .sampling import ExternalSamplingMCCFR as ExternalSamplingMCCFR
+from .sampling import OutcomeSamplingCCFR as OutcomeSamplingCCFR
 from .sampling import OutcomeSamplingMCCFR as OutcomeSamplingMCCFR
 from .successors import CCFR as CCFR
 from .successors import CFVFP as CFVFP

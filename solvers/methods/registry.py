@@ -138,6 +138,8 @@ _OWN = {
     "es-mccfr": "sampling:ExternalSamplingMCCFR",
     "os-mccfr": "sampling:OutcomeSamplingMCCFR",
     "es-pref-cfr": "sampling:ESPrefCFR",
+    "es-ccfr": "sampling:ExternalSamplingCCFR",
+    "os-ccfr": "sampling:OutcomeSamplingCCFR",
 }
 #: The makers of all methods, by name.
 METHODS: Registry[Maker] = Registry(
@@ -217,7 +219,7 @@ def sampling_methods() -> list[str]:
     --------
     >>> from treeplex.solvers.methods import sampling_methods
     >>> sampling_methods()
-    ['es-mccfr', 'os-mccfr', 'es-pref-cfr']
+    ['es-mccfr', 'os-mccfr', 'es-pref-cfr', 'es-ccfr', 'os-ccfr']
     """
     return [name for name, maker in METHODS.items() if class_of(maker).samples]
 

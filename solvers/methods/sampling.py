@@ -203,3 +203,97 @@ class ESPrefCFR(PreferringMethod, ExternalSamplingMCCFR):
     )
 
     name: ClassVar[str] = "es-pref-cfr"
+
+
+@dataclass(frozen=True)
+class CCFRSampling(MCCFR):
+    """Constrained CFR by samples: walks pay the multipliers of linear constraints, which learn beside the players.
+
+    In an iteration each player walks once, by the policies and multipliers from before the iteration.
+
+    Parameters
+    ----------
+    local_rule, averaging
+        As :class:`MCCFR`.
+    costs : {"auto", "exact", "sampled"}
+        How the costs of a player's constraints are found. ``exact``: on all ways to their sequences, in each iteration.
+        ``sampled``: on one way at a time, with the inverse of its probability as its weight. ``auto``: exact where the
+        ways of a player have at most 256 sequences.
+    steps : {"decreasing", "constant"}
+        Of multipliers, along the values of constraints that a walk finds; ``decreasing`` ones shrink like 1/√t.
+    step : float
+        Their size, where 1 moves a multiplier by the game's largest payoff for a value as large as the range of values.
+    """
+
+    costs: Annotated[
+        Literal["auto", "exact", "sampled"], About("whether costs of constraints are sampled or computed")
+    ] = dataclasses.field(default="auto", kw_only=True)
+    steps: Annotated[Literal["decreasing", "constant"], About("how steps of the multipliers are taken")] = (
+        dataclasses.field(default="decreasing", kw_only=True)
+    )
+    step: Annotated[float, About("step size of the multipliers", above=0)] = dataclasses.field(
+        default=0.3, kw_only=True
+    )
+
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
+    backend: ClassVar[str] = "treeplex.solvers.sampling.constrained"
+
+
+@dataclass(frozen=True)
+class ExternalSamplingCCFR(CCFRSampling):
+    """Constrained CFR on external samples.
+
+    Parameters
+    ----------
+    local_rule, averaging, costs, steps, step
+        As :class:`CCFRSampling`.
+
+    Notes
+    -----
+    T. Davis, K. Waugh and M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019,
+    algorithm 1, on the samples of Lanctot, Waugh, Zinkevich and Bowling, NeurIPS 2009, section 3.2. For bounds on its
+    regret see :func:`~treeplex.solvers.sampling.ccfr_bounds.sampled_ccfr_bounds`.
+
+    Examples
+    --------
+    >>> from treeplex import ConstrainedNash, load_game, solve
+    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex.solvers import ExternalSamplingCCFR
+    >>> game = load_game("kuhn")
+    >>> problem = ConstrainedNash(game, parse_constraint("0/J_:b >= 1/2 as bluff", game))
+    >>> solution = solve(problem, ExternalSamplingCCFR(), tol=0.02, seed=1)
+    >>> solution.status, solution.violation, bool(abs(solution.value + 1 / 9) < 0.02)
+    (<Status.CONVERGED: 'converged'>, 0.0, True)
+    """
+
+    name: ClassVar[str] = "es-ccfr"
+
+
+@dataclass(frozen=True)
+class OutcomeSamplingCCFR(CCFRSampling, OutcomeSamplingMCCFR):
+    """Constrained CFR on outcome samples.
+
+    Parameters
+    ----------
+    local_rule, averaging, exploration, baselines, baseline_rate
+        As :class:`OutcomeSamplingMCCFR`.
+    costs, steps, step
+        As :class:`CCFRSampling`. Where costs are sampled, on one path of the player's own.
+
+    Notes
+    -----
+    See :class:`ExternalSamplingCCFR`; on the samples of Lanctot et al. 2009, section 3.1.
+
+    Examples
+    --------
+    >>> from treeplex import ConstrainedNash, load_game, solve
+    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex.solvers import OutcomeSamplingCCFR
+    >>> game = load_game("kuhn")
+    >>> problem = ConstrainedNash(game, parse_constraint("0/J_:b >= 1/2 as bluff", game))
+    >>> solution = solve(problem, OutcomeSamplingCCFR(), tol=0.02, seed=1)
+    >>> solution.status, solution.violation, bool(abs(solution.value + 1 / 9) < 0.02)
+    (<Status.CONVERGED: 'converged'>, 0.0, True)
+    """
+
+    name: ClassVar[str] = "os-ccfr"

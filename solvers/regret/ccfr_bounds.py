@@ -467,6 +467,24 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     return replace(found, bounds=tuple(told))
 
 
+def bounds_of_regrets(found: CCFRBounds, problem: ConstrainedNash) -> list[Bound]:
+    """Return what the theorems promise where regrets are those found: of exploitability and of violations.
+
+    Parameters
+    ----------
+    found : CCFRBounds
+        Regrets, or bounds on them; its ``bounds`` are not read.
+    problem : ConstrainedNash
+    """
+    least = [least_violation(problem, player) for player in range(2)]
+    told = (
+        *_of_exploitability(found, max(least), 0.0),
+        *_of_violations(found, problem, least),
+        *_of_prices(found, *_prices(problem, least), 0.0),
+    )
+    return [one for one in told if one.measured]
+
+
 def _bound(
     found: CCFRBounds, name: str, quantity: str, actual: float, bound: float, measured: bool, unit: float = 1.0
 ) -> Bound:

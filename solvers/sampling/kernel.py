@@ -111,7 +111,7 @@ def _random(clock: Any) -> Any:
 
 
 @compiled
-def _outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
+def draw_outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
     """Return a random outcome of chance, the first whose sum is above a random number."""
     number = _random(clock)
     low, high = ZERO, count - ONE
@@ -124,7 +124,7 @@ def _outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
     return low
 
 
-def _policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
+def write_policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
     """Write the policy of an infoset: every walk asks here what is played. The state's type decides what is compiled.
 
     Without a preference that is regret matching: in proportion to positive regrets. With one regrets count as much as
@@ -192,7 +192,7 @@ def _prefers(state: Any) -> bool:
     return bool(state.instance_class is PreferringStateArrays)
 
 
-@overload(_policy, jit_options=_LIKE_COMPILED)
+@overload(write_policy, jit_options=_LIKE_COMPILED)
 def _compile_policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> Any:
     return _follow_preference if _prefers(state) else _match_regrets
 
@@ -202,7 +202,7 @@ def _compile_count(state: Any, place: Any, weight: Any) -> Any:
     return _count_visit if _prefers(state) else _count_nothing
 
 
-def _on_lane(state: Any, lanes: Any, lane: Any) -> Any:
+def on_lane(state: Any, lanes: Any, lane: Any) -> Any:
     """Return a state with the policies of this one whose walks add to a lane."""
     raise NotImplementedError
 
@@ -218,13 +218,13 @@ def _preferences_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
     )  # fmt: skip
 
 
-@overload(_on_lane, jit_options=_LIKE_COMPILED)
+@overload(on_lane, jit_options=_LIKE_COMPILED)
 def _compile_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
     return _preferences_on_lane if _prefers(state) else _regrets_on_lane
 
 
 @compiled
-def _place(lanes: Any, lane: Any, position: Any, count: Any) -> Any:
+def find_place(lanes: Any, lane: Any, position: Any, count: Any) -> Any:
     """Return where walks add what they find at an infoset: its place in a lane; without lanes, its own position."""
     if lanes is None:
         return position
@@ -240,7 +240,7 @@ def _place(lanes: Any, lane: Any, position: Any, count: Any) -> Any:
 
 
 @compiled
-def _choice(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> Any:
+def draw_action(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> Any:
     """Return a random action: of a policy, mixed with so much of the uniform one."""
     number = _random(clock)
     each = uniform / np.float64(count)
@@ -256,7 +256,7 @@ def _choice(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> 
 
 
 @compiled
-def _traverse_external(
+def traverse_external(
     tree: Any, player: Any, floor: Any, average: Any, state: Any, target: Any, scratch: Any, lanes: Any, lane: Any
 ) -> None:
     """Walk all actions of a player and one of everybody else's, and add the sampled regrets to ``target``.
@@ -278,19 +278,19 @@ def _traverse_external(
             count, place = np.uint64(nodes[node, TWO]), np.uint64(nodes[node, THREE])
             action = ZERO
             if mover == CHANCE:
-                action = _outcome(tree.chance, place, count, clock)
+                action = draw_outcome(tree.chance, place, count, clock)
             else:
-                _policy(state, place, count, policies, top)
+                write_policy(state, place, count, policies, top)
                 if mover == player:
                     frames[depth, ZERO], frames[depth, ONE], frames[depth, TWO] = node, ZERO, top
                     depth += ONE
                     top += count
                 else:
                     if average and np.uint64(mover) == averaged:
-                        to = _place(lanes, lane, place, count)
+                        to = find_place(lanes, lane, place, count)
                         for each in range(count):
                             state.sums[to + each] += policies[top + each]
-                    action = _choice(policies, top, count, 0.0, clock)
+                    action = draw_action(policies, top, count, 0.0, clock)
             node = np.uint64(nodes[node, ONE]) + action
             touched += ONE
         value = tree.payoffs[np.uint64(nodes[node, THREE]), np.uint64(player)]
@@ -309,7 +309,7 @@ def _traverse_external(
             value = 0.0
             for each in range(count):
                 value += policies[first + each] * values[first + each]
-            to = _place(lanes, lane, place, count)
+            to = find_place(lanes, lane, place, count)
             for each in range(count):
                 target[to + each] = max(target[to + each] + (values[first + each] - value), floor)
             _count(state, to, 1.0)
@@ -320,16 +320,27 @@ def _traverse_external(
 
 
 @compiled
-def _traverse_outcome(
-    tree: Any, player: Any, run: Any, average: Any, by_history: Any, state: Any, target: Any, scratch: Any
+def traverse_outcome(
+    tree: Any,
+    player: Any,
+    run: Any,
+    average: Any,
+    by_history: Any,
+    state: Any,
+    target: Any,
+    scratch: Any,
+    lanes: Any,
+    lane: Any,
 ) -> None:
     """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``.
+
+    Where there are lanes, all is added at infosets' places in one of them, and regrets are not cut off.
 
     Weights stay within the range of floats: a play whose weight is w is sampled with a probability of at most 1 / w,
     and a game that is held in memory has too few plays for one with w > 1e280 ever to come.
     """
     nodes, clock, baselines = tree.nodes, state.clock, state.baselines
-    floor, exploration, rate = run.floor, run.exploration, run.rate
+    floor, exploration, rate = run.floor if lanes is None else -np.inf, run.exploration, run.rate
     frames, policies, values = scratch.frames, scratch.policies, scratch.values
     num_players = np.uint64(tree.payoffs.shape[1])
     averaged = (np.uint64(player) + ONE) % num_players
@@ -342,21 +353,22 @@ def _traverse_outcome(
             break
         count, place = np.uint64(nodes[node, TWO]), np.uint64(nodes[node, THREE])
         if mover == CHANCE:
-            action = _outcome(tree.chance, place, count, clock)
+            action = draw_outcome(tree.chance, place, count, clock)
             if by_history:
                 frames[depth, ZERO], frames[depth, ONE] = node, action
                 depth += ONE
         else:
-            _policy(state, place, count, policies, top)
+            write_policy(state, place, count, policies, top)
             values[depth] = reach
             if mover == player:
-                action = _choice(policies, top, count, exploration, clock)
+                action = draw_action(policies, top, count, exploration, clock)
                 reach *= policies[top + action] * (1.0 - exploration) + exploration / np.float64(count)
             else:
                 if average and np.uint64(mover) == averaged:
+                    to = find_place(lanes, lane, place, count)
                     for each in range(count):
-                        state.sums[place + each] += policies[top + each] / reach
-                action = _choice(policies, top, count, 0.0, clock)
+                        state.sums[to + each] += policies[top + each] / reach
+                action = draw_action(policies, top, count, 0.0, clock)
             frames[depth, ZERO], frames[depth, ONE], frames[depth, TWO] = node, action, top
             depth += ONE
             top += count
@@ -390,32 +402,32 @@ def _traverse_outcome(
         correction = (value - before) / sampled
         mean = expected + probability * correction
         if mover == player:
-            weight = 1.0 / values[depth]
+            weight, to = 1.0 / values[depth], find_place(lanes, lane, place, count)
             for each in range(count):
                 # The baseline of the sampled action has moved since.
                 own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
-                target[place + each] = max(target[place + each] + weight * (own - mean), floor)
-            _count(state, place, weight)
+                target[to + each] = max(target[to + each] + weight * (own - mean), floor)
+            _count(state, to, weight)
         value = mean
     clock[ONE] += touched
 
 
 @compiled
-def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any, lanes: Any, lane: Any) -> None:
+def average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any, lanes: Any, lane: Any) -> None:
     """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
     nodes, clock, policies = tree.nodes, state.clock, scratch.policies
     node, touched = ZERO, np.uint64(1)
     while nodes[node, ZERO] != TERMINAL:
         mover, count, place = nodes[node, ZERO], np.uint64(nodes[node, TWO]), np.uint64(nodes[node, THREE])
         if mover == CHANCE:
-            action = _outcome(tree.chance, place, count, clock)
+            action = draw_outcome(tree.chance, place, count, clock)
         elif mover == player:
-            _policy(state, place, count, policies, ZERO)
-            to = _place(lanes, lane, place, count)
+            write_policy(state, place, count, policies, ZERO)
+            to = find_place(lanes, lane, place, count)
             for each in range(count):
                 state.sums[to + each] += policies[each]
-            action = _choice(policies, ZERO, count, 0.0, clock)
+            action = draw_action(policies, ZERO, count, 0.0, clock)
         else:
             action = min(np.uint64(_random(clock) * np.float64(count)), count - ONE)
         node = np.uint64(nodes[node, ONE]) + action
@@ -424,7 +436,7 @@ def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any, lanes: 
 
 
 @compiled
-def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: Any) -> None:
+def average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: Any) -> None:
     """Add a player's realization plan to its sums."""
     infosets, plan, policies = tree.infosets, scratch.plan, scratch.policies
     plan[np.uint64(bases[player])] = 1.0
@@ -432,7 +444,7 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: An
         start, count = np.uint64(infosets[i, ZERO]), np.uint64(infosets[i, ONE])
         reach = plan[np.uint64(infosets[i, TWO])]
         if reach > 0.0:
-            _policy(state, start, count, policies, ZERO)
+            write_policy(state, start, count, policies, ZERO)
             for action in range(count):
                 plan[start + action] = reach * policies[action]
                 state.sums[start + action] += plan[start + action]
@@ -458,14 +470,14 @@ def run_samplers(tree: Any, bases: Any, state: Any, target: Any, scratch: Any, r
             if player >= 0 and actor != player:
                 continue
             if player < 0 and run.averaging == SAMPLED:
-                _average_on_a_path(tree, actor, state, scratch, None, ZERO)
+                average_on_a_path(tree, actor, state, scratch, None, ZERO)
             elif player < 0 and run.averaging == FULL:
-                _average_in_full(tree, bases, actor, state, scratch)
+                average_in_full(tree, bases, actor, state, scratch)
             average = player < 0 and run.averaging == SIMPLE
             if run.sampling == EXTERNAL:
-                _traverse_external(tree, actor, run.floor, average, state, target, scratch, None, ZERO)
+                traverse_external(tree, actor, run.floor, average, state, target, scratch, None, ZERO)
             else:
-                _traverse_outcome(tree, actor, run, average, by_history, state, target, scratch)
+                traverse_outcome(tree, actor, run, average, by_history, state, target, scratch, None, ZERO)
             _count(state, np.uint64(bases[actor]), 1.0)
         clock[ZERO] += ONE
 
@@ -478,17 +490,17 @@ def _walk(
     tree: Any, base: Any, state: Any, lanes: Any, lane: Any, scratch: Any, player: Any, walks: Any, averaging: Any
 ) -> None:
     """Do a lane's walks of a player."""
-    own = _on_lane(state, lanes, lane)
+    own = on_lane(state, lanes, lane)
     for _ in range(walks):
         if averaging == SAMPLED:
-            _average_on_a_path(tree, player, own, scratch, lanes, lane)
+            average_on_a_path(tree, player, own, scratch, lanes, lane)
         target = lanes.regrets[lane]
-        _traverse_external(tree, player, -np.inf, averaging == SIMPLE, own, target, scratch, lanes, lane)
-        _count(own, _place(lanes, lane, base, ONE), 1.0)
+        traverse_external(tree, player, -np.inf, averaging == SIMPLE, own, target, scratch, lanes, lane)
+        _count(own, find_place(lanes, lane, base, ONE), 1.0)
 
 
 @compiled
-def _add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
+def add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
     """Add what walks have found at the infosets of a section, one lane after the other, and empty it in all of them."""
     regrets, sums, start = state.regrets, state.sums, lanes.starts[section]
     num_lanes = np.uint64(len(lanes.clock))
@@ -529,7 +541,7 @@ def _take_lanes(
         # Only who has taken a share knows that the job stays as it is.
         player, share = job.player, (first + tried - ONE) % num_lanes
         if job.adds:
-            _add_section(state, lanes, share, run.floor)
+            add_section(state, lanes, share, run.floor)
         else:
             walks = run.walks * (share + ONE) // num_lanes - run.walks * share // num_lanes
             _walk(tree, np.uint64(bases[player]), state, lanes, share, scratch, player, walks, run.averaging)
@@ -555,7 +567,7 @@ def run_batches(
     while clock[ZERO] < last and clock[ONE] < run.until:
         for player in range(len(bases) - 1):
             if run.averaging == FULL:
-                _average_in_full(tree, bases, player, state, scratch)
+                average_in_full(tree, bases, player, state, scratch)
             for step in range(2):
                 job.player, job.adds = player, step == 1
                 _take_lanes(tree, bases, state, lanes, scratch, run, job, team, begin(team), first)

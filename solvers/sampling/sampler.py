@@ -17,7 +17,7 @@ from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy
 from ..certification import loop_error
 from ..checkpoint import Saved, fill
-from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
+from ..iteration import CHECK_GROWTH, NEVER, Run, Stepper, iterate
 from ..methods import MCCFR
 from ..methods.rules import LocalBias, SamplingRule
 from ..outcome import Options, Outcome, checked_seed
@@ -137,7 +137,7 @@ class Sampler:
 
     def __init__(self, tree: HistoryTree, threads: int = 0) -> None:
         self.tree, self.threads = tree, threads or most_threads()
-        self._scratch = self._room()
+        self.scratch = self._room()
         self._inside = np.ones(tree.num_positions, dtype=bool)
         self._inside[tree.bases[:-1]] = False  # the empty sequences
         self._starts = np.cumsum(tree.infosets[:, 1]) - tree.infosets[:, 1]  # of infosets, without the empty sequences
@@ -154,10 +154,8 @@ class Sampler:
             plan=np.zeros(tree.num_positions),
         )
 
-    def _lanes(self, rule: SamplingRule, seed: int, prefers: bool) -> LaneArrays | None:
-        """Return empty lanes for a rule's batches; ``None`` where walks are done one by one."""
-        if rule.batch == 1 or rule.sampling != "external":
-            return None
+    def _lanes(self, rule: SamplingRule, seed: int, prefers: bool) -> LaneArrays:
+        """Return empty lanes for a rule's batches."""
         tree = self.tree
         number, size = min(max(1, rule.batch // _LANE), _LANES), tree.num_positions
         clock = np.zeros((number, 16), dtype=np.uint64)  # threads write to cache lines of their own
@@ -179,7 +177,7 @@ class Sampler:
         )
 
     def initial_state(
-        self, rule: SamplingRule, seed: int = 0, preference: LocalPreference | None = None
+        self, rule: SamplingRule, seed: int = 0, preference: LocalPreference | None = None, at_once: bool = False
     ) -> SamplerState:
         """Return a state without any regrets.
 
@@ -190,6 +188,8 @@ class Sampler:
             For ``numpy.random.SeedSequence``, which makes the first state of the random numbers of it.
         preference : LocalPreference, optional
             By default policies are those of regret matching.
+        at_once : bool
+            Whether what walks find is added at the end of an iteration even if no batches are walked.
         """
         size = self.tree.num_positions
         with_baselines = rule.sampling == "outcome" and rule.rate is not None
@@ -202,7 +202,8 @@ class Sampler:
             baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
             clock=clock,
         )
-        lanes = self._lanes(rule, seed, preference is not None)
+        in_batches = rule.batch > 1 and rule.sampling == "external"
+        lanes = self._lanes(rule, seed, preference is not None) if in_batches or at_once else None
         return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree), lanes)
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
@@ -242,7 +243,7 @@ class Sampler:
         self, state: SamplerState, lanes: LaneArrays, rule: SamplingRule, iterations: int, touched: int | None
     ) -> None:
         number = len(lanes.clock)
-        team, job, run = team_arrays(number), np.zeros(1, dtype=kernel.JOB)[0], _numbers(rule, iterations, touched)
+        team, job, run = team_arrays(number), np.zeros(1, dtype=kernel.JOB)[0], numbers_of(rule, iterations, touched)
 
         def call(leads: bool, first: int) -> None:
             kernel.run_batches(
@@ -250,7 +251,7 @@ class Sampler:
                 self.tree.bases,
                 state.arrays,
                 lanes,
-                self._scratch if leads else self._room(),
+                self.scratch if leads else self._room(),
                 run,
                 job,
                 team,
@@ -274,8 +275,8 @@ class Sampler:
             self.tree.bases,
             state.arrays,
             target,
-            self._scratch,
-            _numbers(rule, iterations, touched),
+            self.scratch,
+            numbers_of(rule, iterations, touched),
             player,
         )
 
@@ -301,6 +302,10 @@ class Sampler:
         """Return the players' averaged behaviour strategies; the current ones where nothing has been averaged."""
         return self._behaviours(state.arrays.sums, np.concatenate([each[1:] for each in self.policies(state)]))
 
+    def profile(self, game: Game, state: SamplerState) -> Profile:
+        """Return the averaged strategies of the game."""
+        return Profile([Strategy(game, player, each) for player, each in enumerate(self.average(state))])
+
     def _totals(self, weights: Floats) -> Floats:
         """Return the sums of weights over positions, infoset by infoset."""
         totals: Floats = np.add.reduceat(weights[self._inside], self._starts) if len(self._starts) else np.zeros(0)
@@ -317,7 +322,7 @@ class Sampler:
         return [behaviour[start:stop] for start, stop in zip(bases[:-1].tolist(), bases[1:].tolist(), strict=True)]
 
 
-def _numbers(rule: SamplingRule, iterations: int, touched: int | None) -> RunNumbers:
+def numbers_of(rule: SamplingRule, iterations: int, touched: int | None) -> RunNumbers:
     """Return what the compiled samplers are to do."""
     return RunNumbers(
         iterations=np.uint64(iterations),
@@ -444,10 +449,7 @@ class SamplingStepper(Stepper):
 
     def check(self) -> float:
         """Return the error of the averaged strategies."""
-        game = self.problem.game
-        profile = Profile(
-            [Strategy(game, player, each) for player, each in enumerate(self.sampler.average(self.state))]
-        )
+        profile = self.sampler.profile(self.problem.game, self.state)
         self.proof = profile, self.problem.certify(profile)
         return loop_error(self.problem, self.proof[1], self.options)
 
@@ -487,7 +489,11 @@ def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
     begun = counted_now()
     loop = stepper(method, problem, options)
     build_seconds = counted_now() - begun
-    found = iterate(loop, options)
+    return outcome_of(loop, iterate(loop, options), build_seconds, SamplingState(method, loop.state))
+
+
+def outcome_of(loop: SamplingStepper, found: Run, build_seconds: float, state: RunState) -> Outcome:
+    """Return what a run of the compiled samplers has come to."""
     return Outcome(
         plans=loop.proof[0].plans,
         stopped=found.stopped,
@@ -496,7 +502,7 @@ def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
         seconds=found.seconds,
         build_seconds=build_seconds,
         history=replace(found.history, touched=found.clocks),
-        state=SamplingState(method, loop.state),
+        state=state,
         proof=loop.proof,
     )
 
@@ -517,9 +523,12 @@ def _start(
         if isinstance(kept, SamplingState) and kept.method == method and same:
             return kept.state.copy()
     state = sampler.initial_state(rule, seed, preference)
-    if start is None:
-        return state
-    profile = starting_profile(start, problem.game)
-    trust = TRUST * problem.game.sequence_form.payoff_scale
-    sampler.set_behaviour(state, [strategy.behaviour for strategy in profile], trust)
+    play_first(sampler, state, start, problem.game)
     return state
+
+
+def play_first(sampler: Sampler, state: SamplerState, start: Any, game: Game) -> None:
+    """Make a state play the profile of a start, if there is one."""
+    if start is not None:
+        profile, trust = starting_profile(start, game), TRUST * game.sequence_form.payoff_scale
+        sampler.set_behaviour(state, [strategy.behaviour for strategy in profile], trust)
