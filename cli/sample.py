@@ -23,6 +23,7 @@ from .options import (
     declared,
     method_options,
     seconds,
+    tolerance,
     whole,
 )
 from .outputs import Output, Outputs, page, pages
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _CONFIDENCE = 0.95
 _KEYS = (
     *("game", "parameters", "stopped", "message", "iterations", "touched", "infosets", "memory", "seconds", "time"),
-    *("payoffs", "gains", "regret_estimates"),
+    *("payoffs", "gains", "regret_estimates", "constraints"),
 )
 
 
@@ -49,7 +50,8 @@ def _options() -> list[inspect.Parameter]:
     names = sampling_methods()
     text = (
         f"The method: {', '.join(names)}. es-mccfr follows all actions of one player in each sample; os-mccfr follows "
-        "one, for games with many decisions in a row; es-pref-cfr leans towards preferred actions."
+        "one, for games with many decisions in a row; es-pref-cfr leans towards preferred actions; es-ccfr and os-ccfr "
+        "keep to constraints."
     )
     return [choice_of("method", "es-mccfr", text), *method_options(names)]
 
@@ -72,6 +74,21 @@ def sample(
             parser=seconds,
             help="Then learn a response of each player for S seconds; on average its gain is no more than what the "
             "player could gain.",
+        ),
+    ] = None,
+    constrain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TERM<=BOUND",
+            help="With es-ccfr and os-ccfr, a bound on a player's strategy; may be repeated. TERM is "
+            "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), reach(SEAT/INFOSET), [SEAT/]ACTION@first, ACTION@all or "
+            "ACTION@INFOSET.",
+        ),
+    ] = None,
+    penalty: Annotated[
+        float | None,
+        typer.Option(
+            metavar="B", parser=tolerance, help="Payoff that a unit of violation costs at most; no bound by default."
         ),
     ] = None,
     out: Annotated[
@@ -104,7 +121,7 @@ def sample(
 
         chosen = _method(method, options)
         loaded = record.load(game)
-        sampler = StreamedMCCFR(loaded, chosen, seed=seed)
+        sampler = StreamedMCCFR(loaded, chosen, constraints=constrain or (), penalty=penalty, seed=seed)
         with timed("solving"):
             run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpointing.read())
     interrupted, profile = run.stopped == "interrupted", sampler.profile
@@ -139,6 +156,7 @@ def sample(
             "seconds": run.seconds,
             "regret_estimates": _regrets(sampler),
             "unmatched": [str(preference) for preference in sampler.unmatched],
+            "constraints": [vars(each) for each in sampler.constraints],
         }
 
     return outputs.deliver(
@@ -190,6 +208,16 @@ def _regrets(sampler: "StreamedMCCFR") -> list[float | None]:
     ]
 
 
+def _constraint_row(found: dict[str, Any]) -> Row:
+    """Return what is known of a constraint."""
+    label = f"constraint {found['name']}"
+    if found["value"] is None:
+        return Row("constraints", "names an infoset that no walk has met", label=label)
+    missed = max(0.0, found["value"])
+    how = ", estimated" if found["is_estimate"] else ""
+    return Row("constraints", missed, error, f" violation{how}; multiplier {found['multiplier']:.4g}", label)
+
+
 def sample_sheet(record: dict[str, Any]) -> Sheet:
     """Return how far the run came, and what was estimated, as rows."""
     from ..seqform.memory import in_words
@@ -215,6 +243,7 @@ def sample_sheet(record: dict[str, Any]) -> Sheet:
                 Row("unmatched", "matches no infoset that walks have met", label=f"preference {preference}")
                 for preference in record["unmatched"]
             ),
+            *(_constraint_row(each) for each in record["constraints"]),
             *estimates,
             Row("confidence", sure if estimates else None, meaning=" for each interval, if games are many"),
             Row("regret_estimates", known, several(str), doubt, "regret, estimated"),

@@ -9,5 +9,6 @@ from .constraint import Constraint as Constraint
 from .constraint import DistanceConstraint as DistanceConstraint
 from .constraint import LinearConstraint as LinearConstraint
 from .constraint import RiskConstraint as RiskConstraint
+from .labelled import ExpectedCost as ExpectedCost
 from .text import parse_constraint as parse_constraint
 from .text import parse_term as parse_term

@@ -1,7 +1,8 @@
 """Monte Carlo CFR straight on rules, for games too large to enumerate, and its runs as files."""
 
+import math
 from array import array
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
@@ -10,12 +11,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...models.constraints.labelled import ExpectedCost, LabelledConstraint, parse_labelled_constraint
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget, resident_memory
 from ...seqform.checks import check_number, check_player, check_whole
 from ...seqform.errors import (
     CheckpointError,
+    InvalidConstraintError,
     InvalidGameError,
     InvalidStrategyError,
     UnknownMethodError,
@@ -30,8 +33,16 @@ from ...seqform.memory import in_words
 from ...seqform.rules import Rules
 from ..checkpoint import Checkpoint, Saved, digest
 from ..iteration import NEVER, Run, Stepper, iterate
-from ..methods import MCCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR, find_method, sampling_methods
+from ..methods import (
+    MCCFR,
+    CCFRSampling,
+    ExternalSamplingMCCFR,
+    OutcomeSamplingMCCFR,
+    find_method,
+    sampling_methods,
+)
 from ..outcome import Options, Status, checked_seed
+from .constrained_walks import Answer, ConstrainedWalker, StreamedRows
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, StreamedStrategy, rules_of
 from .walks import (
@@ -78,6 +89,30 @@ class StreamedRun:
     message: str = ""
 
 
+@dataclass(frozen=True)
+class ConstraintEstimate:
+    """What a run over rules knows of a constraint.
+
+    Attributes
+    ----------
+    name : str
+    player : int
+    value : float or None
+        By how much the average strategy misses it; at most 0 where it is met. ``None`` where no walk has met an infoset
+        that it names.
+    is_estimate : bool
+        Whether the value is the mean of samples, rather than that of the average strategy.
+    multiplier : float
+        The average one, payoff units per unit of the value.
+    """
+
+    name: str
+    player: int
+    value: float | None
+    is_estimate: bool
+    multiplier: float
+
+
 class StreamedMCCFR:
     """Monte Carlo CFR on a game that is walked as it is played, and never enumerated.
 
@@ -89,9 +124,20 @@ class StreamedMCCFR:
     ----------
     game : Game or Rules
     method : MCCFR or str
-        ``es-mccfr``, ``os-mccfr`` or ``es-pref-cfr``, by name or with options. Averages are ``simple`` or ``sampled``:
-        in ``full`` would take the whole game. Baselines are by infoset, or none: those by history too would. In games
-        in which a player has many actions in a row choose outcome sampling: a walk of external sampling takes them all.
+        ``es-mccfr``, ``os-mccfr``, ``es-pref-cfr``, ``es-ccfr`` or ``os-ccfr``, by name or with options. Averages are
+        ``simple`` or ``sampled``: in ``full`` would take the whole game. Baselines are by infoset, or none: those by
+        history too would. In games in which a player has many actions in a row choose outcome sampling: a walk of
+        external sampling takes them all.
+    constraints : str or ExpectedCost, or an iterable of them, optional
+        For ``es-ccfr`` and ``os-ccfr``. Texts are read by
+        :func:`~treeplex.models.constraints.labelled.parse_labelled_constraint`. A constraint begins to count when walks
+        have met the infosets that it names.
+    penalty : float, optional
+        What multipliers may be at most, payoff units per unit of violation.
+    others : mapping of int to callable, optional
+        How players play where it is counted how often another one takes an action, and what leaves cost: from an
+        infoset's label and its actions to probabilities, such as the ``probabilities`` of a
+        :class:`~treeplex.solvers.StreamedStrategy`. Uniformly by default.
     seed : int, optional
         0 by default. Equal seeds give equal runs, and those of the compiled samplers.
     memory : int or str, optional
@@ -106,6 +152,8 @@ class StreamedMCCFR:
         If the game has no rules.
     UnknownMethodError
         If the method does not sample, or an option needs the whole game.
+    InvalidConstraintError
+        If a constraint cannot be read, or the method does not take constraints.
 
     Notes
     -----
@@ -128,11 +176,15 @@ class StreamedMCCFR:
         game: Game | Rules,
         method: MCCFR | str = "es-mccfr",
         *,
+        constraints: str | ExpectedCost | Iterable[str | ExpectedCost] = (),
+        penalty: float | None = None,
+        others: Mapping[int, Answer] | None = None,
         seed: int | None = None,
         memory: int | str | None = None,
     ) -> None:
         self.rules, self.game_name, words = rules_of(game)
         self.method = _method_of(method)
+        self._rows = _rows_of(self.method, constraints, penalty, self.rules.num_players, words)
         self.seed = checked_seed(seed)
         bias = self.method.bias
         preferences = None if bias is None else [each.known_as(words) for each in bias.prefer]
@@ -151,7 +203,14 @@ class StreamedMCCFR:
         self._preferences: list[Prefer | PreferStrategy] = preferences or []
         self._budget, self._resident = Budget(memory), resident_memory()
         self._before = 0
-        self._walker = Walker(self.rules, self._tables, settings, SplitMix64(first_random_state(self.seed)), self._look)
+        walker: Callable[..., Walker] = Walker
+        if self._rows is not None:
+            walker = partial(ConstrainedWalker, self._rows, others)
+            for table, costs in zip(self._tables, self._rows.costs, strict=True):
+                table.costs = costs
+        # Constrained samplers draw on the first of the compiled ones' lanes.
+        numbers = SplitMix64(first_random_state(self.seed, *([] if self._rows is None else [0])))
+        self._walker = walker(self.rules, self._tables, settings, numbers, self._look)
         self._turn = 0
         self._pending: Update | None = None
         #: Iterations done, in each of which every player has walked once.
@@ -280,12 +339,21 @@ class StreamedMCCFR:
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is known of infosets."""
         tables = (_arrays_of(table, player) for player, table in enumerate(self._tables))
-        return {name: values for each in tables for name, values in each.items()}
+        duals = {f"multipliers_{name}": np.array(each) for name, each in self._duals.items()}
+        return {name: values for each in tables for name, values in each.items()} | duals
+
+    @property
+    def _duals(self) -> dict[str, "array[float]"]:
+        """What is known of multipliers."""
+        rows = self._rows
+        return {} if rows is None else rows.changing
 
     def _restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Go on from there: for a sampler that has not walked yet."""
         for player, table in enumerate(self._tables):
             _fill(table, player, arrays)
+        for name, each in self._duals.items():
+            each[:] = _numbers(arrays[f"multipliers_{name}"], len(each))
         self.seed = int(numbers["seed"])
         self.iterations, self.touched = int(numbers["iterations"]), int(numbers["touched"])
         self._turn = int(numbers["turn"]) % self.num_players
@@ -299,9 +367,10 @@ class StreamedMCCFR:
     def _asked(self) -> dict[str, str]:
         """What a checkpoint says of the run."""
         game = self.game_name or type(self.rules).__name__
+        asked = self.method if self._rows is None else (self.method, *self._rows.identity)
         return {
             "game": f"{game} ({digest(self.rules)})",
-            "method": f"{self.method.name}, walking over rules ({digest(self.method)})",
+            "method": f"{self.method.name}, walking over rules ({digest(asked)})",
             "seed": f"({self.seed})",
         }
 
@@ -315,6 +384,7 @@ class StreamedMCCFR:
             "method": self.method.name,
             "settings": [str(each) for each in self._walker.settings],
             "players": self.num_players,
+            **({} if self._rows is None else {"constraints": self._rows.identity}),
         }
 
     @classmethod
@@ -324,6 +394,9 @@ class StreamedMCCFR:
         game: Game | Rules,
         method: MCCFR | str = "es-mccfr",
         *,
+        constraints: str | ExpectedCost | Iterable[str | ExpectedCost] = (),
+        penalty: float | None = None,
+        others: Mapping[int, Answer] | None = None,
         memory: int | str | None = None,
     ) -> "StreamedMCCFR":
         """Read a run that :meth:`save` wrote; it goes on as if it had never stopped.
@@ -334,6 +407,8 @@ class StreamedMCCFR:
         game : Game or Rules
         method : MCCFR or str
             The same as then. Preferences are those given here.
+        constraints, penalty, others
+            The same as then.
         memory : int or str, optional
 
         Raises
@@ -343,7 +418,8 @@ class StreamedMCCFR:
         GameTooLargeError
             If it may take more memory than the budget for building a game.
         """
-        sampler, named = cls(game, method, memory=memory), one_line(str(path))
+        sampler = cls(game, method, constraints=constraints, penalty=penalty, others=others, memory=memory)
+        named = one_line(str(path))
         with refusing_damaged(path, "is not the file of a run, or damaged", InvalidStrategyError):
             metadata, arrays = read_archive(str(path))
             for key, value in sampler._identity.items():
@@ -416,6 +492,45 @@ class StreamedMCCFR:
     def profile(self) -> StreamedProfile:
         """All players' average strategies."""
         return StreamedProfile([self.strategy(player) for player in range(self.num_players)])
+
+    @property
+    def constraints(self) -> tuple[ConstraintEstimate, ...]:
+        """What is known of each constraint at the average strategies."""
+        rows = self._rows
+        if rows is None:
+            return ()
+        found = []
+        for number, one in enumerate(rows.constraints):
+            value = None
+            if rows.is_known(number):
+                value = self._found(number) if one.counts else self._value(number)
+            done = max(self.iterations, 1)
+            found.append(ConstraintEstimate(one.name, one.player, value, one.counts, rows.sums[number] / done))
+        return tuple(found)
+
+    def _found(self, row: int) -> float | None:
+        """Return the mean of what walks have found of a row; ``None`` before the first."""
+        assert self._rows is not None
+        count = len(self._rows.constraints)
+        times = self._rows.tallies[3 * count + row]
+        return self._rows.tallies[row] / times if times else None
+
+    def _value(self, row: int) -> float:
+        """Return a row's function at the average strategy, which depends on no other infosets."""
+        assert self._rows is not None
+        one = self._rows.constraints[row]
+        table, costs = self._tables[one.player], self._rows.costs[one.player]
+        plan: dict[int, float] = {}
+        value = one.constant
+        for number in costs.on_the_way:
+            start, stop = table.starts[number], table.starts[number + 1]
+            reach, weights = plan.get(table.parents[number], 1.0), table.sums[start:stop]
+            policy = in_proportion(weights) if any(weights) else self._walker.policy(table, number)
+            plan.update((place, reach * share) for place, share in enumerate(policy, start))
+            for owner, coefficients in costs.known.get(number, ()):
+                if owner == row:
+                    value += sum(plan[place] * each for place, each in enumerate(coefficients, start))
+        return value
 
     def regrets(self, player: int) -> dict[Hashable, dict[Hashable, float]]:
         """Return a player's averaged sampled counterfactual regrets, by infoset and action, in payoff units."""
@@ -609,6 +724,37 @@ def _method_of(method: Any) -> MCCFR:
             f"{chosen.name} got baselines='history', expected infoset or none: by history they take the whole game"
         )
     return chosen
+
+
+def _rows_of(
+    method: MCCFR, given: Any, penalty: float | None, num_players: int, words: Mapping[str, Hashable]
+) -> StreamedRows | None:
+    """Return the rows of constraints, if the method takes them.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If it does not, or a constraint cannot be read.
+    """
+    listed = [given] if isinstance(given, str | ExpectedCost) else list(given)
+    if not isinstance(method, CCFRSampling):
+        if listed or penalty is not None:
+            raise InvalidConstraintError(f"{method.name} takes no constraints, expected es-ccfr or os-ccfr")
+        return None
+    if method.costs != "auto":
+        raise UnknownMethodError(
+            f"{method.name} got costs={method.costs!r}, expected auto: over rules realizations are exact, and what is "
+            "counted is sampled"
+        )
+    rows: list[LabelledConstraint | ExpectedCost] = []
+    for one in listed:
+        if isinstance(one, ExpectedCost):
+            check_player(one.player, num_players, InvalidConstraintError)
+            rows.append(one)
+        else:
+            rows += parse_labelled_constraint(one, num_players, words)
+    cap = math.inf if penalty is None else check_number(penalty, "penalty", InvalidConstraintError, "[0, inf)")
+    return StreamedRows(rows, num_players, float(cap), float(method.step), 0.5 if method.steps == "decreasing" else 0.0)
 
 
 def _arrays_of(table: Infosets, player: int) -> dict[str, npt.NDArray[Any]]:

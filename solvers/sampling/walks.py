@@ -10,7 +10,7 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.checks import is_whole
@@ -32,12 +32,19 @@ _LOOK, _LONGEST = 256, 1_000_000
 #: Distributions of chance that are kept.
 _KEPT = 10_000
 #: Samples are divided by the probability of a player's own choices. Quotients up to this remain floats when added up.
-_LARGEST = 1e280
+LARGEST_WEIGHT = 1e280
 #: Why outcome sampling cannot go on.
 OVERFLOW = (
-    f"plays are too long for outcome sampling: one was sampled with a probability below {1 / _LARGEST:g}, and "
+    f"plays are too long for outcome sampling: one was sampled with a probability below {1 / LARGEST_WEIGHT:g}, and "
     "its weight, the inverse, leaves the range of floats; use another method or a shorter game"
 )
+
+
+class LaysOut(Protocol):
+    """What is told of infosets that are met for the first time."""
+
+    def lay_out(self, table: "Infosets", number: int, label: Hashable, actions: Sequence[Hashable]) -> None:
+        """Note an infoset; again, if Ctrl-C broke into it."""
 
 
 class Infosets:
@@ -92,6 +99,7 @@ class Infosets:
         self.degrees, self.thresholds, self.visits = array("d"), array("d"), array("d")
         self.prefers = preferences is not None
         self.matched: set[int] = set()  # which preferences were about an infoset
+        self.costs: LaysOut | None = None  # which constraints pay for an infoset
         self.size = 0
         self._preferences, self._vulnerability = preferences or (), vulnerability
 
@@ -134,6 +142,8 @@ class Infosets:
             baselines.extend(zeros)
         if self.prefers:
             self._lay_out(label, menu, parent < 0)
+        if self.costs is not None:
+            self.costs.lay_out(self, number, label, menu)
         own = 0 if menu in self._menus else _MENU + sys.getsizeof(menu)
         self.menus.append(self._menus.setdefault(menu, menu))
         floats = 2 + len(self.baselines) + self.prefers
@@ -195,11 +205,15 @@ class WeightOverflowError(Exception):
     """The weight of a sample leaves the range of floats; see :data:`OVERFLOW`."""
 
 
+#: Arrays, the first place in each, and the values from there on.
+Writes = list[tuple[Any, int, list[float]]]
+
+
 class Update(NamedTuple):
     """What one turn of a player changes: new values, so that writing them twice does no harm."""
 
     player: int
-    writes: list[tuple[Any, int, list[float]]]  # arrays, the first place in each, and the values from there on
+    writes: Writes
     touched: int  # histories, those before it included
     turns: float  # of the player, this one included
 
@@ -292,18 +306,27 @@ class Walker:
         InvalidGameError
             If the rules break a rule of games; the message shows the state.
         """
-        random_state, touched = self.numbers.state, before
-        writes: list[tuple[Any, int, list[float]]] = []
-        averaged = (player + 1) % len(self.tables) if averages and self.settings.simple else player
-        walk = self._outcome if self.settings.outcome else self._external
+        random_state = self.numbers.state
+        writes: Writes = []
         try:
-            if averages and not self.settings.simple:
-                touched += self._average(player, writes)
-            touched += walk(player, averaged, writes)
+            touched = before + self._walk(player, averages, writes)
         except BaseException:
             self.numbers.state = random_state
             raise
         return Update(player, writes, touched, self.turns[player] + 1.0)
+
+    def _walk(self, player: int, averages: bool, writes: Writes) -> int:
+        """Walk for one player; return how many histories that touched."""
+        touched, settings = 0, self.settings
+        averaged = (player + 1) % len(self.tables) if averages and settings.simple else player
+        if averages and not settings.simple:
+            touched += self._average(player, writes)
+        return touched + (self._outcome if settings.outcome else self._external)(player, averaged, writes)
+
+    def _add_regrets(self, own: Infosets, start: int, found: Sequence[float], writes: Writes) -> None:
+        """Add what a walk has found at an infoset to its regrets."""
+        floor, regrets = self.settings.floor, own.regrets[start : start + len(found)]
+        writes.append((own.regrets, start, [max(old + new, floor) for old, new in zip(regrets, found, strict=True)]))
 
     def apply(self, update: Update) -> None:
         """Write what a turn changes."""
@@ -482,9 +505,9 @@ class Walker:
             if not touched % _LOOK:
                 self._pause(touched - begun)
 
-    def _external(self, player: int, averaged: int, writes: list[tuple[Any, int, list[float]]]) -> int:
+    def _external(self, player: int, averaged: int, writes: Writes) -> int:
         """Walk all actions of a player and one of everybody else's; return how many histories that touched."""
-        play, floor = self._play, self.settings.floor
+        play = self._play
         own, other = self.tables[player], self.tables[averaged]
         average = averaged != player
         sums: dict[int, list[float]] = {}
@@ -527,9 +550,7 @@ class Walker:
                 value = 0.0
                 for weight, each in zip(policy, values, strict=True):
                     value += weight * each
-                regrets = own.regrets[start : start + action]
-                new = [max(regret + (each - value), floor) for regret, each in zip(regrets, values, strict=True)]
-                writes.append((own.regrets, start, new))
+                self._add_regrets(own, start, [each - value for each in values], writes)
                 if own.prefers:
                     writes.append((own.visits, number, [own.visits[number] + 1.0]))
                 frames.pop()
@@ -537,10 +558,10 @@ class Walker:
                 writes += [(other.sums, start, held) for start, held in sums.items()]
                 return touched
 
-    def _outcome(self, player: int, averaged: int, writes: list[tuple[Any, int, list[float]]]) -> int:
+    def _outcome(self, player: int, averaged: int, writes: Writes) -> int:
         """Walk one path, a player on its policy mixed with the uniform one; return how many histories that touched."""
         play, settings = self._play, self.settings
-        exploration, rate, floor = settings.exploration, settings.rate, settings.floor
+        exploration, rate = settings.exploration, settings.rate
         average = averaged != player
         # A frame: who moved, the infoset, the policy, the action, the probability of the player's own sampling.
         frames: list[tuple[int, int, list[float], int, float]] = []
@@ -555,7 +576,7 @@ class Walker:
             if who == player:
                 action = self._chosen(policy, exploration)
                 reach *= policy[action] * (1.0 - exploration) + exploration / len(policy)
-                if reach * _LARGEST < 1.0:
+                if reach * LARGEST_WEIGHT < 1.0:
                     raise WeightOverflowError
             else:
                 if average and who == averaged:
@@ -587,18 +608,16 @@ class Walker:
             mean = expected + probability * correction
             if who == player:
                 scale = 1.0 / here
-                if not scale * abs(correction) <= _LARGEST:  # a product of ratios from here on, and baselines
+                if not scale * abs(correction) <= LARGEST_WEIGHT:  # a product of ratios from here on, and baselines
                     raise WeightOverflowError
                 guesses[action] = before + correction
-                regrets = table.regrets[start : start + count]
-                new = [max(regret + scale * (own - mean), floor) for regret, own in zip(regrets, guesses, strict=True)]
-                writes.append((table.regrets, start, new))
+                self._add_regrets(table, start, [scale * (own - mean) for own in guesses], writes)
                 if table.prefers:
                     writes.append((table.visits, number, [table.visits[number] + scale]))
             value = mean
         return touched
 
-    def _average(self, player: int, writes: list[tuple[Any, int, list[float]]]) -> int:
+    def _average(self, player: int, writes: Writes) -> int:
         """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
         table = self.tables[player]
         lasts = [-1] * len(self.tables)

@@ -106,3 +106,38 @@ def test_solve_takes_the_options_of_methods_that_sample(capsys):
 def test_solve_refuses_options_of_other_methods(arguments, message, capsys):
     assert main(["solve", "kuhn", "--method", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_constraints_are_kept_to_and_told(tmp_path, capsys):
+    arguments = ["sample", "leduc:ranks=13,suits=4", "--method", "es-ccfr", "--max-iterations", "60", "--seed", "1"]
+    for text in ("raise@first <= 0.2 as calm", "0/Ks_:r >= 0.3", "plan(0/nowhere:r) <= 1/2"):
+        arguments += ["--constrain", text]
+    page = tmp_path / "page.html"
+    assert main([*arguments, "--html", str(page)]) == 0
+    printed = capsys.readouterr().out
+    assert "violation, estimated; multiplier" in printed
+    assert "constraint plan(0/nowhere:r) <= 1/2  names an infoset that no walk has met" in printed
+    assert "constraint calm" in page.read_text(encoding="utf-8")
+    assert main([*arguments, "--json", "-"]) == 0
+    calm, king, nowhere = json.loads(capsys.readouterr().out)["constraints"]
+    assert (calm["name"], calm["is_estimate"], king["is_estimate"], nowhere["value"]) == ("calm", True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "es-mccfr", "--constrain", "0/J_:b >= 1/2"], "es-mccfr takes no constraints, expected es-ccfr"),
+        (["--method", "es-ccfr", "--constrain", "risk <= 1/2"], "column 6: received '<=' after 'risk', expected SEAT"),
+        (
+            ["--method", "os-ccfr", "--constrain", "0/J_:c >= 1/2"],
+            "names action 'c' at infoset 'J_', expected one of p",
+        ),
+        (
+            ["--method", "os-ccfr", "--penalty", "-1"],
+            "invalid value for '--penalty': -1, expected a number of at least 0",
+        ),
+    ],
+)
+def test_constraints_that_do_not_fit_are_refused(arguments, message, capsys):
+    assert main(["sample", "kuhn", *arguments, "--max-iterations", "50"]) == 2
+    assert message in capsys.readouterr().err
