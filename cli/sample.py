@@ -1,7 +1,7 @@
 """``treeplex sample``: games too large to enumerate, run by walks over their rules."""
 
 import inspect
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,26 +56,10 @@ def _options() -> list[inspect.Parameter]:
     return [choice_of("method", "es-mccfr", text), *method_options(names)]
 
 
-@declared(_options)
-def sample(
-    game: GameArgument,
-    method: Annotated[str, METHOD] = "es-mccfr",
-    max_iterations: IterationsOption = None,
-    time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
-    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
-    games: Annotated[
-        int | None,
-        typer.Option(metavar="N", parser=whole, help="Then play N games, to estimate the payoffs."),
-    ] = None,
-    respond: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            parser=seconds,
-            help="Then learn a response of each player for S seconds; on average its gain is no more than what the "
-            "player could gain.",
-        ),
-    ] = None,
+@dataclass(frozen=True)
+class Limiting:
+    """What strategies are to keep to, and what it costs at most to break it."""
+
     constrain: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,18 +68,55 @@ def sample(
             "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), reach(SEAT/INFOSET), [SEAT/]ACTION@first, ACTION@all or "
             "ACTION@INFOSET.",
         ),
-    ] = None,
+    ] = None
     penalty: Annotated[
         float | None,
         typer.Option(
-            metavar="B", parser=tolerance, help="Payoff that a unit of violation costs at most; no bound by default."
+            metavar="B",
+            parser=tolerance,
+            help="What a unit of violation costs at most, in payoff units; no bound by default.",
         ),
-    ] = None,
+    ] = None
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """As a sampler takes them."""
+        return {"constraints": self.constrain or (), "penalty": self.penalty}
+
+
+@dataclass(frozen=True)
+class Estimating:
+    """What is estimated of the strategies afterwards."""
+
+    games: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=whole, help="Then play N games, to estimate the payoffs."),
+    ] = None
+    respond: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            parser=seconds,
+            help="Then learn a response of each player for S seconds; on average its gain is no more than what the "
+            "player could gain.",
+        ),
+    ] = None
+
+
+@declared(_options)
+def sample(
+    game: GameArgument,
+    method: Annotated[str, METHOD] = "es-mccfr",
+    max_iterations: IterationsOption = None,
+    time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
     out: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
     ] = None,
     *,
+    estimating: Estimating,
+    limiting: Limiting,
     checkpointing: Checkpointing,
     html: HtmlOption = None,
     json: JsonOption = None,
@@ -113,7 +134,7 @@ def sample(
     if max_iterations is None and time_limit is None:
         raise CommandLineError("a run has no end without --max-iterations or --time-limit; give one of them")
     record = Record(json, _KEYS, game=game, method=method, seed=seed or 0, confidence=_CONFIDENCE)
-    shown = record.shown
+    shown, games, respond = record.shown, estimating.games, estimating.respond
     with record.interruptible(stopped="interrupted"):
         with deferring_interrupts():
             from ..solvers.sampling.streamed import StreamedMCCFR
@@ -121,7 +142,7 @@ def sample(
 
         chosen = _method(method, options)
         loaded = record.load(game)
-        sampler = StreamedMCCFR(loaded, chosen, constraints=constrain or (), penalty=penalty, seed=seed)
+        sampler = StreamedMCCFR(loaded, chosen, **limiting.limits, seed=seed)
         with timed("solving"):
             run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpointing.read())
     interrupted, profile = run.stopped == "interrupted", sampler.profile
