@@ -349,7 +349,7 @@ def test_commands_take_every_method_that_serves_them(entry_points, capsys) -> No
         assert main([*style, "--method", "my-walks"]) == 2
         assert "--method my-walks is not for style; expected one of highs, " in capsys.readouterr().err
         assert main(["sample", "kuhn", "--method", "my-simplex", "--max-iterations", "5"]) == 2
-        assert "expected one of es-mccfr, os-mccfr, es-pref-cfr, my-walks" in capsys.readouterr().err
+        assert "expected one of es-mccfr, os-mccfr, es-pref-cfr, es-ccfr, os-ccfr, my-walks" in capsys.readouterr().err
     finally:
         for name in ("my-simplex", "my-walks"):
             METHODS.remove(name)
