@@ -131,6 +131,7 @@ _LOOPS: dict[str, Callable[[], Any]] = {
     "depth-limited": _in_parts,
     "sampling": partial(_once, "es-mccfr"),
     "sampling-preferences": partial(_once, "es-pref-cfr"),
+    "sampling-constraints": partial(_once, "es-ccfr", "kuhn", "0/K_:b <= 1/2"),
     "sampling-batches": _in_batches,
     "search": _searches,
     "spots": partial(_spots, "float32"),
