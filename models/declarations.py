@@ -81,6 +81,10 @@ Lookahead = Annotated[
     ),
 ]
 Along = Annotated[Literal["level", "path"], About("whether a step decides at a whole level or at one public state")]
+Mixing = Annotated[
+    Literal["plan", "infoset"],
+    About("whether the two strategies are mixed before the game (plan) or at each infoset"),
+]
 GadgetName = Annotated[
     str,
     About(

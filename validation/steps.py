@@ -106,8 +106,8 @@ def broken_guarantees(solution: Solution, slack: float) -> Iterator[str]:
     ``cdbr-ne``, and ``cdrnr`` with the full gadget or p = 1. There a step can continue as the plan of the step before,
     so its upper bound is at least the value of that plan. Along levels, the response is worth at least the plan of the
     last step, and :meth:`~treeplex.CDRNR.safety_bound` bounds its exploitability. ``cdbr-ne`` gains at least p times,
-    and loses at most p times, what the plan of its steps does. ``lbr`` guarantees nothing, and neither do the first
-    steps of gadgets with a blueprint.
+    and loses at most p times, what the plan of its steps does, if plans are mixed. ``lbr`` guarantees nothing, and
+    neither do the first steps of gadgets with a blueprint.
     """
     problem, certificate = solution.problem, solution.certificate
     steps = certificate.steps
@@ -134,6 +134,8 @@ def broken_guarantees(solution: Solution, slack: float) -> Iterator[str]:
     if problem.along != "level":
         return
     bound, worth = solution.safety_bound, lower[-1]
+    if isinstance(problem, CDBRNE) and problem.mixing == "infoset":
+        return
     if isinstance(problem, CDBRNE):
         p, decided = float(problem.p), solution.dual_certificate["decided"]
         bound = p * (problem.known_value() - problem.view().worst_case(decided))

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import ClassVar
 
+import numpy as np
+
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_choice
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
 from ...seqform.evaluate import worst_case
 from ...seqform.strategy import Profile, check_same_game
-from ..declarations import Along, Confidence, GadgetName, Level
+from ..declarations import Along, Confidence, GadgetName, Level, Mixing
 from ..depth_limited import (
     GADGETS,
     Gadget,
@@ -28,6 +31,9 @@ from .certificate import Certificate, StepBounds
 from .features import Feature
 from .responses import most_loss
 from .stepped import DepthLimitedResponse, SteppedResponse
+
+#: An infoset with less reach counts as not reached: a solver's round-off.
+_REACHED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +240,7 @@ class CDRNR(DepthLimitedResponse):
 
 @dataclass(frozen=True, eq=False)
 class CDBRNE(DepthLimitedResponse):
-    """A mixture of a continual depth-limited best response and an equilibrium strategy, drawn before the game.
+    """A mixture of a continual depth-limited best response and an equilibrium strategy.
 
     Parameters
     ----------
@@ -243,22 +249,26 @@ class CDBRNE(DepthLimitedResponse):
     opponent : Strategy
         The model.
     p : float
-        The probability of drawing the best response, from 0 to 1.
+        The weight of the best response, from 0 to 1.
     lookahead : int
         As for :class:`CDBR`.
+    mixing : {"plan", "infoset"}
+        With ``plan`` one of the two strategies is drawn before the game. With ``infoset`` probabilities are mixed at
+        each infoset, as the paper does; an infoset that only one of the two reaches itself keeps that one's.
     game_value : float, optional
         The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError, UnsupportedProblemError
-        As for :class:`CDBR`, and if p is not a number from 0 to 1.
+        As for :class:`CDBR`, and if p is not a number from 0 to 1, or mixing is neither of the two.
 
     Notes
     -----
-    x = p x_B + (1 − p) x_N in realization plans, x_N an equilibrium strategy by the simplex method: so the gain is the
-    weighted mean of both, and exploitability at most p times that of x_B. Neither holds if behaviour is mixed at each
-    infoset.
+    x_B is the depth-limited best response, x_N an equilibrium strategy by the simplex method. With ``mixing="plan"``
+    x = p x_B + (1 − p) x_N in realization plans: so the gain is the weighted mean of both, and exploitability at most p
+    times that of x_B. The paper says the same of behaviour mixed at each infoset, where neither holds: how often a
+    player comes to its second decision is then mixed twice.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), section 4.
@@ -273,6 +283,7 @@ class CDBRNE(DepthLimitedResponse):
     """
 
     p: Confidence = field(kw_only=True)
+    mixing: Mixing = field(default="plan", kw_only=True)
 
     name: ClassVar[str] = "cdbr-ne"
     question: ClassVar[str] = (
@@ -281,11 +292,21 @@ class CDBRNE(DepthLimitedResponse):
     )
     needs_equilibrium: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self.mixing, f"{self.name}: mixing", UnsupportedProblemError, ("plan", "infoset"))
+
     def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the mixture of what the steps decided and an equilibrium plan."""
         assert equilibrium is not None
-        p = float(self.p)
-        return p * decided + (1.0 - p) * equilibrium.plan
+        p, kept = float(self.p), equilibrium.plan
+        if self.mixing == "plan":
+            return p * decided + (1.0 - p) * kept
+        own = self.view().own
+        reaches = (plan[own.parents] > _REACHED for plan in (decided, kept))
+        reached = [np.append(True, np.repeat(each, own.num_actions)) for each in reaches]
+        weights = np.where(reached[0], np.where(reached[1], p, 1.0), 0.0)
+        return own.plan(weights * own.behaviour(decided) + (1.0 - weights) * own.behaviour(kept))
 
 
 @dataclass(frozen=True, eq=False)

@@ -378,6 +378,90 @@ def test_a_mixture_with_an_equilibrium_gains_and_risks_in_proportion(player):
     assert high.steps == middle.steps
 
 
+def two_guesses():
+    """Return a game in which player 0 comes to its second decision less often than in equilibrium, and a model.
+
+    Player 1 guesses the first coin, L or R, after it has chosen between two ways to be paid for that: x is what it
+    chooses in equilibrium, y is what the model prefers. Along x, and after L, a second coin is guessed.
+    """
+
+    def pays(amount):
+        return Leaf((amount, -amount))
+
+    def guessed(side, way, guess):
+        if way == "y":
+            return pays(10 + {"Ll": -3, "Rl": 1, "Lr": 3, "Rr": -1}[side + guess])
+        first = -1 if side.lower() == guess else 1
+        if side == "R":
+            return pays(first)
+        answers = {coin: [(call, first + (-1 if coin.lower() == call else 1)) for call in "ht"] for coin in "HT"}
+        calls = {
+            coin: Decision(1, f"call after {guess}", [(call, pays(paid)) for call, paid in answer])
+            for coin, answer in answers.items()
+        }
+        return Decision(0, f"second after {guess}", list(calls.items()))
+
+    def chosen(side, way):
+        return Decision(1, f"guess after {way}", [(guess, guessed(side, way, guess)) for guess in "lr"])
+
+    ways = {side: Decision(1, "way", [(way, chosen(side, way)) for way in "xy"]) for side in "LR"}
+    tree = Decision(0, "first", list(ways.items()))
+    game = Game.from_tree(to_graph(tree))
+    calls = {f"call after {guess}": {"t": 1.0} for guess in "lr"}
+    return game, Strategy.from_dict(game, 1, calls | {"way": {"x": 0.1, "y": 0.9}})
+
+
+def test_behaviour_mixed_at_each_infoset_may_lose_more_than_in_proportion():
+    game, model = two_guesses()
+    best, mixed, drawn = (
+        solve(CDBRNE(game, model, p=p, lookahead=1, game_value=0, mixing=mixing))
+        for p, mixing in ((1, "infoset"), (0.5, "infoset"), (0.5, "plan"))
+    )
+    # The first coin is L with 1/4 in the response, and with 1/2 in equilibrium; the second is H, or either.
+    assert best.strategy["first"]["L"] == pytest.approx(1 / 4)
+    assert mixed.strategy["first"]["L"] == pytest.approx(3 / 8)
+    assert mixed.strategy["second after l"]["H"] == pytest.approx(3 / 4)
+    assert best.exploitability == pytest.approx(1 / 2 + 1 / 4)
+    assert drawn.exploitability <= best.exploitability / 2 + 1e-9
+    assert mixed.exploitability == pytest.approx(1 / 4 + 3 / 8 * 1 / 2)
+    assert mixed.exploitability > best.exploitability / 2 + 0.06
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_behaviour_mixed_at_each_infoset_may_gain_less_than_in_proportion(player):
+    value = LEDUC_VALUE if player == 0 else -LEDUC_VALUE
+    model = uniform(LEDUC, 1 - player)
+    low, middle, high = (
+        solve(CDBRNE(LEDUC, model, p=p, lookahead=1, game_value=value, mixing="infoset")) for p in (0, 0.5, 1)
+    )
+    assert low.exploitability == pytest.approx(0, abs=1e-9)
+    assert high.gain == pytest.approx(solve(CDBR(LEDUC, model, lookahead=1, game_value=value)).gain)
+    assert 0 < middle.gain < (low.gain + high.gain) / 2 - 0.1
+    mixed, best, kept = (one.strategy for one in (middle, high, low))
+    first = next(iter(mixed.treeplex.infoset_labels))
+    for action, probability in mixed[first].items():
+        assert probability == pytest.approx((best[first][action] + kept[first][action]) / 2)
+
+
+def test_an_infoset_that_one_of_the_mixed_strategies_does_not_reach_keeps_the_other_s_behaviour():
+    model = uniform(LEDUC)
+    best, kept, mixed = (
+        solve(CDBRNE(LEDUC, model, p=p, lookahead=1, game_value=LEDUC_VALUE, mixing="infoset")).strategy
+        for p in (1, 0, 0.25)
+    )
+    own, found = mixed.treeplex, {0: 0, 1: 0, 2: 0}
+    reached = [one.treeplex.reach(one.plan) > 1e-9 for one in (best, kept)]
+    for infoset, label in enumerate(own.infoset_labels):
+        ways = [bool(one[infoset]) for one in reached]
+        found[sum(ways)] += 1
+        if any(ways):
+            weight = 0.25 if all(ways) else float(ways[0])
+            shares = best[label].items()
+            expected = {action: weight * share + (1 - weight) * kept[label][action] for action, share in shares}
+            assert mixed[label] == pytest.approx(expected)
+    assert min(found.values()) > 0
+
+
 @thorough
 def test_restricted_nash_responses_beat_mixtures_at_equal_exploitability():
     model = uniform(LEDUC)

@@ -240,8 +240,8 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     -----
     Player 0 responds, as in table 1, and the value function is exact. The paper does not say which opponents it has,
     beside "few CFR iterations" and "random strategies with different seeds". A response that is as good as the
-    restricted Nash response with its p is on the frontier: nothing may be above it. CDBR-NE is drawn with a lookahead
-    of 3, the search with the subgames after the board card.
+    restricted Nash response with its p is on the frontier: nothing may be above it. CDBR-NE has a lookahead of 3 and is
+    mixed at each infoset, as in the paper; the search has the subgames after the board card.
 
     References
     ----------
@@ -279,7 +279,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
 
     def _methods(self, level: int | None) -> dict[str, Response]:
         continual: dict[str, Response] = {f"CDRNR{one}": (CDRNR, {"lookahead": one}) for one in self.lookaheads}
-        mixture: Response = (CDBRNE, {"lookahead": MIXED})
+        mixture: Response = (CDBRNE, {"lookahead": MIXED, "mixing": "infoset"})
         return {"RNR": (RestrictedNash, {}), **continual, _MIXTURE: mixture, "SES": (SES, {"level": level})}
 
     def rows(self, tell: Tell) -> Iterator[ResponseRow]:
@@ -596,7 +596,7 @@ _GADGETS = ("full", "none", "resolving", "max-margin", "reach-max-margin")
 _ROBUST: Mapping[str, Response] = {
     "RNR": (RestrictedNash, {}),
     **{gadget: (CDRNR, {"lookahead": 1, "gadget": gadget}) for gadget in _GADGETS},
-    "CDBR-NE": (CDBRNE, {"lookahead": 1}),
+    "CDBR-NE": (CDBRNE, {"lookahead": 1, "mixing": "infoset"}),
     "SES": (SES, {"level": SECOND_ROUND}),
 }
 
