@@ -360,7 +360,8 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
     else:
         method, iterations = _value_of(text)
         value = CFRValue(iterations, method)
-    if chosen.iterate != "average":
-        raise CommandLineError(f"--iterate {chosen.iterate}: steps with --value {text} take their average")
+    if chosen.iterate == "last":
+        raise CommandLineError(f"--iterate {chosen.iterate}: steps with --value {text} take their average, or the best")
     base: Any = chosen.name
-    return DepthLimitedCFR(base, value, updates=chosen.updates, averaging=chosen.averaging, precision=chosen.precision)
+    words: dict[str, Any] = {name: getattr(chosen, name) for name in ("updates", "averaging", "iterate", "precision")}
+    return DepthLimitedCFR(base, value, **words)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.polytope import Treeplex, infoset_values, sequence_values
+from ...seqform.polytope import Treeplex, best_response_plan, infoset_values, sequence_values
 from ..programs.linear_program import LinearProgram, ProgramBlocks
 from .decision_steps import Flags
 
@@ -179,6 +179,10 @@ class StepProgram:
         for level in self.reply.levels:
             flow[level.sequences] *= np.repeat(level.reach(flow) + self.inflow[level.infosets], level.counts)
         return flow
+
+    def best_reply(self, plan: Floats) -> Floats:
+        """Return the behaviour of a reply that leaves a plan least, shape (num_sequences of reply,)."""
+        return best_response_plan(self.reply, -self._payoffs(plan)).behaviour
 
     def values(self, plan: Floats) -> Floats:
         """Return what each infoset of the reply leaves of a plan at worst, shape (num_infosets of reply,)."""

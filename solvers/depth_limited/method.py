@@ -28,7 +28,9 @@ class DepthLimitedCFR(BasedMethod):
         both ranges that returns the values of both players' ways in, see
         :class:`~treeplex.solvers.depth_limited.ValueFunction`.
     updates, iterate : str
-        As :class:`RegretMethod`; the iterate is the average. With alternating updates an iteration asks twice.
+        As :class:`RegretMethod`; the iterate is the average or, where the opponent is held to the model above the
+        limit (:class:`~treeplex.CDBR`, or p = 1), the best. With alternating updates an iteration asks twice, but for
+        the best iterate once.
     averaging : str or float, optional
         By default that of the base.
 
@@ -65,8 +67,8 @@ class DepthLimitedCFR(BasedMethod):
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", as_value_function(self.value))
         super().__post_init__()
-        if self.iterate != "average":
-            raise UnknownMethodError(f"{self.name}: iterate = {self.iterate}; expected average")
+        if self.iterate == "last":
+            raise UnknownMethodError(f"{self.name}: iterate = {self.iterate}; expected average or best")
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -8,14 +8,14 @@ from ...models.depth_limited import DepthLimit, ResolvingRun, StepAnswer, StepPr
 from ...models.problems.stepped import SteppedResponse
 from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
+from ...seqform.errors import UnknownMethodError
 from ..iteration import NEVER
 from ..methods import RegretMethod
 from ..methods.rules import CFR_PLUS
 from ..outcome import Options, Outcome
-from ..regret.arrays import DONE, PartArrays
 from ..solution import RunState
 from .method import DepthLimitedCFR
-from .regret_steps import AnsweringStepper, RegretStepSolver, check_double, compile_loop
+from .regret_steps import RegretStepSolver, UpdatingStepper, check_double, compile_loop
 from .resolving import resolve
 from .value_functions import BorderValues, ValueFunction
 
@@ -111,8 +111,10 @@ class ValueStepSolver(RegretStepSolver):
         return answer
 
 
-class TrunkLoop(AnsweringStepper):
+class TrunkLoop(UpdatingStepper):
     """Regret minimisation above the depth limit of one step, one update after the other.
+
+    With ``iterate="best"`` the current plan that earns most by the value function takes the place of the average.
 
     Parameters
     ----------
@@ -122,31 +124,32 @@ class TrunkLoop(AnsweringStepper):
         The program's.
     """
 
-    first_step, may_break_off = 1, True  # queries may take long
+    solver: ValueStepSolver
 
     def __init__(self, solver: ValueStepSolver, program: StepProgram, limit: DepthLimit) -> None:
-        self.solver, self.program, self.limit = solver, program, limit
-        self.placed = solver.place(program)
-        self.state = solver.begin(self.placed)
+        super().__init__(solver, program)
+        self.limit = limit
         positions = self.placed.kernel.layout.positions
         sides = ((self.placed.own, program.own, limit.own), (self.placed.reply, program.reply, limit.reply))
         #: The kernel's positions of the sequences below the limit, where nothing is played.
         self._below = np.concatenate(
             [positions[player][~np.append(True, np.repeat(above, each.num_actions))] for player, each, above in sides]
         )
-        self._settled = np.array(self.placed.part.settled)
         self._settled[self._below] = 1.0
         for array in (self.state.arrays.behaviour, self.state.arrays.plan, self.placed.part.kept):
             array[self._below] = 0.0
         # The averages' sums, in the order of the program; whether all values had strategies behind them.
         self._own, self._reply = np.zeros(program.own.num_sequences), np.zeros(program.reply.num_sequences)
         self._proven = True
-        self._errors, self._done = 0.0, 0
-
-    @property
-    def iterations(self) -> int:
-        """In this step."""
-        return self._done
+        self._errors = 0.0
+        #: What the best plan so far earns by the value function, where that one is taken; payoff units.
+        self.worth = -np.inf
+        self._takes_best = solver.method.iterate == "best"
+        if self._takes_best and program.replying[limit.reply].any():
+            raise UnknownMethodError(
+                f"{solver.method.name}: iterate is best, expected average: above the depth limit the opponent has to "
+                "be held to the model, as in cdbr or with p = 1"
+            )
 
     @property
     def mean_error(self) -> float:
@@ -160,7 +163,9 @@ class TrunkLoop(AnsweringStepper):
             self._done += 1
             answer = self._ask()
             self.add(answer, float(self._done) ** method.averaging_power)
-            if method.updates == "alternating":
+            if self._takes_best:
+                self._update(answer, self.placed.own)
+            elif method.updates == "alternating":
                 self._update(answer, 0)
                 self._update(self._ask(), 1)
             else:
@@ -168,29 +173,16 @@ class TrunkLoop(AnsweringStepper):
             self._errors += np.nan if answer.error is None else answer.error
 
     def _ask(self) -> BorderValues:
-        layout, plan = self.placed.kernel.layout, self.state.arrays.plan
-        own, reply = layout.to_user(self.placed.own, plan), layout.to_user(self.placed.reply, plan)
         self.solver.queries += 1
-        return self.solver.value.query(self.limit.border, self.limit.ranges(self.program, own, reply))
+        return self.solver.value.query(self.limit.border, self.limit.ranges(self.program, *self.plans))
 
     def _update(self, answer: BorderValues, actor: int | None = None) -> None:
         """Let one of the kernel's players move once, or both, by the values at the border."""
-        placed, state, limit = self.placed, self.state, self.limit
-        kernel, layout = placed.kernel, placed.kernel.layout
-        tilt, settled, kept = np.array(placed.tilt), self._settled, placed.part.kept
-        np.add.at(tilt, layout.positions[placed.own][limit.own_ways], answer.values[limit.player])
-        np.add.at(tilt, layout.positions[placed.reply][limit.reply_ways], answer.values[1 - limit.player])
-        still = slice(0, 0)
-        if actor is not None:
-            still = slice(int(layout.bases[1 - actor]), int(layout.bases[2 - actor]))
-            settled, kept = settled.copy(), kept.copy()
-            settled[still], kept[still] = 1.0, state.arrays.behaviour[still]
-        regrets = np.array(state.arrays.regrets[still])
-        state.next_check = NEVER
-        state.arrays.clock[DONE] = self._done - 1
-        part = PartArrays(settled, kept, placed.part.inflow)
-        kernel.run(state, self.solver.rule, 1, alternating=False, tilt=tilt, part=part)
-        state.arrays.regrets[still] = regrets
+        placed, limit, tilt = self.placed, self.limit, np.array(self.placed.tilt)
+        positions = placed.kernel.layout.positions
+        np.add.at(tilt, positions[placed.own][limit.own_ways], answer.values[limit.player])
+        np.add.at(tilt, positions[placed.reply][limit.reply_ways], answer.values[1 - limit.player])
+        self.move(tilt, actor)
 
     def add(self, answer: BorderValues, weight: float) -> None:
         """Add the current plans to the averages, with the value function's below the limit."""
@@ -203,11 +195,18 @@ class TrunkLoop(AnsweringStepper):
         below = ((own, limit.own_below, limit.player), (reply, limit.reply_below, 1 - limit.player))
         for array, places, player in below:
             array[places] = behaviours[player][1 + border.num_ways[player] :]
-        self._own += weight * program.own.plan(own)
         self._reply += weight * program.flow(reply)
+        if not self._takes_best:
+            self._own += weight * program.own.plan(own)
+            return
+        plan, _ = self.plans
+        later = plan[limit.own_ways] @ answer.values[limit.player]
+        worth = float(program.constant + program.linear @ plan + later)
+        if worth > self.worth:
+            self.worth, self._own = worth, program.own.plan(own)
 
     def current(self) -> StepAnswer:
-        """Return the averages, their rest solved where the value function had no strategies for it."""
+        """Return the averages or the best plan, their rest solved where the value function had no strategies for it."""
         program = self.program
         own, reply = program.own.behaviour(self._own), program.reply.behaviour(self._reply)
         if self._proven:

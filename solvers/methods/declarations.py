@@ -16,7 +16,10 @@ Averaging = Annotated[
     Literal["uniform", "linear", "quadratic", "cubic", "quartic"] | float | None,
     About(WEIGHTS, minimum=0, maximum=64, shown="by the base"),
 ]
-Iterate = Annotated[Literal["average", "last"], About("which strategies are returned and certified")]
+Iterate = Annotated[
+    Literal["average", "last", "best"],
+    About("which strategies are returned and certified; best for responses in steps"),
+]
 Precision = Annotated[
     Literal["double", "single", "half", "auto"], About("floating-point precision, auto by tolerance and size")
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from ...models.problems import Problem
+from ...models.problems import Feature, Problem
 from ...seqform.checks import Explained, check_attribute
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ...seqform.game import Game
@@ -305,6 +305,11 @@ def check_served(method: Method, problem: Problem) -> None:
         reason = f" with {' and '.join(sorted(problem.needs - served))}" if usual else ""
         advice = f"use {', '.join(able)}" if able else "no method can"
         raise UnsupportedProblemError(f"method {method.name} cannot solve {problem.name}{reason}: {advice}")
+    if getattr(method, "iterate", "average") == "best" and Feature.STEPS not in problem.needs:
+        raise UnsupportedProblemError(
+            f"method {method.name}: iterate is best, expected average or last for {problem.name}: the best iterate is "
+            "that of a response decided in steps, such as cdbr"
+        )
 
 
 def _served(kind: type[Method], game: Game) -> frozenset[str]:

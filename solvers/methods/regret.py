@@ -41,8 +41,10 @@ class RegretMethod(Method):
     averaging : str or float
         Weight of iterate t in the average: t to this power, or ``uniform`` (0), ``linear`` (1), ``quadratic`` (2),
         ``cubic`` (3), ``quartic`` (4). The first iterate is the start.
-    iterate : {"average", "last"}
-        The strategies that are returned and certified.
+    iterate : {"average", "last", "best"}
+        The strategies that are returned and certified. ``best`` is for responses that are decided in steps, such as
+        :class:`~treeplex.CDBR`: the reply is a best response to each current strategy, and of these the one that earns
+        most is taken (:func:`~treeplex.solvers.depth_limited.regret_steps.best_iterate_bound`).
     precision : {"double", "single", "half", "auto"}
         Precision of the iterations. ``single`` takes two thirds of the memory and, in games that exceed the first
         caches, two thirds of the time; exploitability falls to about 1e-6 of the largest payoff.

@@ -154,6 +154,7 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
         line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("value errors"))
         assert said in line
     cdbr = ("solve", "kuhn", "--problem", "cdbr", "--opponent", "uniform", "--lookahead", "1")
+    cdrnr = (*cdbr[:3], "cdrnr", *cdbr[4:], "--p", "0.5")
     for arguments, message in [
         ((*cdbr, "--value", "cfr+"), "--value cfr+ is for --method cfr, cfr+, dcfr, pcfr+, and --method is lp"),
         (("solve", "kuhn", "--method", "cfr+", "--value", "cfr+"), "--value is for --problem cdbr, cdbr-ne, cdrnr"),
@@ -168,6 +169,11 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
         ((*cdbr, "--method", "cfr+", "--value", "none.npz"), "none.npz: no such file"),
         ((*cdbr, "--method", "cfr+", "--iterate", "last", "--value", "cfr+"), "take their average"),
         ((*cdbr, "--method", "cfr+", "--precision", "single", "--value", "cfr+"), "got precision='single'"),
+        (("solve", "kuhn", "--method", "cfr+", "--iterate", "best"), "expected average or last for nash"),
+        (
+            (*cdrnr, "--method", "cfr+", "--iterate", "best", "--value", "cfr+"),
+            "iterate is best, expected average: above the depth limit the opponent has to be held to the model",
+        ),
     ]:
         assert main(list(arguments)) == 2
         shown = capsys.readouterr()

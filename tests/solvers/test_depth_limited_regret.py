@@ -18,8 +18,9 @@ from treeplex.models.depth_limited import GADGETS
 from treeplex.models.problems import LBR
 from treeplex.seqform.errors import InvalidGameError, UnsupportedProblemError
 from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
-from treeplex.solvers.depth_limited.regret_steps import RegretStepSolver
+from treeplex.solvers.depth_limited.regret_steps import BestIterateLoop, RegretStepSolver, best_iterate_bound
 from treeplex.solvers.depth_limited.resolving import equilibrium_of
+from treeplex.solvers.iteration import iterate
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
 from treeplex.solvers.outcome import Options
@@ -158,6 +159,78 @@ def test_steps_of_random_games_are_those_of_the_linear_programs(seed, p, lookahe
     opponent = opponent_strategy(f"random:seed={seed}", game, 1 - player)
     problem = CDRNR(game, opponent, p=p, lookahead=lookahead, game_value=0.0)
     check_steps(problem, "pcfr+", 1e-2)
+
+
+# The best of the current plans
+
+
+class Plans(BestIterateLoop):
+    """The loop, which notes what each current plan is worth."""
+
+    def step(self, iterations):
+        for _ in range(iterations):
+            self.__dict__.setdefault("worths", []).append(self.program.guaranteed(self.plans[0]))
+            super().step(1)
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+    st.integers(1, 3),
+    st.sampled_from(["cfr", "cfr+"]),
+)
+@examples(60)
+def test_the_best_current_plan_is_within_the_lemma_s_bound_of_the_optimum(seed, p, lookahead, method):
+    game, player = to_game(seeded_tree(seed)), seed % 2
+    try:
+        game.public_tree  # noqa: B018 - some games have none
+    except (InvalidGameError, UnsupportedProblemError):
+        return
+    opponent = opponent_strategy(f"random:seed={seed}", game, 1 - player)
+    run = CDRNR(game, opponent, p=p, lookahead=lookahead, game_value=0.0).start()
+    method, exact = find_method(f"{method}:iterate=best"), ProgramStepSolver("simplex", interruptible=False)
+    for number in range(len(run.steps)):
+        program = run.program(number)
+        optimum, round_off = exact.solve(program, limits(10**6)), 1e-9 * (1.0 + span(game))
+        loop = Plans(RegretStepSolver(method, run.view), program)
+        for iterations in (1, 10, 100):
+            iterate(loop, limits(iterations - loop.iterations))
+            missed = program.guaranteed(optimum.plan) - program.guaranteed(loop.answer.plan)
+            bound = best_iterate_bound(program, span(game), iterations)
+            assert -round_off <= missed <= bound + round_off
+            # It is the best of all current plans, and the average of the replies proves how good.
+            assert program.guaranteed(loop.answer.plan) == pytest.approx(max(loop.worths), abs=round_off)
+            assert len(loop.worths) == iterations
+            assert missed <= program.gap(loop.answer) + round_off
+            if method.name == "cfr":
+                assert program.gap(loop.answer) <= bound + round_off
+        run.decide(number, program, loop.answer)
+
+
+@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "pcfr+"])
+def test_the_current_plan_converges_against_a_fixed_opponent_and_its_average_does_not_as_fast(method):
+    """Where the last step sees everything the opponent is fixed: the best plan is a best response."""
+    game = load_game("leduc:merge_suits=true")
+    problem = CDBR(game, opponent_strategy("random:seed=1", game, 1), lookahead=8)
+    exact = solve(problem)
+    best, average = (
+        solve(problem, f"{method}:iterate={name}", tol=0, max_iterations=60) for name in ("best", "average")
+    )
+    assert best.gain == pytest.approx(exact.gain, abs=1e-9)
+    assert average.gain < exact.gain - 1e-6
+    assert best.certificate.steps[0].upper >= exact.steps[0] - 1e-9
+
+
+def test_the_best_iterate_is_that_of_responses_in_steps():
+    game = load_game("kuhn")
+    with pytest.raises(UnsupportedProblemError, match="iterate is best, expected average or last for nash"):
+        solve(Nash(game), "cfr:iterate=best")
+    with pytest.raises(UnknownMethodError, match="best2"):
+        find_method("cfr:iterate=best2")
+    search = SES(load_game("leduc:merge_suits=true"), Strategy.uniform(load_game("leduc:merge_suits=true"), 1), p=0.5)
+    found = solve(search, "cfr+:iterate=best", tol=2e-2)
+    assert found.status is Status.CONVERGED
+    assert found.steps[0] == pytest.approx(solve(search).steps[0], abs=2e-2)
 
 
 def test_without_trust_it_is_continual_resolving():

@@ -26,10 +26,13 @@ from treeplex.solvers import CFRValue, DepthLimitedCFR, LinearValue, NetworkValu
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
 from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
+from treeplex.solvers.depth_limited.regret_steps import best_iterate_bound
 from treeplex.solvers.depth_limited.value_steps import TrunkLoop, ValueStepSolver
+from treeplex.solvers.iteration import iterate
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
 from treeplex.solvers.outcome import Options
+from treeplex.solvers.regret.ccfr_theorems import payoff_range
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")
@@ -307,6 +310,59 @@ def check_regrets(problem, queried):
     gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
     assert gap <= witness.regrets(program) / iterations + witness.mean_error + 1e-9
     return gap
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([2, 20]), st.sampled_from(["cfr", "cfr+"]))
+@examples(40)
+def test_the_best_current_plan_is_within_the_lemma_s_bound_and_the_errors_of_queries(seed, lookahead, queried, name):
+    game, player = to_game(seeded_tree(seed)), seed % 2
+    try:
+        game.public_tree  # noqa: B018 - some games have none
+    except (InvalidGameError, UnsupportedProblemError):
+        return
+    opponent = opponent_strategy(f"random:seed={seed}", game, 1 - player)
+    problem = CDBR(game, opponent, lookahead=lookahead, game_value=0.0)
+    steps, round_off = problem.start(), 1e-9 * (1.0 + payoff_range(game.sequence_form))
+    for number in range(len(steps.steps)):
+        program = steps.program(number)
+        limit = depth_limit(steps, number, program)
+        if limit is None:
+            return
+        errors = []
+
+        class Measured(CFRValue):
+            def query(self, border, ranges, found=errors):
+                answer = super().query(border, ranges)
+                found.append(answer.error)
+                return answer
+
+        method = find_method(f"{name}:iterate=best")
+        solver = ValueStepSolver(method, problem.view(), Measured(queried, warm=False))
+        optimum = ProgramStepSolver("simplex", interruptible=False).solve(program, limits(10**6))
+        loop = TrunkLoop(solver, program, limit)
+        for iterations in (1, 10, 60):
+            iterate(loop, limits(iterations - loop.iterations))
+            worth = program.guaranteed(loop.answer.plan)
+            missed = program.guaranteed(optimum.plan) - worth
+            bound = best_iterate_bound(program, payoff_range(game.sequence_form), iterations, limit.own)
+            assert -round_off <= missed <= bound + max(errors) + round_off
+            # The value function takes its plan to be worth more than it is proven to be, by an error at most.
+            assert -round_off <= loop.worth - worth <= max(errors) + round_off
+            assert len(errors) == iterations
+        steps.decide(number, program, loop.answer)
+
+
+def test_the_best_current_plan_needs_an_opponent_who_is_held_to_the_model():
+    model = Strategy.uniform(LEDUC, 1)
+    method = DepthLimitedCFR("cfr+", CFRValue(50), iterate="best")
+    exact = solve(CDBR(LEDUC, model, lookahead=1))
+    for problem in (CDBR(LEDUC, model, lookahead=1), CDRNR(LEDUC, model, p=1, lookahead=1)):
+        found = solve(problem, method, tol=0, max_iterations=60)
+        assert found.steps[0] == pytest.approx(exact.steps[0], abs=0.01)
+    with pytest.raises(UnknownMethodError, match="iterate is best, expected average: above the depth limit"):
+        solve(CDRNR(LEDUC, model, p=0.5, lookahead=1), method)
+    with pytest.raises(UnknownMethodError, match="expected average or best"):
+        DepthLimitedCFR("cfr+", iterate="last")
 
 
 def test_values_without_strategies_are_completed_for_the_certificate():
