@@ -71,10 +71,11 @@ Epsilon = Annotated[
     float | Fraction, About("how exploitable the strategy may be, in payoff units", minimum=0, example="1/10")
 ]
 Lookahead = Annotated[
-    int,
+    int | None,
     About(
         "levels of the public tree that a step looks beyond its own action",
         minimum=1,
+        shown="none",
         form="K",
         large=True,
         example="1",
@@ -92,10 +93,16 @@ GadgetName = Annotated[
         choices=("full", "reach-resolving", "none", "resolving", "max-margin", "reach-max-margin"),
     ),
 ]
-Level = Annotated[
-    int | None,
-    About("level of the public tree at which subgames begin", 0, shown="after chance", form="L", large=True),
-]
+_LEVEL = About(
+    "level of the public tree at which subgames begin, several as 2+5, or chance for those after public chance events",
+    kind=str,
+    shown="after chance",
+    form="L",
+    expected="a level, several as 2+5, or chance",
+)
+Level = Annotated[Any, _LEVEL]
+#: Of responses that need no partition.
+Levels = Annotated[Any, replace(_LEVEL, shown="none")]
 PLAYER = About(
     "player to solve for, where the problem is one player's", 0, 1, kind=int, form="0|1", shown="0", expected="0 or 1"
 )

@@ -201,7 +201,8 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
         gains = ", ".join(f"{error(regret)} of player {player}" for player, regret in enumerate(regrets))
         yield Row("regrets", gains, meaning=f"; NashConv {error(sum(regrets))}")
     yield _exploitability(solution)
-    meaning = ", the most that p, the gain and proven gaps allow"
+    allow = "the reach of subgames" if solution.problem.name == "ses" else "the gain"
+    meaning = f", the most that p, {allow} and proven gaps allow"
     yield Row("safety_bound", solution.safety_bound, payoff, meaning)
     if steps:
         yield Row("steps", [step.objective for step in steps], _worth)

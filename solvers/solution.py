@@ -273,9 +273,10 @@ class Solution(Drawn, Displayed):
     def safety_bound(self) -> float | None:
         """The bound on exploitability from the gain and proven gaps: (p gain + gaps) / (1 − p).
 
-        For restricted Nash responses and :class:`~treeplex.CDRNR`; ``None`` if there is no such bound.
+        For restricted Nash responses and :class:`~treeplex.CDRNR`; for :class:`~treeplex.SES` by how far the model's
+        reach is from the equilibrium's. ``None`` if there is no such bound.
         """
-        return self.problem.safety_bound(self.certificate)
+        return self.problem.safety_bound(self.certificate, self.dual_certificate)
 
     @property
     def slack(self) -> float | None:

@@ -1,5 +1,6 @@
 from .decision_steps import DecisionStep as DecisionStep
 from .decision_steps import decision_steps as decision_steps
+from .decision_steps import partition_steps as partition_steps
 from .gadgets import GADGETS as GADGETS
 from .gadgets import Gadget as Gadget
 from .gadgets import TrunkSolution as TrunkSolution
@@ -10,8 +11,12 @@ from .runs import LocalRun as LocalRun
 from .runs import ResolvingRun as ResolvingRun
 from .runs import SearchRun as SearchRun
 from .runs import folds_and_calls as folds_and_calls
+from .search_bound import SearchBound as SearchBound
+from .search_bound import search_bound as search_bound
 from .step_program import StepAnswer as StepAnswer
 from .step_program import StepProgram as StepProgram
 from .subgame_roots import SubgameRoots as SubgameRoots
+from .subgame_roots import partition_roots as partition_roots
 from .subgame_roots import roots_after_chance as roots_after_chance
 from .subgame_roots import roots_at_level as roots_at_level
+from .subgame_roots import subgames_of as subgames_of

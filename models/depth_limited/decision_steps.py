@@ -24,7 +24,7 @@ class DecisionStep:
     level : int
         Of the decisions that it makes, in the public tree.
     states : ndarray of int32
-        The public states in which they are.
+        The public states in which they are, or in which the subgames begin that hold them.
     decided : ndarray of bool, shape (num_infosets of the player,)
         The infosets whose plan the step decides.
     settled : ndarray of bool, shape (num_infosets of the player,)
@@ -153,4 +153,89 @@ def _along_paths(public: PublicTree, player: int, lookahead: int, trunk: bool) -
                 seen=seen,
             )
         )
+    return tuple(steps)
+
+
+def partition_steps(
+    public: PublicTree, player: int, roots: Integers, along: Along = "level", trunk: bool = False
+) -> tuple[DecisionStep, ...]:
+    """Return the steps in which a player decides by a partition into a trunk and subgames.
+
+    Parameters
+    ----------
+    public : PublicTree
+    player : int
+    roots : ndarray of int32
+        The public states at which subgames begin; one may lie below another.
+    along, trunk
+        As for :func:`decision_steps`, with a subgame in the place of a public state, and for the level of a state the
+        number of roots on the way to it.
+
+    Returns
+    -------
+    tuple of DecisionStep
+        Each comes after the one that it goes on from. Subgames without decisions of the player have none.
+
+    Notes
+    -----
+    A step makes all decisions between the root of a subgame and the next roots, and sees as far: the paper's definition
+    of continual depth-limited responses, for any subgame partitioning.
+
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", 2021 (arXiv:2112.12594), sections 3 and 4.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.depth_limited import partition_steps, roots_after_chance
+    >>> public = load_game("leduc:merge_suits=true").public_tree
+    >>> for step in partition_steps(public, 0, roots_after_chance(public)):
+    ...     print(step)
+    DecisionStep(level=0, decided=9, settled=0, modelled=9)
+    DecisionStep(level=3, decided=135, settled=9, modelled=144)
+    """
+    own, other = public.infoset_states[player], public.infoset_states[1 - player]
+    begins = public.parents < 0
+    begins[roots] = True
+    # The root of the part in which each state lies, and how many parts are on the way to it.
+    part, depth = np.arange(public.num_states, dtype=np.int32), np.zeros(public.num_states, dtype=np.int64)
+    for state, parent in enumerate(public.parents.tolist()):  # a state comes after its parent
+        if parent >= 0:
+            part[state] = state if begins[state] else part[parent]
+            depth[state] = depth[parent] + begins[state]
+    deciding = np.unique(part[own])
+    depths = np.unique(depth[deciding])
+    groups = [[root] for root in deciding.tolist()]
+    if along == "level":
+        groups = [np.flatnonzero(begins & (depth == number)).tolist() for number in depths.tolist()]
+    elif trunk and groups:
+        first = deciding[depth[deciding] == depths[0]].tolist()
+        groups = [first, *([root] for [root] in groups if root not in first)]
+    steps: list[DecisionStep] = []
+    numbers: dict[int, int] = {}
+    for group in groups:
+        before: int | None
+        if along == "level":
+            seen, before = depth <= depth[group[0]], len(steps) - 1 if steps else None
+        else:
+            way, above = set(group), public.parents[group]
+            while (above := above[above >= 0]).size:
+                above = part[above]
+                way |= set(above.tolist())
+                above = public.parents[above]
+            seen = np.isin(part, list(way))
+            before = max((numbers[root] for root in way & numbers.keys()), default=0 if trunk and steps else None)
+        decided = np.isin(part[own], group)
+        steps.append(
+            DecisionStep(
+                level=int(public.levels[own[decided]].min()),
+                states=np.array(group, dtype=np.int32),
+                decided=decided,
+                settled=seen[own] & ~decided,
+                modelled=seen[other],
+                before=before,
+                seen=seen,
+            )
+        )
+        numbers |= dict.fromkeys(group, len(steps) - 1)
     return tuple(steps)

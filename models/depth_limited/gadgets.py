@@ -206,7 +206,7 @@ def gift_rates(view: PlayerView, plan: Floats) -> SequenceRates:
 
 
 def allowances(
-    view: PlayerView, program: StepProgram, plan: Floats, made: Flags, roots: SubgameRoots | None = None
+    view: PlayerView, program: StepProgram, plan: Floats, later: Integers, roots: SubgameRoots | None = None
 ) -> SequenceRates:
     """Return how much less the subgames after a step may pay than in its plan, with no loss at worst.
 
@@ -221,8 +221,8 @@ def allowances(
         The step's.
     plan : ndarray of float64, shape (num_sequences of program.own,)
         What was found.
-    made : ndarray of bool, shape (num_infosets of program.own,)
-        Whose decisions are made: what only they lead to may not get worse, and has no share.
+    later : ndarray of int32
+        The roots of subgames of later steps: what follows none may not get worse, and has no share.
     roots : SubgameRoots, optional
         The one subgame of the step; without it the program is that of the whole game.
 
@@ -233,7 +233,6 @@ def allowances(
     """
     public, reply, table = view.game.public_tree, program.reply, view.game.sequence_form.leaves
     assert table is not None
-    later = public.outermost(np.unique(public.infoset_states[view.player][program.infosets][~made]))
     # Sequences of the game, and where they are in the reply; last sequences before leaves.
     if roots is None:
         game = place = np.arange(reply.num_sequences)

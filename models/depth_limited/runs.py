@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
+from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
@@ -88,8 +88,7 @@ class ResolvingRun:
         self._matrix = payoffs if view.player == 0 else sp.csr_array(-payoffs.T)
         if blueprint is not None and gadget.promises and steps:
             whole = whole_game_program(view, self._matrix, model, p, steps[0], blueprint.plan)
-            undecided = np.zeros(view.own.num_infosets, dtype=bool)
-            self._allowances[None] = allowances(view, whole, blueprint.plan, undecided)
+            self._allowances[None] = allowances(view, whole, blueprint.plan, self._later())
 
     @property
     def whole(self) -> bool:
@@ -145,8 +144,7 @@ class ResolvingRun:
         in_whole = self._in_whole(step)
         if self.gadget.promises:
             roots = None if in_whole else self.subgames(step)
-            made = step.decided[program.infosets] | step.settled[program.infosets]
-            self._allowances[number] = allowances(self.view, program, answer.plan, made, roots)
+            self._allowances[number] = allowances(self.view, program, answer.plan, self._later(number), roots)
         elif not self.gadget.form:
             replied = program.reply.behaviour(answer.reply)
             if in_whole:
@@ -155,6 +153,15 @@ class ResolvingRun:
                 # The gadget's decisions come first in the reply.
                 sequences = self.subgames(step).sequences
                 self._free[sequences] = replied[len(replied) - len(sequences) :]
+
+    def _later(self, number: int | None = None) -> Integers:
+        """Return the roots of the subgames of steps that are not made when a step is, or before all steps."""
+        made = set()
+        while number is not None:
+            made.add(number)
+            number = self.steps[number].before
+        states = [step.states for other, step in enumerate(self.steps) if other not in made]
+        return self.view.game.public_tree.outermost(np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *states])))
 
 
 class SearchRun(ResolvingRun):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats, Integers
-from ...seqform.errors import UnsupportedProblemError
+from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.public_tree import PublicTree
@@ -327,8 +328,8 @@ def roots_at_level(public: PublicTree, level: int) -> Integers:
     return np.flatnonzero(public.levels == level).astype(np.int32)
 
 
-def roots_after_chance(public: PublicTree) -> Integers:
-    """Return the public states right after the first public chance event on each path, such as a board card.
+def roots_after_chance(public: PublicTree, first: bool = True) -> Integers:
+    """Return the public states right after the first public chance event on each path, such as a board card, or each.
 
     Examples
     --------
@@ -341,6 +342,58 @@ def roots_after_chance(public: PublicTree) -> Integers:
     for state, parent in enumerate(public.parents.tolist()):
         if parent >= 0:
             passed[state] = passed[parent] or not public.players[parent]
-            if passed[state] and not passed[parent]:
+            if not public.players[parent] and not (first and passed[parent]):
                 found.append(state)
     return np.array(found, dtype=np.int32)
+
+
+def partition_roots(public: PublicTree, where: Any, owner: str) -> Integers:
+    """Return the public states at which the subgames of a partition begin, in rising order.
+
+    Parameters
+    ----------
+    public : PublicTree
+    where : int, str, iterable of int, or callable
+        A level, or several (also as ``"2+5"``); ``"chance"`` for the states after each public chance event; or what
+        takes the public tree and returns the numbers of the states.
+    owner : str
+        Whose partition it is, for messages.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there is no such level or state, or no public chance event.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.depth_limited import partition_roots
+    >>> public = load_game("kuhn").public_tree
+    >>> partition_roots(public, "1+2", "cdrnr").tolist()
+    [1, 2, 3]
+    >>> partition_roots(public, lambda tree: [tree.labels.index("pb")], "cdrnr").tolist()
+    [2]
+    """
+    if isinstance(where, str) and where.strip() == "chance":
+        found = roots_after_chance(public, first=False)
+        if not len(found):
+            raise UnsupportedProblemError(f"{owner}: level is chance, and the game has no public chance event")
+        return found
+    given = where(public) if callable(where) else where.split("+") if isinstance(where, str) else where
+    several = given if isinstance(given, Iterable) else [given]
+    what, most = ("public state", public.num_states) if callable(where) else ("level", public.num_levels)
+    numbers = [_number(one, what, most, owner) for one in several]
+    if not numbers:
+        raise UnsupportedProblemError(f"{owner}: level is {shown(where)}, expected at least one {what}")
+    places = np.arange(public.num_states) if callable(where) else public.levels
+    return np.flatnonzero(np.isin(places, numbers)).astype(np.int32)
+
+
+def _number(given: Any, what: str, most: int, owner: str) -> int:
+    """Return a number below `most`, of a level or of a public state."""
+    text = given.strip() if isinstance(given, str) else given
+    number = int(text) if isinstance(text, str) and text.isdecimal() else text
+    if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= int(number) < most:
+        expected = f"expected one from 0 to {most - 1}" + ", several as 2+5, or chance" * isinstance(text, str)
+        raise UnsupportedProblemError(f"{owner}: {what} is {shown(given)}, {expected}")
+    return int(number)

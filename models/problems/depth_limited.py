@@ -1,14 +1,13 @@
 """Responses to a model of the opponent that are decided step by step, each step looking only so far ahead."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 
-from ...seqform.arrays import Floats
+from ...seqform.arrays import Floats, Integers
 from ...seqform.checks import check_choice
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
 from ...seqform.evaluate import worst_case
@@ -19,13 +18,16 @@ from ..depth_limited import (
     Gadget,
     LocalRun,
     ResolvingRun,
+    SearchBound,
     SearchRun,
     SubgameRoots,
     TrunkSolution,
     decision_steps,
     folds_and_calls,
+    partition_roots,
     roots_after_chance,
-    roots_at_level,
+    search_bound,
+    subgames_of,
 )
 from .certificate import Certificate, StepBounds
 from .features import Feature
@@ -49,9 +51,14 @@ class CDBR(DepthLimitedResponse):
         Two players, constant-sum, with histories.
     opponent : Strategy
         The model ŷ.
-    lookahead : int
+    lookahead : int, optional
         Number of levels of the public tree that a step looks beyond its own action, at least 1. Each player action is a
         level, and so is each public chance event; private deals are not.
+    level : int, str, iterable of int or callable, optional
+        In the place of a lookahead, a partition into a trunk and subgames: the level at which these begin, several
+        (also as ``"2+5"``), ``"chance"`` for the states after public chance events, or a function that takes the
+        :attr:`public tree <treeplex.Game.public_tree>` and returns the numbers of the public states. A step decides
+        all between one such state and the next, and sees as far.
     along : {"level", "path"}
         Whether a step decides at all public states of a level, or at one, continuing only from its own path. Here this
         makes no difference except for ties.
@@ -61,9 +68,10 @@ class CDBR(DepthLimitedResponse):
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        If game or opponent has the wrong type, or lookahead is not a positive integer.
+        If game or opponent has the wrong type, lookahead is not a positive integer, or both lookahead and level are
+        given, or neither.
     UnsupportedProblemError
-        If the game is not zero-sum, not of two players, or has no public states.
+        If the game is not zero-sum, not of two players, or has no public states or no such level.
 
     Notes
     -----
@@ -88,8 +96,8 @@ class CDBR(DepthLimitedResponse):
 
     name: ClassVar[str] = "cdbr"
     question: ClassVar[str] = (
-        "Which strategy of player {player} earns most against the model of player {other}, with a "
-        "lookahead of {problem.lookahead}?"
+        "Which strategy of player {player} earns most against the model of player {other}, decided step by step "
+        "{problem.sight}?"
     )
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
@@ -112,8 +120,10 @@ class CDRNR(DepthLimitedResponse):
         The model ŷ.
     p : float
         From 0 to 1.
-    lookahead : int
+    lookahead : int, optional
         Number of levels of the public tree that a step looks beyond its own action, at least 1.
+    level : int, str, iterable of int or callable, optional
+        In the place of a lookahead, a partition into a trunk and subgames, as for :class:`CDBR`.
     gadget : {"full", "reach-resolving", "none", "resolving", "max-margin", "reach-max-margin"}
         The gadget above the subgames of a step; see the notes.
     blueprint : Profile, optional
@@ -174,7 +184,7 @@ class CDRNR(DepthLimitedResponse):
     name: ClassVar[str] = "cdrnr"
     question: ClassVar[str] = (
         "Which strategy of player {player} earns most if player {other} follows the model with probability "
-        "{problem.p}, and otherwise plays as well as it can, with a lookahead of {problem.lookahead}?"
+        "{problem.p}, and otherwise plays as well as it can, decided step by step {problem.sight}?"
     )
 
     def __post_init__(self) -> None:
@@ -209,7 +219,9 @@ class CDRNR(DepthLimitedResponse):
         """Other gadgets than ``full`` solve subgames alone."""
         return self.gadget == "full"
 
-    def safety_bound(self, certificate: Certificate) -> float | None:
+    def safety_bound(
+        self, certificate: Certificate, dual_certificate: Mapping[str, Floats] | None = None
+    ) -> float | None:
         """Return what exploitability is at most: (p times the gain + the gaps of all steps) / (1 − p).
 
         ``None`` if there is no such bound: with p = 1, with a gadget that bounds nothing, along paths unless by
@@ -250,7 +262,7 @@ class CDBRNE(DepthLimitedResponse):
         The model.
     p : float
         The weight of the best response, from 0 to 1.
-    lookahead : int
+    lookahead, level
         As for :class:`CDBR`.
     mixing : {"plan", "infoset"}
         With ``plan`` one of the two strategies is drawn before the game. With ``infoset`` probabilities are mixed at
@@ -321,9 +333,10 @@ class SES(SteppedResponse):
         The model ŷ, of which only the reach of subgames is used.
     p : float
         Confidence in that reach, from 0 to 1.
-    level : int, optional
-        The level of the public tree at which subgames begin. By default they begin right after the first public chance
-        event, such as a board card.
+    level : int, str or callable, optional
+        The level of the public tree at which subgames begin, or the public states, as
+        :func:`~treeplex.models.depth_limited.partition_roots` reads them; none may lie in another. By default they
+        begin right after the first public chance event, such as a board card.
     game_value : float, optional
         The value of the game to the player who responds, for gain and exploitability; found if not given.
 
@@ -342,7 +355,9 @@ class SES(SteppedResponse):
     by which it enters; m(I) is the counterfactual payoff beyond that of the equilibrium strategy, the opponent being
     rational; r is the model's reach of the boundary infosets, normalised. With p = 0 it is the max-margin gadget, with
     p = 1 unsafe resolving with the model's range. The objective is the sum over subgames. Exploitability is not bounded
-    by the gain. Reconstructed from the papers' prose, in which margins may be scaled differently.
+    by the gain, but by how far r is from the reach of the equilibrium's opponent: :meth:`safety_bound` is 0, up to
+    gaps, for small p, and ``None`` from :attr:`largest_p <treeplex.models.depth_limited.SearchBound.largest_p>` on.
+    Reconstructed from the papers' prose, in which margins may be scaled differently.
 
     M. Liu, C. Wu, Q. Liu, Y. Jing, J. Yang, P. Tang, C. Zhang, "Safe opponent-exploitation subgame refinement",
     NeurIPS 2022; compared with in D. Milec, O. Kubíček, V. Lisý, 2021 (arXiv:2112.12594), section 6 and appendix H.
@@ -370,17 +385,17 @@ class SES(SteppedResponse):
     def check_game(self) -> None:
         """Refuse a game without the level at which subgames begin."""
         super().check_game()
-        public, level = self.game.public_tree, self.level
-        if level is None:
-            if not len(roots_after_chance(public)):
-                raise UnsupportedProblemError(
-                    f"{self.name}: {self.game.spec} has no public chance event after which subgames could begin; give "
-                    "a level"
-                )
-        elif isinstance(level, bool) or not isinstance(level, Integral) or not 0 <= level < public.num_levels:
+        public = self.game.public_tree
+        if self.level is None and not len(roots_after_chance(public)):
             raise UnsupportedProblemError(
-                f"{self.name}: level is {shown(level)}, expected one from 0 to {public.num_levels - 1}, as "
-                f"{self.game.spec} has {public.num_levels} levels"
+                f"{self.name}: {self.game.spec} has no public chance event after which subgames could begin; give "
+                "a level"
+            )
+        roots = self._states
+        nested = subgames_of(public, roots)[public.parents[roots]] >= 0
+        if (nested & (public.parents[roots] >= 0)).any():
+            raise UnsupportedProblemError(
+                f"{self.name}: level is {shown(self.level)}, expected subgames none of which lies in another"
             )
 
     @property
@@ -396,14 +411,45 @@ class SES(SteppedResponse):
     @property
     def roots(self) -> SubgameRoots:
         """The subgames."""
+        return SubgameRoots.of(self.game, self.player, self._states.tolist())
+
+    @property
+    def _states(self) -> Integers:
         public = self.game.public_tree
-        states = roots_after_chance(public) if self.level is None else roots_at_level(public, int(self.level))
-        return SubgameRoots.of(self.game, self.player, states.tolist())
+        return roots_after_chance(public) if self.level is None else partition_roots(public, self.level, self.name)
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the one step."""
         assert equilibrium is not None
         return SearchRun(self.view(), self.opponent.plan, float(self.p), self.roots, equilibrium)
+
+    def safety_bound(
+        self, certificate: Certificate, dual_certificate: Mapping[str, Floats] | None = None
+    ) -> float | None:
+        """Return what exploitability is at most, by how far the model's reach of subgames is from the equilibrium's.
+
+        ``None`` from p = 1 / (1 + η) on, where nothing is proven; see :meth:`bound`.
+        """
+        if not certificate.steps or not dual_certificate or "free" not in dual_certificate:
+            return None
+        found = self.bound(dual_certificate, certificate.steps[0].gap).exploitability
+        return found if math.isfinite(found) else None
+
+    def bound(self, dual_certificate: Mapping[str, Floats], gap: float = 0.0) -> SearchBound:
+        """Return the bound on exploitability with η, the distance of the model's reach from the equilibrium's.
+
+        Parameters
+        ----------
+        dual_certificate : mapping of str to ndarray
+            Of a solution, with the equilibrium that it keeps to.
+        gap : float
+            By how much the step may miss its optimum, payoff units.
+        """
+        equilibrium = TrunkSolution(dual_certificate["equilibrium"], dual_certificate["free"])
+        view = self.view()
+        return search_bound(
+            view, self.roots, self.opponent.plan, float(self.p), equilibrium, gap, float(self.known_value())
+        )
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         if not steps:

@@ -257,7 +257,9 @@ class Problem(Explained, ABC):
         """Whether the values of steps are payoffs of the whole game, not of a part of it or relative to a plan."""
         return True
 
-    def safety_bound(self, certificate: Certificate) -> float | None:
+    def safety_bound(
+        self, certificate: Certificate, dual_certificate: Mapping[str, Floats] | None = None
+    ) -> float | None:
         """Return the bound on exploitability that follows from a certificate's gain and gaps; ``None`` if none does."""
         return None
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ...seqform.arrays import Floats
 from ...seqform.checks import check_exact_number
 from ...seqform.errors import (
     InvalidConstraintError,
@@ -263,7 +264,9 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
         """What the objective is."""
         return f"{super().meaning} with probability {self.p}, else at worst"
 
-    def safety_bound(self, certificate: Certificate) -> float | None:
+    def safety_bound(
+        self, certificate: Certificate, dual_certificate: Mapping[str, Floats] | None = None
+    ) -> float | None:
         """Return what exploitability is at most: (p times the gain + the gap) / (1 − p); ``None`` with p = 1."""
         return None if certificate.gap is None else most_loss(self.p, certificate, certificate.gap)
 

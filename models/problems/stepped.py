@@ -11,10 +11,20 @@ import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_choice, check_whole
-from ...seqform.errors import InvalidGameError, UnsupportedProblemError
+from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, check_same_game
-from ..declarations import Along, Lookahead
-from ..depth_limited import GADGETS, DecisionStep, ResolvingRun, StepAnswer, StepProgram, TrunkSolution, decision_steps
+from ..declarations import Along, Levels, Lookahead
+from ..depth_limited import (
+    GADGETS,
+    DecisionStep,
+    ResolvingRun,
+    StepAnswer,
+    StepProgram,
+    TrunkSolution,
+    decision_steps,
+    partition_roots,
+    partition_steps,
+)
 from .certificate import Certificate, StepBounds
 from .features import Feature
 from .responses import ResponseProblem
@@ -142,22 +152,48 @@ class DepthLimitedResponse(SteppedResponse):
         Two players, constant-sum, with histories.
     opponent : Strategy
         The model.
-    lookahead : int
+    lookahead : int, optional
         Number of levels of the public tree that a step looks beyond its own action, at least 1.
+    level : int, str, iterable of int or callable, optional
+        In the place of a lookahead, where the subgames of a partition begin, as
+        :func:`~treeplex.models.depth_limited.partition_roots` reads it: a step decides in the trunk, or in subgames.
     along : {"level", "path"}
-        Whether a step decides at all public states of a level, or at one, continuing only from its own path.
+        Whether a step decides at all public states of a level, or at one, continuing only from its own path; with a
+        partition, in all subgames that begin after equally many others, or in one.
     game_value : float or Fraction, optional
         The value of the game to the player who responds; found if not given.
     """
 
-    lookahead: Lookahead = field(kw_only=True)
+    lookahead: Lookahead = field(default=None, kw_only=True)
+    level: Levels = field(default=None, kw_only=True)
     along: Along = field(default="level", kw_only=True)
+
+    one_of: ClassVar[tuple[str, ...]] = ("lookahead", "level")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        lookahead = check_whole(self.lookahead, f"{self.name}: lookahead", InvalidGameError, "[1, inf)")
-        object.__setattr__(self, "lookahead", lookahead)
+        if self.level is None:
+            lookahead = check_whole(self.lookahead, f"{self.name}: lookahead", InvalidGameError, "[1, inf)")
+            object.__setattr__(self, "lookahead", lookahead)
+        elif self.lookahead is not None:
+            raise InvalidGameError(
+                f"{self.name}: lookahead is {shown(self.lookahead)} and level is {shown(self.level)}, expected one of "
+                "the two"
+            )
         check_choice(self.along, f"{self.name}: along", UnsupportedProblemError, ("level", "path"))
+
+    def check_game(self) -> None:
+        """Refuse a game without the levels at which subgames begin."""
+        super().check_game()
+        if self.level is not None:
+            partition_roots(self.game.public_tree, self.level, self.name)
+
+    @property
+    def sight(self) -> str:
+        """How far a step sees, in words."""
+        if self.level is None:
+            return f"with a lookahead of {self.lookahead}"
+        return "by a partition of its own" if callable(self.level) else f"by subgames from level {self.level} on"
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps of a best response, none of them decided yet."""
@@ -178,9 +214,13 @@ class DepthLimitedResponse(SteppedResponse):
     @cached_property
     def steps(self) -> tuple[DecisionStep, ...]:
         """The steps, each after the one that it continues."""
-        return decision_steps(self.game.public_tree, self.player, self.lookahead, *self._order)
+        public = self.game.public_tree
+        if self.level is None:
+            assert self.lookahead is not None
+            return decision_steps(public, self.player, self.lookahead, *self._order)
+        return partition_steps(public, self.player, partition_roots(public, self.level, self.name), *self._order)
 
     @property
     def _order(self) -> tuple[Along, bool]:
-        """The last arguments of :func:`decision_steps`."""
+        """The last arguments of :func:`decision_steps` and :func:`partition_steps`."""
         return self.along, False

@@ -83,6 +83,15 @@ def test_along_a_path_one_gadget_has_a_bound(capsys: pytest.CaptureFixture[str])
     assert json_of(capsys, *CDBR, "--lookahead", "1", "--along", "path")["step_levels"].count(0) == 1
 
 
+def test_levels_at_which_subgames_begin(capsys: pytest.CaptureFixture[str]) -> None:
+    for level, levels in (("3", [0, 3]), ("2+5", [0, 2, 5]), ("chance", [0, 3])):
+        record = json_of(capsys, *CDRNR, "--level", level)
+        assert record["step_levels"] == levels
+        assert record["exploitability"] <= record["safety_bound"]
+    search = ("solve", "leduc", "--problem", "ses", "--opponent", "uniform", "--p", "0.5")
+    assert json_of(capsys, *search)["steps"] == json_of(capsys, *search, "--level", "chance")["steps"]
+
+
 def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "response.npz"
     assert main([*CDBR, "--lookahead", "5", "--out", str(path)]) == 0
@@ -96,7 +105,11 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         ((*CDBR, "--lookahead", "0"), "--lookahead 0: expected an integer of at least 1"),
         ((*CDBR, "--lookahead", "two"), "--lookahead two: expected an integer of at least 1"),
         ((*CDBR, "--lookahead", "9" * 5000), "--lookahead 999"),
-        (CDBR, "cdbr needs --lookahead; expected an integer of at least 1"),
+        (CDBR, "cdbr needs one of --lookahead and --level, got none"),
+        ((*CDBR, "--lookahead", "1", "--level", "3"), "cdbr needs one of --lookahead and --level, got --lookahead and"),
+        ((*CDRNR, "--level", "chanc"), "cdrnr: level is 'chanc', expected one from 0 to 8, several as 2+5, or chance"),
+        ((*CDRNR, "--level", "3+40"), "cdrnr: level is '40', expected one from 0 to 8"),
+        (("solve", "leduc", "--problem", "lbr", "--opponent", "uniform", "--level", "3"), "--level is not for lbr"),
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
         ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),
         ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for --method highs-ipm, "),
@@ -109,7 +122,6 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         (("solve", "kuhn", "--method", "lp"), "method lp cannot solve nash: use highs"),
         (("solve", "kuhn", "--lookahead", "1"), "--lookahead is not for nash"),
         (("solve", "transit:width=2", *CDBR[2:], "--lookahead", "1"), "has no histories to walk"),
-        (("solve", "rps", *CDBR[2:], "--lookahead", "1", "--level", "1"), "--level is not for cdbr"),
         (("reproduce", "cdrnr-table-3"), "unknown experiment 'cdrnr-table-3' (did you mean cdrnr-table-"),
     ],
 )  # fmt: skip

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from effort import examples, few, some, thorough
+from effort import either, examples, few, some, thorough
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import Chance, Decision, Leaf, random_behaviour, to_graph, trees
@@ -36,7 +36,7 @@ from treeplex import (
     solve,
     worst_case,
 )
-from treeplex.models.depth_limited import decision_steps
+from treeplex.models.depth_limited import decision_steps, partition_roots, partition_steps, roots_after_chance
 from treeplex.models.problems import SaddleProblem
 from treeplex.solvers import DepthLimitedLP
 from treeplex.solvers.opponents.strategies import opponent_strategy
@@ -85,6 +85,111 @@ def test_every_decision_is_made_once_and_nothing_is_settled_before_it_is_decided
             assert step.before < number
             assert np.array_equal(step.settled, before.settled | before.decided)
             assert not (before.modelled & ~step.modelled).any()
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("along", ["level", "path"])
+@pytest.mark.parametrize("trunk", [False, True])
+def test_by_a_partition_every_decision_is_made_once_and_steps_see_their_part_and_those_above(player, along, trunk):
+    public = LEDUC.public_tree
+    for seed in range(either(5, 20)):
+        roots = np.flatnonzero(np.random.default_rng(seed).random(public.num_states) < seed / 10)
+        steps = partition_steps(public, player, roots, along, trunk)
+        assert np.array_equal(np.sum([step.decided for step in steps], axis=0), np.ones(144))
+        begins = {0, *roots.tolist()}
+        own, other = (public.infoset_states[each] for each in (player, 1 - player))
+
+        def ways(state, begins=begins):
+            """Return the roots of the parts on the way to a public state, its own first."""
+            found = []
+            while state >= 0:
+                found += [state] * (state in begins)
+                state = int(public.parents[state])
+            return found
+
+        for number, step in enumerate(steps):
+            here = set(step.states.tolist())
+            assert all((ways(state)[0] in here) == made for state, made in zip(own, step.decided, strict=True))
+            seen = set().union(*(ways(state) for state in here))
+            if along == "level":
+                most = len(ways(step.states[0]))
+                assert all((len(ways(state)) <= most) == held for state, held in zip(other, step.modelled, strict=True))
+            else:
+                assert all((ways(state)[0] in seen) == held for state, held in zip(other, step.modelled, strict=True))
+            assert np.array_equal(step.settled, step.seen[own] & ~step.decided)
+            if step.before is not None:
+                assert step.before < number
+                missing = step.settled & ~(steps[step.before].settled | steps[step.before].decided)
+                assert not missing.any()
+
+
+@pytest.mark.parametrize(("size", "share"), [(1, 48.6), (3, 67.1), (5, 96.0)])
+def test_blocks_of_so_many_levels_gain_what_is_on_record(size, share):
+    """The partition that is not table 1's: blocks of 1, 3 and 5 levels, solved once each."""
+    levels = list(range(size, LEDUC.public_tree.num_levels, size))
+    found = solve(CDBR(LEDUC, uniform(LEDUC), level=levels, game_value=LEDUC_VALUE))
+    best = solve(BestResponse(LEDUC, uniform(LEDUC), game_value=LEDUC_VALUE))
+    assert 100 * found.gain / best.gain == pytest.approx(share, abs=0.05)
+    assert len(found.steps) == len({level // size for level in LEDUC.public_tree.infoset_levels(0)})
+
+
+def test_a_partition_is_said_by_levels_by_chance_or_by_a_function():
+    public, model = LEDUC.public_tree, uniform(LEDUC)
+    chance = roots_after_chance(public).tolist()
+    assert partition_roots(public, "chance", "cdrnr").tolist() == chance
+    assert partition_roots(public, [2, 5], "cdrnr").tolist() == partition_roots(public, "2+5", "cdrnr").tolist()
+    said = [
+        solve(CDRNR(LEDUC, model, p=0.5, level=level, game_value=LEDUC_VALUE))
+        for level in ("chance", lambda tree: chance, roots_after_chance)
+    ]
+    assert [one.steps for one in said] == [said[0].steps] * 3
+    searched = [solve(SES(LEDUC, model, p=0.5, level=level, game_value=LEDUC_VALUE)) for level in (None, "chance")]
+    assert searched[0].steps == searched[1].steps
+    # Subgames may begin at different depths: those of one board card at once, those of the others a level later.
+    deeper = [state for state in range(public.num_states) if int(public.parents[state]) in chance[1:]]
+    mixed = solve(CDRNR(LEDUC, model, p=0.5, level=lambda tree: [*deeper, *chance[:1]], game_value=LEDUC_VALUE))
+    assert mixed.exploitability <= mixed.safety_bound + 1e-9
+
+
+@examples(40)
+@given(
+    trees(depth=6, size=24),
+    st.integers(0, 2**16),
+    st.sampled_from([0, 1]),
+    st.sampled_from([0, Fraction(1, 10), Fraction(1, 2), Fraction(9, 10), 1]),
+    st.sampled_from(["level", "path"]),
+)
+def test_any_partition_keeps_what_is_proven_of_steps(tree, seed, player, p, along):
+    game, model = posed_on(tree, seed, player)
+    roots = np.flatnonzero(np.random.default_rng(seed).random(game.public_tree.num_states) < 0.5).tolist() or [0]
+    problem = CDRNR(game, model, p=p, level=lambda public: roots, along=along)
+    solution = solve(problem, tol=1e-7)
+    assume(len(problem.steps) > 0)
+    for step, objective in zip(problem.steps, solution.steps, strict=True):
+        assert objective >= (solution.game_value if step.before is None else solution.steps[step.before]) - 1e-7
+    if along == "level":
+        assert solution.steps[-1] == pytest.approx(solution.objective, abs=1e-7) or not problem.steps[-1].modelled.all()
+        assert solution.gain >= -1e-7
+        if p < 1:
+            assert solution.exploitability <= solution.safety_bound + 1e-6
+    whole = solve(CDRNR(game, model, p=p, level=0, game_value=solution.game_value))
+    assert whole.objective == pytest.approx(solve(RestrictedNash(game, model, p=p)).objective, abs=1e-7)
+    assert solution.objective <= whole.objective + 1e-7
+
+
+@pytest.mark.parametrize("gadget", ["none", "resolving", "reach-resolving", "max-margin", "reach-max-margin"])
+@pytest.mark.parametrize("player", [0, 1])
+def test_gadgets_stand_above_the_subgames_of_a_partition(gadget, player):
+    model = uniform(LEDUC, 1 - player)
+    value = LEDUC_VALUE if player == 0 else -LEDUC_VALUE
+    for p in (0, 0.3):
+        found = solve(CDRNR(LEDUC, model, p=p, level=3, gadget=gadget, game_value=value))
+        again = found.problem.certify(found.profile, None, found.dual_certificate)
+        assert again.steps == found.certificate.steps
+        if p == 0 and gadget != "none":
+            assert found.exploitability == pytest.approx(0, abs=1e-7)
+        if gadget == "reach-resolving":
+            assert found.exploitability <= found.safety_bound + 1e-7
 
 
 def test_along_a_path_only_what_lies_on_it_is_settled():
@@ -484,6 +589,67 @@ def test_safe_exploitation_search_gains_little_and_risks_little():
         assert found.objective >= -1e-9
 
 
+@pytest.mark.parametrize("surplus", [0.0, 0.1, 0.25, 0.5])
+def test_the_search_is_safe_up_to_the_bound_s_p_and_no_further(surplus):
+    """Player 1 lays a coin, player 0 guesses: eta is the surplus of heads over 1/2 twice, and infinite at 1/2 of p."""
+    paid = {("h", "H"): 1, ("h", "T"): -1, ("t", "H"): -1, ("t", "T"): 1}
+    guesses = {
+        coin: Decision(0, "guess", tuple((call, Leaf((paid[coin, call], -paid[coin, call]))) for call in "HT"))
+        for coin in "ht"
+    }
+    game = Game.from_tree(to_graph(Decision(1, "coin", tuple(guesses.items()))))
+    model = Strategy.from_dict(game, 1, {"coin": {"h": 0.5 + surplus, "t": 0.5 - surplus}})
+    limit = 1 / (1 + 2 * surplus)
+    for p in (0.0, 0.9 * limit, min(1.0, 1.1 * limit)):
+        found = solve(SES(game, model, p=p, level=1, game_value=0))
+        bound = found.problem.bound(found.dual_certificate)
+        assert (bound.distance, bound.largest_p) == pytest.approx((2 * surplus, limit))
+        if p < limit:
+            assert found.safety_bound == pytest.approx(0, abs=1e-6)
+            assert found.exploitability == pytest.approx(0, abs=1e-9)
+        else:
+            assert found.safety_bound is None
+            assert surplus == 0 or found.exploitability == pytest.approx(1)
+
+
+@examples(60)
+@given(trees(depth=6, size=24), st.integers(0, 2**16), st.sampled_from([0, 1]), st.sampled_from([0.02, 0.3, 1.0]))
+def test_the_search_keeps_to_its_bound(tree, seed, player, share):
+    """The model is near the equilibrium, or takes other ways in."""
+    game, drawn = posed_on(tree, seed, player)
+    source, profile = np.random.default_rng(seed), solve(Nash(game), "highs-simplex").profile
+    free = profile[1 - player]
+    # It differs in what the equilibrium does at all; a share of a random one has every way in.
+    weights = free.behaviour * source.uniform(1 - share, 1, len(free.behaviour))
+    model = Strategy(game, 1 - player, free.treeplex.behaviour(free.treeplex.plan(free.treeplex.behaviour(weights))))
+    value = value_to(game, player)
+    level = int(source.integers(1, game.public_tree.num_levels))
+    bounded = 0
+    for p in (0, 0.1, 0.5):
+        for opponent in (model, drawn):
+            for method, words in (("lp", {}), ("cfr+", {"tol": 0, "max_iterations": 20})):
+                found = solve(SES(game, opponent, p=p, level=level, game_value=value), method, **words)
+                bounded += found.safety_bound is not None
+                if found.safety_bound is not None:
+                    assert found.exploitability <= found.safety_bound + 1e-7
+                    assert p == 0 or p < found.problem.bound(found.dual_certificate).largest_p
+                else:
+                    assert p > 0
+    assert bounded >= 4  # with p = 0 it is max-margin, whatever the model
+
+
+def test_in_leduc_uniform_play_takes_ways_that_no_equilibrium_takes_and_the_bound_says_nothing():
+    for p, bound in ((0, 0.0), (0.1, None), (0.9, None)):
+        found = solve(SES(LEDUC, uniform(LEDUC), p=p, game_value=LEDUC_VALUE))
+        assert found.safety_bound == (bound if bound is None else pytest.approx(bound, abs=1e-5))
+    assert found.problem.bound(found.dual_certificate).largest_p == 0
+    # Where the model is the equilibrium's opponent it is safe for every p below 1.
+    profile = solve(Nash(LEDUC), "highs-simplex").profile
+    found = solve(SES(LEDUC, profile[1], p=0.9, game_value=LEDUC_VALUE))
+    assert found.safety_bound == pytest.approx(0, abs=1e-4)
+    assert found.exploitability <= found.safety_bound + 1e-9
+
+
 def test_safe_exploitation_search_exploits_nobody_where_only_moves_are_simultaneous():
     game = load_game("repeated_rps:rock=3")
     model = opponent_strategy("random:seed=5", game, 1)
@@ -553,6 +719,22 @@ def test_bad_questions_are_refused_in_one_line():
         solve(CDBR(flows, uniform(flows), lookahead=1))
     with pytest.raises(UnsupportedProblemError, match="no public chance event"):
         solve(SES(KUHN, model, p=0.5))
+    for level, message in [
+        (-1, "level is -1, expected one from 0 to 2"),
+        (1.5, "level is 1.5, expected one from 0 to 2"),
+        ([1, True], "level is True, expected one from 0 to 2"),
+        ("1+4", "level is '4', expected one from 0 to 2, several as 2"),
+        ("chanc", "level is 'chanc', expected one from 0 to 2, several as 2"),
+        ("chance", "level is chance, and the game has no public chance event"),
+        ([], r"level is \[\], expected at least one level"),
+        (lambda public: [9], "public state is 9, expected one from 0 to 3"),
+    ]:
+        with pytest.raises((UnsupportedProblemError, InvalidGameError), match=message):
+            solve(CDRNR(KUHN, model, p=0.5, level=level))
+    with pytest.raises(InvalidGameError, match="lookahead is 1 and level is 1, expected one of the two"):
+        CDBR(KUHN, model, lookahead=1, level=1)
+    with pytest.raises(UnsupportedProblemError, match="expected subgames none of which lies in another"):
+        solve(SES(KUHN, model, p=0.5, level=[1, 2]))
     with pytest.raises(UnsupportedProblemError, match="level is 3, expected one from 0 to 2"):
         solve(SES(KUHN, model, p=0.5, level=3))
     three = load_game("kuhn:players=3")

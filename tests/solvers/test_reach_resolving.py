@@ -45,11 +45,14 @@ def posed(seed, rounds=(4, 6)):
         blueprint = Profile([random_model(game, seat, seed + 1) for seat in (0, 1)])
         if source.random() < 0.5:
             blueprint = solve(Nash(game), "highs-simplex").profile
+    p, lookahead = float(source.choice(PROBABILITIES)), int(source.integers(1, 4))
+    roots = np.flatnonzero(source.random(game.public_tree.num_states) < 0.4).tolist() or [0]
     return CDRNR(
         game,
         random_model(game, 1 - player, seed),
-        p=float(source.choice(PROBABILITIES)),
-        lookahead=int(source.integers(1, 4)),
+        p=p,
+        lookahead=None if seed % 3 == 1 else lookahead,
+        level=(lambda public: roots) if seed % 3 == 1 else None,
         gadget="reach-resolving",
         blueprint=blueprint,
         game_value=value_to(game, player),
