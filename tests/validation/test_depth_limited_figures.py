@@ -23,6 +23,7 @@ from treeplex.validation.papers import (
     CDRNRFigure15,
     CDRNRSafety,
     RecoveryRow,
+    reproduce,
 )
 from treeplex.validation.papers import cdrnr_figure_4 as figure_4
 from treeplex.validation.papers.cdrnr_responses import (
@@ -103,6 +104,30 @@ def test_an_action_too_many_or_at_another_p_fails(monkeypatch):
 
 
 # Figure 5
+
+
+def test_a_curve_has_an_inexact_value_function(leduc):
+    rows = {row.p: row for row in leduc.rows if row.method == "CDRNR1, value"}
+    exact = {row.p: row for row in leduc.rows if row.method == "CDRNR1"}
+    assert rows.keys() == exact.keys() == set(leduc.experiment.ps)
+    assert all(row.gain != exact[p].gain for p, row in rows.items())
+    assert rows[0.3].bound > exact[0.3].bound  # gaps of steps are in it
+    assert any("inexact value function" in claim.quantity for claim in leduc.claims)
+    with pytest.raises(UnsupportedProblemError, match="value_iterations has 1 numbers, expected two or none"):
+        CDRNRFigure5(value_iterations=(5,))
+
+
+def test_goofspiel_has_no_local_best_response_and_with_6_cards_one_opponent():
+    found = reproduce(CDRNRFigure6((3,), (1,), ("IIGS5",)))
+    assert found.rows_passed
+    assert len(found.rows) == found.experiment.num_rows == 8
+    assert "LBR" not in {row.method for row in found.rows}
+    assert CDRNRFigure6((3, 10), (1,), ("IIGS6",)).num_rows == 4
+    row = ResponseRow("IIGS6", "cfr:iterations=3", "CDBR1", None, 0.5, 1.0, None, 0.0)
+    best = dataclasses.replace(row, method="best response", gain=1.0)
+    claims = {claim.quantity: claim for claim in CDRNRFigure6((3,), (1,), ("IIGS6",)).claims([best, row])}
+    table = claims["IIGS6: CDBR1 against cfr:iterations=3, percent of a best response's gain (table 1)"]
+    assert (table.paper, table.measured, str(table.status)) == (90.7, 50.0, "not met")
 
 
 def test_robust_responses_obey_their_bound_and_beat_the_mixture(leduc):

@@ -11,12 +11,12 @@ import numpy as np
 
 from ...models.games import load_game
 from ...models.problems import CDBR, CDBRNE, CDRNR, LBR, SES, BestNash, BestResponse, Nash, RestrictedNash
-from ...seqform.errors import SolverError
+from ...seqform.errors import SolverError, UnsupportedProblemError
 from ...seqform.evaluate import expected_payoffs, worst_case
 from ...seqform.game import Game
 from ...seqform.interchange.pictures import Figure, Look, legend, legend_below, panels
 from ...seqform.strategy import Profile, Strategy
-from ...solvers import Solution, solve
+from ...solvers import CFRValue, DepthLimitedCFR, Solution, Status, solve
 from ...solvers.opponents.strategies import opponent_strategy
 from ..table import Column, Row, verdict
 from .claims import Claim, near
@@ -37,6 +37,7 @@ LOOKS = {
     "CDRNR1": Look("sky", "v"),
     "CDRNR3": Look("blue", "o"),
     "CDRNR5": Look("green", "s"),
+    "CDRNR1, value": Look("purple", "p", "--"),
     "CDBR3-NE": Look("red", "x", "--"),
     "SES": Look("pink", "^", ":"),
     "BNE": Look("orange", "*", ""),
@@ -53,6 +54,8 @@ LOOKS = {
     "CDBR5": Look("green", "s"),
     "LBR": Look("red", "x", "--"),
 }
+#: The response whose value function is not exact.
+VALUED = "CDRNR1, value"
 #: How a response is posed: its problem, and what that takes beside the opponent and p.
 Response = tuple[Any, Mapping[str, Any]]
 
@@ -123,6 +126,8 @@ class Exploiter:
     model : Strategy
     value : float
         Of the game, to player 0.
+    valued : tuple of int
+        Iterations of a step and of a query, where a method has an inexact value function.
     """
 
     label: str
@@ -130,6 +135,7 @@ class Exploiter:
     opponent: str
     model: Strategy
     value: float
+    valued: tuple[int, ...] = ()
 
     @classmethod
     def against(cls, label: str, game: "Game", opponent: str, value: float) -> "Exploiter":
@@ -141,7 +147,14 @@ class Exploiter:
         problem, words = response
         given = dict(words) if p is None else {"p": p, **words}
         solver = "highs-simplex" if problem in (RestrictedNash, BestNash) else None
-        solution = completed(problem(self.game, self.model, game_value=self.value, **given), solver)
+        posed = problem(self.game, self.model, game_value=self.value, **given)
+        if method == VALUED:
+            iterations, queried = self.valued
+            found = solve(posed, DepthLimitedCFR("cfr+", CFRValue(queried)), tol=0, max_iterations=iterations)
+            if found.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            return response_row(self.label, self.opponent, method, p, found)
+        solution = completed(posed, solver)
         return response_row(self.label, self.opponent, method, p, solution)
 
     def rows(
@@ -209,6 +222,7 @@ GAMES: Mapping[str, tuple[str, int | None]] = {
     "Leduc": ("leduc", None),
     "IIGS4": ("goofspiel:cards=4", 2),
     "IIGS5": ("goofspiel:cards=5", 2),
+    "IIGS6": ("goofspiel:cards=6", 2),
     "Liar's dice": ("liars_dice:sides=4", 2),
 }
 #: How far the mixed response looks.
@@ -227,7 +241,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     Parameters
     ----------
     games : tuple of str
-        ``Leduc``, ``IIGS4``, ``IIGS5``, ``Liar's dice``.
+        ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``, ``Liar's dice``.
     opponents : tuple of str
         Their texts, such as ``cfr:iterations=5`` and ``random:seed=1``; player 1. Those of the same kind, which is what
         stands before the colon, are averaged in the picture.
@@ -235,13 +249,16 @@ class CDRNRFigure5(Experiment[ResponseRow]):
         From above 0 to 1.
     lookaheads : tuple of int
         Of CDRNR.
+    value_iterations : tuple of int
+        Two numbers of iterations of CFR+, of a step and of each query of its value function, for CDRNR1 with an inexact
+        one; none for no such curve.
 
     Notes
     -----
-    Player 0 responds, as in table 1, and the value function is exact. The paper does not say which opponents it has,
-    beside "few CFR iterations" and "random strategies with different seeds". A response that is as good as the
-    restricted Nash response with its p is on the frontier: nothing may be above it. CDBR-NE has a lookahead of 3 and is
-    mixed at each infoset, as in the paper; the search has the subgames after the board card.
+    Player 0 responds, as in table 1, and the value function is exact but in one curve. The paper does not say which
+    opponents it has, beside "few CFR iterations" and "random strategies with different seeds". A response that is as
+    good as the restricted Nash response with its p is on the frontier: nothing may be above it. CDBR-NE has a
+    lookahead of 3 and is mixed at each infoset, as in the paper; the search has the subgames after the board card.
 
     References
     ----------
@@ -253,6 +270,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     opponents: Annotated[tuple[str, ...], Limits()] = ("cfr:iterations=5", "random:seed=1")
     ps: Annotated[tuple[float, ...], Limits("(0, 1]")] = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
     lookaheads: Annotated[tuple[int, ...], Limits("[1, inf)")] = (1, 3)
+    value_iterations: Annotated[tuple[int, ...], Limits("[1, inf)", empty=True)] = (50, 20)
 
     name = "cdrnr-figure-5"
     title = "gain and exploitability of robust responses to weak opponents, by p"
@@ -270,7 +288,15 @@ class CDRNRFigure5(Experiment[ResponseRow]):
         "opponents": (*(f"cfr:iterations={n}" for n in (3, 10, 34)), *(f"random:seed={n}" for n in (1, 2, 3))),
         "ps": (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0),
         "lookaheads": (1, 3, 5),
+        "value_iterations": (1_000, 500),
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.value_iterations) not in (0, 2):
+            raise UnsupportedProblemError(
+                f"{self.name}: value_iterations has {len(self.value_iterations)} numbers, expected two or none"
+            )
 
     @property
     def num_rows(self) -> int:
@@ -280,7 +306,8 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     def _methods(self, level: int | None) -> dict[str, Response]:
         continual: dict[str, Response] = {f"CDRNR{one}": (CDRNR, {"lookahead": one}) for one in self.lookaheads}
         mixture: Response = (CDBRNE, {"lookahead": MIXED, "mixing": "infoset"})
-        return {"RNR": (RestrictedNash, {}), **continual, _MIXTURE: mixture, "SES": (SES, {"level": level})}
+        valued: dict[str, Response] = {VALUED: (CDRNR, {"lookahead": 1})} if self.value_iterations else {}
+        return {"RNR": (RestrictedNash, {}), **continual, **valued, _MIXTURE: mixture, "SES": (SES, {"level": level})}
 
     def rows(self, tell: Tell) -> Iterator[ResponseRow]:
         """Yield the rows game by game, opponent by opponent and method by method."""
@@ -292,7 +319,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
             methods = self._methods(level)
             for opponent in self.opponents:
                 tell(f"{name}, {opponent}")
-                exploiter = Exploiter.against(name, game, opponent, value)
+                exploiter = replace(Exploiter.against(name, game, opponent, value), valued=self.value_iterations)
                 equilibrium: ResponseRow | None = exploiter.row("BNE", (BestNash, {}))
                 robust: list[ResponseRow] = []
                 for row, best in exploiter.rows(methods, self.ps, tell):
@@ -332,7 +359,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
                 look.plot(gains, ps, found)
                 look.plot(losses, ps, lost)
                 look.plot(curve, lost, found, label=method)
-                if method.startswith("CDRNR") and method == max(name for name in methods if name.startswith("CDRNR")):
+                if method == max((name for name in methods if name.startswith("CDRNR") and name != VALUED), default=""):
                     bounds = [(p, p / (1.0 - p) * gain) for p, gain in zip(ps, found, strict=True) if p < 1.0]
                     Look("silver").plot(losses, *zip(*bounds, strict=True), label=f"bound of {method}")
             opponents = list(dict.fromkeys(row.opponent for row in own))
@@ -368,7 +395,8 @@ def judged_robust(row: ResponseRow, best: Sequence[ResponseRow], robust: Sequenc
         *failures_of(row, best),
         verdict(
             (less, f"CDRNR{MIXED} gains less than {gain:.6f} with an exploitability of {loss:.6f}"),
-            (row.method != "SES" and gain < -ROUND_OFF, f"gain {gain:.6f} is negative"),
+            # Errors of a value function may cost what the model pays.
+            (row.method not in ("SES", VALUED) and gain < -ROUND_OFF, f"gain {gain:.6f} is negative"),
             (row.method == "BNE" and loss > ROUND_OFF, f"exploitability {loss:.6f} of an equilibrium"),
         ),
     )
@@ -417,6 +445,7 @@ def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Cla
                     min(more) >= -ROUND_OFF and max(more) > ROUND_OFF, UNKNOWN_OPPONENTS
                 )
             )
+    claims += _claims_of_values(where, by)
     if search and equilibrium:
         most = max(row.gain for row in search) / equilibrium
         claims.append(
@@ -433,13 +462,45 @@ def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Cla
     return claims
 
 
+def _claims_of_values(where: str, by: Mapping[str, Sequence[ResponseRow]]) -> list[Claim]:
+    """Return what the text says of inexact value functions beside the same response with an exact one."""
+    pairs = [(one, other) for one in by.get(VALUED, []) for other in by.get("CDRNR1", []) if one.p == other.p]
+    if not pairs:
+        return []
+    worth = [0.0, 0.0]
+    for pair in pairs:
+        for place, one in enumerate(pair):
+            p = float(one.p or 0.0)
+            worth[place] += p * one.gain - (1.0 - p) * one.exploitability
+    name = "CDRNR1 with an inexact value function"
+    words = f"{where}: p gain less (1 - p) exploitability of {name}, over that with an exact one, mean over p"
+    claim = Claim(words, "slightly below 1", worth[0] / worth[1] if worth[1] > 0.0 else None)
+    nearly = "by its errors a step may take another of nearly equal decisions"
+    claims = [claim.judged(lambda share: 1 / SLIGHTLY <= share <= 1.0 + ROUND_OFF, nearly)]
+    kind, _, number = pairs[0][0].opponent.partition(":iterations=")
+    over = [one.exploitability - one.gain for one, _ in pairs if one.p == 0.5]
+    if over and kind == "cfr":
+        claim = Claim(
+            f"{where}: exploitability less gain of {name} and p = 0.5, payoff units",
+            "may be above 0 where the opponent is close to optimal",
+            over[0],
+        )
+        close = int(number) >= GOOD
+        claims.append(
+            claim.judged(lambda more: more > 0.0, UNKNOWN_OPPONENTS)
+            if close
+            else claim.opened("this opponent is not close to optimal")
+        )
+    return claims
+
+
 #: From so many iterations of CFR on LBR gains nothing in the paper; and up to what factor gains are very similar.
 GOOD, CLOSE = 34, 1.1
 
 
 @dataclass(frozen=True)
 class CDRNRFigure6(Experiment[ResponseRow]):
-    """What local and continual depth-limited best responses gain in Leduc poker.
+    """What local and continual depth-limited best responses gain in Leduc poker and goofspiel.
 
     Parameters
     ----------
@@ -447,6 +508,9 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         Of CFR, whose average strategies are opponents.
     seeds : tuple of int
         Of random opponents.
+    games : tuple of str
+        ``Leduc``, ``IIGS5``, ``IIGS6``. Local best responses are for poker alone; goofspiel with 6 cards has one
+        opponent, as in the paper: CFR of 3 iterations.
 
     Notes
     -----
@@ -455,19 +519,21 @@ class CDRNRFigure6(Experiment[ResponseRow]):
     References
     ----------
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
-    games", ALA 2024 (arXiv:2112.12594), figures 6 and 7.
+    games", ALA 2024 (arXiv:2112.12594), figures 6 and 7, and appendix D for goofspiel with 6 cards.
     """
 
     iterations: Annotated[tuple[int, ...], Limits("[1, inf)")] = (3, 10, 34, 100, 300)
     seeds: Annotated[tuple[int, ...], Limits("[0, inf)")] = (1, 2, 3)
+    games: Annotated[tuple[str, ...], Limits(choices=("Leduc", "IIGS5", "IIGS6"))] = ("Leduc", "IIGS5")
 
     name = "cdrnr-figure-6"
-    title = "gains of local best responses and of continual depth-limited ones, in Leduc poker"
+    title = "gains of local best responses and of continual depth-limited ones, in Leduc poker and goofspiel"
     figure = "6"
     paper = CONTINUAL_RESPONSES
     criterion = "no response gains more than the best response, and no CDBR gains less than 0"
 
     full_settings: ClassVar = {
+        "games": ("Leduc", "IIGS5", "IIGS6"),
         "iterations": (1, 2, 3, 5, 10, 20, 34, 60, 100, 200, 300, 600, 1_000, 3_000),
         "seeds": tuple(range(1, 11)),
     }
@@ -475,36 +541,69 @@ class CDRNRFigure6(Experiment[ResponseRow]):
     @property
     def num_rows(self) -> int:
         """One a response."""
-        return (len(self.iterations) + len(self.seeds)) * len(_LOCAL)
+        return sum(len(self._opponents(name)) * len(_methods_in(name)) for name in self.games)
+
+    def _opponents(self, name: str) -> list[str]:
+        if name == LARGE:
+            return [LARGE_OPPONENT]
+        return [*(f"cfr:iterations={n}" for n in self.iterations), *(f"random:seed={seed}" for seed in self.seeds)]
 
     def rows(self, tell: Tell) -> Iterator[ResponseRow]:
-        """Yield the rows opponent by opponent."""
-        game = load_game("leduc")
-        value = float(solve(Nash(game), "highs-simplex").value)
-        opponents = [f"cfr:iterations={number}" for number in self.iterations]
-        for opponent in [*opponents, *(f"random:seed={seed}" for seed in self.seeds)]:
-            tell(opponent)
-            exploiter = Exploiter.against("Leduc", game, opponent, value)
-            best = 0.0
-            for method, response in _LOCAL.items():
-                row = exploiter.row(method, response)
-                best = row.gain if method == "best response" else best
-                yield judged_by_gain(row, best)
+        """Yield the rows game by game and opponent by opponent."""
+        for name in self.games:
+            tell(f"{name}: the game")
+            game = load_game(GAMES[name][0])
+            # Both seats of goofspiel are alike.
+            value = 0.0 if game.name == "goofspiel" else float(solve(Nash(game), "highs-simplex").value)
+            for opponent in self._opponents(name):
+                tell(f"{name}, {opponent}")
+                exploiter = Exploiter.against(name, game, opponent, value)
+                best = 0.0
+                for method, response in _methods_in(name).items():
+                    row = exploiter.row(method, response)
+                    best = row.gain if method == "best response" else best
+                    yield judged_by_gain(row, best)
 
     def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
         """Return what each method gains of a best response on average, and where LBR gains nothing any more."""
-        best = {row.opponent: row.gain for row in rows if row.method == "best response" and row.gain > 0.0}
-        claims = []
-        for method in list(_LOCAL)[1:]:
-            for kind in ("cfr", "random"):
-                shares = [
-                    row.gain / best[row.opponent]
-                    for row in rows
-                    if row.method == method and row.opponent.startswith(kind) and row.opponent in best
+        claims: list[Claim] = []
+        for name in dict.fromkeys(row.game for row in rows):
+            own = [row for row in rows if row.game == name]
+            best = {row.opponent: row.gain for row in own if row.method == "best response" and row.gain > 0.0}
+            where, means = "" if name == "Leduc" else f"{name}: ", []
+            for method in list(_methods_in(name))[1:]:
+                for kind in ("cfr", "random"):
+                    shares = [
+                        row.gain / best[row.opponent]
+                        for row in own
+                        if row.method == method and row.opponent.startswith(kind) and row.opponent in best
+                    ]
+                    mean = sum(shares) / len(shares) if shares else None
+                    words = f"{where}{method}: gain over a best response's, mean over {kind} opponents"
+                    means.append(Claim(words, None, mean))
+            claims += means
+            if name == "Leduc":
+                claims += self._claims_of_text(own, {claim.quantity: claim.measured for claim in means})
+                continue
+            least = min((row.gain for row in own if row.method.startswith("CDBR")), default=None)
+            words = f"{where}gain of CDBR, payoff units, at least"
+            claims.append(
+                Claim(words, "at least 0", least).judged(lambda gain: gain >= -ROUND_OFF, "a theorem is broken")
+            )
+            if name == LARGE:
+                claims += [
+                    Claim(
+                        f"{where}{row.method} against {row.opponent}, percent of a best response's gain (table 1)",
+                        LARGE_PERCENT[row.method],
+                        100.0 * row.gain / best[row.opponent],
+                    ).judged(
+                        near(LARGE_PERCENT[row.method], 0.05),
+                        "appendix D names this opponent, and table 1 comes out against uniform play",
+                    )
+                    for row in own
+                    if row.method in LARGE_PERCENT and row.opponent in best
                 ]
-                mean = sum(shares) / len(shares) if shares else None
-                claims.append(Claim(f"{method}: gain over a best response's, mean over {kind} opponents", None, mean))
-        return claims + self._claims_of_text(rows, {claim.quantity: claim.measured for claim in claims})
+        return claims
 
     def _claims_of_text(self, rows: Sequence[ResponseRow], means: Mapping[str, Any]) -> list[Claim]:
         """Return what the text says of the order of the methods, and of what LBR gains from good opponents."""
@@ -543,29 +642,43 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
-        """Draw gains against opponents of more and more iterations, and against random ones."""
-        figure, axes = panels(1, 2, (9.6, 3.8), width_ratios=(3, 2), sharey=True)
-        best = {row.opponent: row.gain for row in rows if row.method == "best response"}
-        for one, kind in zip(axes, ("cfr", "random"), strict=True):
-            chosen = [row for row in rows if row.opponent.startswith(kind) and best.get(row.opponent, 0.0) > 0.0]
-            for method in dict.fromkeys(row.method for row in rows):
-                look = LOOKS[method] if kind == "cfr" else replace(LOOKS[method], line="")
-                own = [row for row in chosen if row.method == method]
-                places = [int(row.opponent.partition("=")[2]) for row in own]
-                shares = [100.0 * row.gain / best[row.opponent] for row in own]
-                look.plot(one, places, shares, markersize=6, label=method)
-            Look("slate").level(one, 0.0)
-        axes[0].set(xlabel="iterations of CFR of the opponent", title="opponents from CFR")
-        axes[0].set_ylabel("gain, percent of a best response's")
-        if any(row.opponent.startswith("cfr") for row in rows):
-            axes[0].set_xscale("log")
-        axes[1].set(xlabel="seed of the opponent", title="random opponents")
-        axes[1].set_xticks(
-            sorted({int(row.opponent.partition("=")[2]) for row in rows if row.opponent[:6] == "random"})
+        """Draw gains against opponents of more and more iterations and against random ones, a row a game."""
+        games = list(dict.fromkeys(row.game for row in rows)) or [""]
+        figure, axes = panels(
+            len(games), 2, (9.6, 0.4 + 3.4 * len(games)), width_ratios=(3, 2), sharey="row", squeeze=False
         )
-        axes[1].margins(x=0.1)
-        legend(axes[0], "lower left", fontsize="small")
+        for game, pair in zip(games, axes, strict=True):
+            here = [row for row in rows if row.game == game]
+            best = {row.opponent: row.gain for row in here if row.method == "best response"}
+            for one, kind in zip(pair, ("cfr", "random"), strict=True):
+                chosen = [row for row in here if row.opponent.startswith(kind) and best.get(row.opponent, 0.0) > 0.0]
+                for method in dict.fromkeys(row.method for row in here):
+                    look = LOOKS[method] if kind == "cfr" else replace(LOOKS[method], line="")
+                    own = [row for row in chosen if row.method == method]
+                    places = [int(row.opponent.partition("=")[2]) for row in own]
+                    shares = [100.0 * row.gain / best[row.opponent] for row in own]
+                    look.plot(one, places, shares, markersize=6, label=method)
+                Look("slate").level(one, 0.0)
+                if kind == "random":
+                    one.set_xticks(sorted({int(row.opponent.partition("=")[2]) for row in chosen}))
+                elif chosen:
+                    one.set_xscale("log")
+            pair[0].set(xlabel="iterations of CFR of the opponent", title=f"{game}: opponents from CFR")
+            pair[0].set_ylabel("gain, percent of a best response's")
+            pair[1].set(xlabel="seed of the opponent", title="random opponents")
+            pair[1].margins(x=0.1)
+            legend(pair[0], "lower left", fontsize="small")
         return figure
+
+
+#: The game that is solved against one opponent, and what table 1 has for it.
+LARGE, LARGE_OPPONENT = "IIGS6", "cfr:iterations=3"
+LARGE_PERCENT: Mapping[str, float] = {"CDBR1": 90.7, "CDBR3": 100.0, "CDBR5": 100.0}
+
+
+def _methods_in(name: str) -> dict[str, Response]:
+    """Return the methods of figure 6 in a game."""
+    return {method: response for method, response in _LOCAL.items() if name == "Leduc" or method != "LBR"}
 
 
 #: The best response comes first, which the others are held against.
