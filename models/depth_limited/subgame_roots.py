@@ -395,5 +395,5 @@ def _number(given: Any, what: str, most: int, owner: str) -> int:
     number = int(text) if isinstance(text, str) and text.isdecimal() else text
     if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= int(number) < most:
         expected = f"expected one from 0 to {most - 1}" + ", several as 2+5, or chance" * isinstance(text, str)
-        raise UnsupportedProblemError(f"{owner}: {what} is {shown(given)}, {expected}")
+        raise UnsupportedProblemError(f"{owner}: {what} is {shown(number)}, {expected}")
     return int(number)

@@ -108,7 +108,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         (CDBR, "cdbr needs one of --lookahead and --level, got none"),
         ((*CDBR, "--lookahead", "1", "--level", "3"), "cdbr needs one of --lookahead and --level, got --lookahead and"),
         ((*CDRNR, "--level", "chanc"), "cdrnr: level is 'chanc', expected one from 0 to 8, several as 2+5, or chance"),
-        ((*CDRNR, "--level", "3+40"), "cdrnr: level is '40', expected one from 0 to 8"),
+        ((*CDRNR, "--level", "3+40"), "cdrnr: level is 40, expected one from 0 to 8"),
         (("solve", "leduc", "--problem", "lbr", "--opponent", "uniform", "--level", "3"), "--level is not for lbr"),
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
         ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),

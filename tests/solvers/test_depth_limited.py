@@ -723,7 +723,7 @@ def test_bad_questions_are_refused_in_one_line():
         (-1, "level is -1, expected one from 0 to 2"),
         (1.5, "level is 1.5, expected one from 0 to 2"),
         ([1, True], "level is True, expected one from 0 to 2"),
-        ("1+4", "level is '4', expected one from 0 to 2, several as 2"),
+        ("1+4", "level is 4, expected one from 0 to 2, several as 2"),
         ("chanc", "level is 'chanc', expected one from 0 to 2, several as 2"),
         ("chance", "level is chance, and the game has no public chance event"),
         ([], r"level is \[\], expected at least one level"),
