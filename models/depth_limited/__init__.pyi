@@ -19,4 +19,3 @@ from .subgame_roots import SubgameRoots as SubgameRoots
 from .subgame_roots import partition_roots as partition_roots
 from .subgame_roots import roots_after_chance as roots_after_chance
 from .subgame_roots import roots_at_level as roots_at_level
-from .subgame_roots import subgames_of as subgames_of

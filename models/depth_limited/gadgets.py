@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
+from ...seqform.arrays import Floats, Integers
 from ...seqform.polytope import infoset_values, sequence_values
 from ..saddle import PlayerView
 from .decision_steps import Along, DecisionStep, Flags

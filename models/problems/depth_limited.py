@@ -27,7 +27,6 @@ from ..depth_limited import (
     partition_roots,
     roots_after_chance,
     search_bound,
-    subgames_of,
 )
 from .certificate import Certificate, StepBounds
 from .features import Feature
@@ -391,9 +390,7 @@ class SES(SteppedResponse):
                 f"{self.name}: {self.game.spec} has no public chance event after which subgames could begin; give "
                 "a level"
             )
-        roots = self._states
-        nested = subgames_of(public, roots)[public.parents[roots]] >= 0
-        if (nested & (public.parents[roots] >= 0)).any():
+        if len(public.outermost(self._states)) < len(self._states):
             raise UnsupportedProblemError(
                 f"{self.name}: level is {shown(self.level)}, expected subgames none of which lies in another"
             )
