@@ -49,6 +49,7 @@ lint: $(STAMPS)/test
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) benchmarks/structure.py --check
+	$(PY) benchmarks/prose.py
 
 types: $(STAMPS)/test $(STAMPS)/package
 	$(PY) -m mypy --num-workers 2 --strict --cache-dir $(STAMPS)/mypy -p treeplex

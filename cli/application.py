@@ -178,7 +178,7 @@ GROUPS = {
         "solve": ("solve", "Solve a game, and prove how good the answer is."),
         "style": (
             "style",
-            "Find a strategy in a given style that loses little to any opponent, or prove that there is none.",
+            "Find a strategy in a given style that loses little to any opponent, or prove that none exists.",
         ),
         "sample": ("sample", "Run a sampling method on a game too large to enumerate."),
         "sweep": ("sweep", "Run a command for a grid or a list of settings, and keep every result as it comes."),
@@ -451,7 +451,7 @@ def _command(name: str) -> Any:
 
 
 def _words(command: Any, setting: Mapping[str, Any]) -> list[str]:
-    """Return a setting as one would type it after the command's name.
+    """Return a setting as you would type it after the command's name.
 
     Raises
     ------
@@ -469,7 +469,7 @@ def _words(command: Any, setting: Mapping[str, Any]) -> list[str]:
         name = given.replace("_", "-")
         values = [as_text(one) for one in (value if isinstance(value, list | tuple) else [value])]
         if name in _OWN:
-            raise CommandLineError(f"{given}: leave it out, a sweep keeps the results itself")
+            raise CommandLineError(f"{given}: leave it out: a sweep stores the results itself")
         each = arguments.get(name) or options.get(name)
         if each is None:
             known = [*arguments, *(each for each in options if each not in _OWN)]
@@ -477,9 +477,7 @@ def _words(command: Any, setting: Mapping[str, Any]) -> list[str]:
                 f"{given}: {command.name} has no such option{nearest(name, known)}; expected one of {', '.join(known)}"
             )
         if isinstance(value, list | tuple) and not (name in options and each.multiple):
-            raise CommandLineError(
-                f"{given} is {shown(value, 60)}, expected one value; a list of values stands in [grid]"
-            )
+            raise CommandLineError(f"{given} is {shown(value, 60)}, expected one value; put a list of values in [grid]")
         if name in arguments:
             positions[name] = values[0]
         elif not each.is_flag:
@@ -555,6 +553,6 @@ def run_command(command: str, **setting: Any) -> "Found":
 
 
 class Within:
-    """What a command needs to run others within it."""
+    """The data that a command needs to run others within it."""
 
     check, run = staticmethod(check_command), staticmethod(run_command)

@@ -31,7 +31,7 @@ def check_by_simplex(method: str) -> None:
     CommandLineError
     """
     if method not in _METHODS:
-        raise CommandLineError(f"--frontier is found by highs-simplex, and --method is {method}; leave it out")
+        raise CommandLineError(f"--frontier uses highs-simplex, and --method is {method}; leave it out")
 
 
 def check_frontier(problem: str, given: Mapping[str, object]) -> None:
@@ -118,7 +118,7 @@ def find_frontier(posed: Any, chosen: "Method", tol: float | None) -> Responses:
     found = counted(len(frontier.strategies), "response")
     message = f"{found} for p from 0 to 1, all proven within the gap"
     if learned or posed.constraints:
-        message = f"{found} proven, of all that there are; no other beats them by the gap"
+        message = f"{found} proven, of all possible ones; no other beats them by more than the gap"
     return Responses(posed, frontier, method, tolerance, value, status, message, seconds)
 
 
@@ -181,7 +181,7 @@ def read_sensitivity(text: str) -> tuple[str, float, float]:
 def find_sensitivity(solution: "Solution", name: str, lower: float, upper: float) -> "ParametricValue | None":
     """Return what a bound is worth.
 
-    ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
+    ``None`` if the solve was interrupted, or none of the requested bounds makes an infeasible problem feasible.
     """
     from ..seqform.errors import InvalidConstraintError
     from ..solvers.parametric.sensitivity import parametric_value
@@ -207,6 +207,6 @@ def print_sensitivity(found: "ParametricValue") -> None:
 
 
 def print_no_sensitivity(name: str, lower: float, upper: float) -> None:
-    """Print that none of the bounds that were asked for can be met."""
+    """Print that none of the requested bounds can be met."""
     bounds = f"a bound of {name} from {lower:.9g} to {upper:.9g}"
     console().print(f"\nno strategy meets the constraints with {bounds}", soft_wrap=True)

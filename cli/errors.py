@@ -21,7 +21,7 @@ DEBUG_VARIABLE = "TREEPLEX_DEBUG"
 
 
 class ExitStatus(enum.IntEnum):
-    """What the command tells the shell."""
+    """The exit status of the command."""
 
     SUCCESS = 0
     #: A check failed, a valid model is infeasible, or a result does not prove what its method claims.
@@ -209,7 +209,7 @@ class _Terminal(io.FileIO):
 
 
 def outliving_its_terminal(stream: Any) -> Any:
-    """Return a stream in the place of one on a terminal, which is no error to write to when that has been closed."""
+    """Return a replacement for a terminal's stream that can be written to after the terminal has closed."""
     if sys.platform == "win32" or not is_terminal(stream):
         return stream
     try:

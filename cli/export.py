@@ -91,7 +91,7 @@ def export(
     if strategy:
         return _draw_strategies(game, strategy, player, name, problem, out)
     if out == STANDARD_OUTPUT and name in BINARY:
-        raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
+        raise CommandLineError(f"--out: {name} is binary and cannot be written to standard output; give a file name")
     check_files({"GAME": game}, out=out)
     if problem is not None and name not in _PROGRAMS:
         raise CommandLineError(f"--problem is for {', '.join(_PROGRAMS)}, and the format is {name}")
@@ -139,7 +139,7 @@ def _draw_strategies(
     if problem is not None:
         raise CommandLineError("--problem does not go with --strategy; leave it out")
     if out == STANDARD_OUTPUT and name != "svg":
-        raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
+        raise CommandLineError(f"--out: {name} is binary and cannot be written to standard output; give a file name")
     files = named_files(strategies)
     check_files({"GAME": game} | {f"--strategy {name}": path for name, path in files.items()}, out=out)
     from ..models.games import load_game
@@ -221,7 +221,7 @@ def check_format(name: str, strategies: Sequence[str] | None, player: int | None
     elif name == ANIMATION:
         raise CommandLineError(f"{ANIMATION} shows strategies of transit over time; give one, --strategy FILE")
     elif player is not None:
-        raise CommandLineError("--player says whose strategy is drawn; it goes with --strategy")
+        raise CommandLineError("--player chooses whose strategy is drawn; use it with --strategy")
 
 
 def named_files(texts: Sequence[str]) -> dict[str, str]:

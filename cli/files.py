@@ -59,9 +59,9 @@ def check_files(
     CommandLineError
     """
     if others.get("html") == STANDARD_OUTPUT:
-        raise CommandLineError("--html: a page does not go to standard output; give a file name")
+        raise CommandLineError("--html: a page cannot be written to standard output; give a file name")
     if profile and out == STANDARD_OUTPUT:
-        raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
+        raise CommandLineError("--out: a profile is binary and cannot be written to standard output; give a file name")
     written = {"--out": out, "--plot": plot, "--json": json, "--checkpoint": checkpoint}
     written |= {"--resume": None if resume == checkpoint else resume}
     written |= {f"--{name}": path for name, path in others.items()}

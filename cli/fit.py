@@ -170,7 +170,7 @@ class _Trust:
             metavar="B",
             rich_help_panel=BOUNDS,
             parser=tolerance,
-            help="What the opponent pays per unit by which it violates a bound. By default bounds are hard; if they "
+            help="The opponent's penalty per unit by which it violates a bound. By default bounds are hard; if they "
             "exclude each other, the penalty is 100 times the largest payoff.",
         ),
     ] = None
@@ -287,7 +287,7 @@ def _probe(name: str | None, game: "Game", player: int, shown: bool) -> "Strateg
 
 @dataclass(frozen=True)
 class _Found:
-    """What a log holds."""
+    """The contents of a log."""
 
     observations: "Observations | LineObservations"
     lines: int
@@ -336,7 +336,7 @@ def _read_hands(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: 
 
     log, name, against = played.log, played.name, played.against
     if name is None and against is None:
-        raise CommandLineError("hand histories need --player NAME or --against NAME: whose hands they are")
+        raise CommandLineError("hand histories need --player NAME or --against NAME: the player whose hands they are")
     with building(game, shown=shown):
         _ = game.public_form
     with filling(f"reading {log}", "lines", shown=shown) as progress:
@@ -351,7 +351,7 @@ def _expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterat
     missing, others = {name for name in names if name is not None}, dict[str, None]()
     if any(not name.strip() for name in missing):
         raise CommandLineError(
-            "a name is empty, expected that of a player; those without one are p1, p2 …, by their seats"
+            "a name is empty, expected the name of a player; players without a name are p1, p2 …, by seat"
         )
     for hand in hands:
         missing.difference_update(hand.players)
@@ -360,7 +360,7 @@ def _expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterat
         yield hand
     for name in missing if others else ():
         hint = nearest(name, others) or f"; expected {one_of(others)}"
-        raise CommandLineError(f"nobody is called {quoted(name, 60)} in {log}{hint}")
+        raise CommandLineError(f"nobody is named {quoted(name, 60)} in {log}{hint}")
 
 
 def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad: bool, others: dict[str, Any]) -> int:

@@ -150,7 +150,7 @@ def _plain(default: object) -> object:
 
 
 def _listed(kind: str, found: list[dict[str, Any]], usage: str, json: str | None, *, alone: bool) -> int:
-    """Write the JSON, and print all things in short, or the one that is asked for."""
+    """Write the JSON, and print a short list, or the requested item in full."""
     listing = Record(json, (), **{kind: found})
     listing.write()
     if not listing.shown:

@@ -96,7 +96,7 @@ def _wrapped(text: str, indent: int = 0) -> list[str]:
 
 
 def _rows(rows: Iterable[tuple[str, str]], most: int = _WIDEST, indent: int = 2) -> list[str]:
-    """Return the lines of names and what is said of them; a name longer than `most` has a line of its own."""
+    """Return the lines of names and their descriptions; a name longer than `most` has its own line."""
     rows = list(rows)
     column = min(indent + min(most, max(len(name) for name, _ in rows)) + 2, _width() // 2)
     lines = []

@@ -1,6 +1,6 @@
 """Keeps a command within its time and its memory, and ends one that Ctrl-C does not reach.
 
-Python hears of a signal, and a deadline is looked at, between steps of Python code. A thread watches over the main one:
+Python handles signals, and checks deadlines, between steps of Python code. A thread watches the main one:
 it interrupts that as Ctrl-C does when a limit is passed, and ends the process if it does not answer, as in the middle
 of a long call of compiled code.
 """
@@ -156,7 +156,7 @@ class Keeper:
 
     @property
     def status(self) -> ExitStatus:
-        """What the shell is told if the limit that was passed left nothing to show."""
+        """The exit status if a limit was passed before there was anything to show."""
         return ExitStatus.BAD_INPUT if self.reached == "memory" else ExitStatus.FAILURE
 
     def heed(self, number: int, frame: Any) -> None:
@@ -338,7 +338,7 @@ def time_kept(seconds: float | None, last_words: Callable[[str, str], object]) -
     seconds : float or None
         No limit if ``None``.
     last_words : callable
-        Writes what is known if the process is ended meanwhile.
+        Writes the results so far if the process is ended during the block.
 
     Yields
     ------

@@ -131,7 +131,7 @@ def match(
     in thousandths of a big blind a hand, with a confidence interval. After Ctrl-C, what was played counts.
     """
     if out == STANDARD_OUTPUT:
-        raise CommandLineError("--out: hand histories go to a file; give a file name")
+        raise CommandLineError("--out: hand histories cannot be written to standard output; give a file name")
     if not 2 <= len(bots) <= 6:
         count = "one bot is" if len(bots) == 1 else f"{len(bots)} bots are"
         raise CommandLineError(f"{count} given, expected 2 to 6, such as treeplex match call random")
@@ -221,7 +221,7 @@ def _print(record: dict[str, Any], found: "MatchResult") -> None:
     for name, result in zip(_names(record["bots"]), record["results"], strict=True):
         ends = result["confidence_interval"]
         interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
-        mean = "no hands" if result["mbb_per_hand"] is None else f"{result['mbb_per_hand']:+.1f} mBB a hand"
+        mean = "no hands" if result["mbb_per_hand"] is None else f"{result['mbb_per_hand']:+.1f} mBB/hand"
         forfeits = f", {count(result['forfeits'])} forfeited" if result["forfeits"] else ""
         failures = f", failed at the end of {count(result['failures'])}" if result["failures"] else ""
         rows.append(Row("results", f"{mean}{interval}{forfeits}{failures}", label=name))

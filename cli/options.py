@@ -35,7 +35,7 @@ def reader(kind: type, expected: str = "", **limits: Any) -> Callable[[str], Any
     kind : type
         ``int``, ``float`` or ``Fraction``.
     expected : str
-        What is said to be right; by default the limits.
+        The description of valid values; by default the limits.
     **limits
         As :class:`~treeplex.seqform.parameters.About` has them.
 
@@ -384,8 +384,8 @@ def declares_options(command: Any) -> bool:
 def with_declared_options(command: Any) -> Any:
     """Return a command with the options that dataclasses declare for it; to find these takes a while.
 
-    The first who declares a name has it, and the command itself before all; what comes later can be said in the text of
-    a problem or a method, ``NAME:key=value``. Only :data:`_BETTER_KNOWN` is known better here.
+    The first declaration of a name gets the option, and the command's own come first; later ones can be set in the text
+    of a problem or a method, ``NAME:key=value``. Only :data:`_BETTER_KNOWN` takes precedence.
     """
     if declares_options(command):
         own = inspect.signature(command).parameters

@@ -96,7 +96,7 @@ class _Declared:
     ] = None
     meeting: Annotated[
         float | None,
-        typer.Option(metavar="V", parser=_number, help="What a meeting is worth to an attacker; -1 by default."),
+        typer.Option(metavar="V", parser=_number, help="The worth of a meeting to an attacker; -1 by default."),
     ] = None
     failure: Annotated[
         float | None, typer.Option(metavar="P", parser=_chance, help="Probability that a move fails; 0 by default.")
@@ -269,7 +269,7 @@ def _distinct(pairs: list[tuple[str, Any]], option: str) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise CommandLineError(f"{option} {max(names, key=names.count)} is there twice, expected it once")
+        raise CommandLineError(f"{option} {max(names, key=names.count)} appears twice, expected once")
     return found
 
 
@@ -431,7 +431,9 @@ def patrol_schedule(
     """
     check_files({"PLAN": plan}, out=out, json=json)
     if out == STANDARD_OUTPUT:
-        raise CommandLineError("--out: a schedule goes to a file; give a file name (--json - writes what was found)")
+        raise CommandLineError(
+            "--out: a schedule cannot be written to standard output; give a file name (or use --json -)"
+        )
     if out is not None and Path(out).suffix.lower() not in (".csv", ".ics"):
         raise CommandLineError(f"--out {out}: expected a file name that ends with .csv or .ics")
     if not days:

@@ -152,7 +152,7 @@ def portfolio_sheet(record: dict[str, Any]) -> Sheet:
     lost = record["regret_mbb_per_hand"]
     told = record["learner_regret"]
     bound = "" if record["learner_bound"] is None else f"; bound on average {record['learner_bound']:,.0f}"
-    columns = [Column("bot"), Column("share", share, "hands"), Column("mbb_per_hand", signed, "mBB a hand, alone")]
+    columns = [Column("bot"), Column("share", share, "hands"), Column("mbb_per_hand", signed, "mBB/hand, alone")]
     lines = [(one["bot"], one["played"] / hands, one["mbb_per_hand"]) for one in record["results"] or ()]
     exploring = "" if record["explore"] is None else f", {count(record['explore'])} hands each"
     return Sheet(
@@ -160,8 +160,8 @@ def portfolio_sheet(record: dict[str, Any]) -> Sheet:
             Row("opponent", record["opponent"]),
             Row("learner", f"{record['learner']}{exploring}"),
             Row("hands", hands, count),
-            Row("won", None if not hands else f"{record['mbb_per_hand']:+.1f} mBB a hand{interval}"),
-            Row("regret", None if lost is None else f"{lost:.1f} mBB a hand, to {record['best']} throughout"),
+            Row("won", None if not hands else f"{record['mbb_per_hand']:+.1f} mBB/hand{interval}"),
+            Row("regret", None if lost is None else f"{lost:.1f} mBB/hand, to {record['best']} throughout"),
             Row(
                 "learner_regret",
                 None if told is None else f"{told:,.0f} big blinds of winnings cut at {record['cut']:g}{bound}",

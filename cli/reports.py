@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..solvers.style.calibration import Calibration
 
 _WRONG = (
-    "What it takes to be wrong: the rules of the game differ from those that were meant, or the computation of a best "
+    "What could be wrong: the rules of the game may differ from those you intended, or the computation of a best "
     "reply is wrong: sums and maxima over the game, in floats, with round-off near 1e−15. "
 )
 
@@ -50,7 +50,7 @@ def _page(title: str, game: "Game", blocks: Sequence[Content]) -> Page:
 
 
 def evaluation(game: "Game", record: Mapping[str, Any], sheet: Sheet, found: Mapping[int, "Strategy"]) -> Page:
-    """Return the page of strategies that were judged."""
+    """Return the page of evaluated strategies."""
     names, alone = ", ".join(record["strategies"]), len(found) < game.num_players
     low, high, loss = record["lower"], record["upper"], record["exploitability"]
     said: list[Content] = []
@@ -60,16 +60,16 @@ def evaluation(game: "Game", record: Mapping[str, Any], sheet: Sheet, found: Map
         said = [f"With it player 0 is paid {word} ", emphasis(number(bound)), f" whatever player {1 - player} does; "]
         said += ["it may lose ", emphasis(number(loss)), f" of the value of the game, {number(record['game_value'])}."]
     else:
-        said = ["The exploitability is ", emphasis(number(loss)), ": what players could gain by playing differently, "]
+        said = ["The exploitability is ", emphasis(number(loss)), ": what players could gain by deviating, "]
         said += ["on average over them."]
     tolerance = record["tolerance"]
-    judged = "" if tolerance is None else f"at most {tolerance:g} was asked for"
+    judged = "" if tolerance is None else f"requested at most {tolerance:g}"
     status = "evaluated" if tolerance is None else "passed" if record["passed"] else "failed"
     colour = {"passed": "good", "failed": "bad"}.get(status, "warn")
     blocks: list[Content] = [
         *opening(f"{game.spec} · evaluate", f"How good is {names}?"),
         verdict(said, status, judged, colour),
-        heading("Why this can be believed"),
+        heading("Why you can trust this"),
         prose(
             "The best reply to each strategy was computed from the strategy and the rules alone: it shows what the "
             f"strategy guarantees, wherever it is from. {_WRONG}"
@@ -77,7 +77,7 @@ def evaluation(game: "Game", record: Mapping[str, Any], sheet: Sheet, found: Map
     ]
     blocks += sheet_blocks(sheet.without("game", "strategies", "left_out"))
     if any(record["left_out"] or ()):
-        blocks.append(prose("Infosets that the files leave out are played uniformly.", cls="warn"))
+        blocks.append(prose("Infosets missing in the files are played uniformly.", cls="warn"))
     blocks += [heading("Strategies"), *strategy_blocks(list(found.values()), "treeplex show FILE prints them all")]
     blocks += game_blocks(game, list(found.values()))
     return _page(f"evaluation on {game.spec}", game, blocks)
@@ -96,7 +96,7 @@ def comparison(
     """Return the page of two strategies or profiles side by side."""
     rows = record["players"]
     largest = max(rows, key=lambda row: row["largest_probability_difference"])
-    said: list[Content] = [f"{record['a']} (A) and {record['b']} (B) differ nowhere that both can come to."]
+    said: list[Content] = [f"{record['a']} (A) and {record['b']} (B) do not differ at any infoset that both reach."]
     if largest["at"] is not None:
         at = f"{largest['at']['infoset']}:{largest['at']['action']}"
         said = ["A and B differ most at ", emphasis(at), f" of player {largest['player']}, in its probability by "]
@@ -107,8 +107,8 @@ def comparison(
     ]
     if record["payoffs"] is not None:
         blocks += [
-            heading("What they earn"),
-            prose("What player 0 is paid, on average in a game, in each pairing, and how exploitable A and B are."),
+            heading("Payoffs"),
+            prose("The average payoff of player 0 per game in each pairing, and the exploitability of A and B."),
             sheet_table(sheet.tables[-1]),
         ]
     if record["losses"]:
@@ -173,7 +173,7 @@ def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "Cou
         *sheet_blocks(
             sheet.only("log", "skipped", "left_out", "probe", "intervals", "constraints", "mean_result", "conflict")
         ),
-        heading("What is worth most"),
+        heading("The most valuable observations"),
         *(sheet_table(each, fold=None) for each in sheet.tables),
         *([] if sheet.tables else [prose("No observation changes the strategy: there are too few games.")]),
         *certificate_blocks(response.solution),
@@ -217,18 +217,18 @@ def styled(
             sheet_table(one, caption="A price is what one unit more of the target costs, for small changes")
             for one in sheet.tables
         ),
-        heading("Why this can be believed"),
+        heading("Why you can trust this"),
     ]
     if record["least_loss_lower"] is not None:
         bounds = f"{number(record['least_loss_lower'])} to {number(record['least_loss_upper'])}"
         blocks.append(prose(f"The least loss that meets the targets is proven to lie from {bounds}: below by prices of "
         "the targets and a strategy of the other player, above by a strategy that meets them."))  # fmt: skip
-    blocks.append(prose(f"What this strategy loses follows from the best reply to it. {_WRONG}"))
+    blocks.append(prose(f"The loss of this strategy follows from the best reply to it. {_WRONG}"))
     if curve is not None:
         target = answer.targets[0]
         start = min(max(target.asked, curve.knots[0]), curve.knots[-1])
         blocks += [
-            heading("What would change the answer"),
+            heading("How the answer depends on the parameters"),
             traded(game, target.functional, curve, start, lambda: answer.figure(curve))  # type: ignore[union-attr]
             if target.functional is not None
             else figure(lambda: answer.figure(curve)),  # type: ignore[union-attr]
@@ -247,10 +247,10 @@ def sampled(game: "Game", record: Mapping[str, Any], sheet: Sheet) -> Page:
         *opening(f"{game.spec} · sample", f"Which strategies does {record['method']} find by sampling the game?"),
         verdict(said, record["stopped"].replace("_", " "), record["message"]),
         *sheet_blocks(sheet.without("game", "stopped")),
-        heading("How far this can be believed"),
+        heading("How far you can trust this"),
         prose(
-            "Nothing is proven: the game is too large to be enumerated, and what stands here is estimated. A response "
-            "that was learned shows what a player could gain at least, on average; the best one may gain more."
+            "Nothing is proven: the game is too large to enumerate, and the numbers are estimates. A response "
+            "that was learned shows what a player could gain at least, on average; the best response may gain more."
         ),
     ]
     return _page(f"sampling of {game.spec}", game, blocks)

@@ -50,7 +50,7 @@ def _options() -> list[inspect.Parameter]:
     names = sampling_methods()
     text = (
         f"The method: {', '.join(names)}. es-mccfr follows all actions of one player in each sample; os-mccfr follows "
-        "one, for games with many decisions in a row; es-pref-cfr leans towards preferred actions; es-ccfr and os-ccfr "
+        "one, for games with many decisions in a row; es-pref-cfr favours preferred actions; es-ccfr and os-ccfr "
         "keep to constraints."
     )
     return [choice_of("method", "es-mccfr", text), *method_options(names)]
@@ -129,10 +129,10 @@ def sample(
     strategies are kept.
     """
     if out == STANDARD_OUTPUT:
-        raise CommandLineError("--out: strategies go to a file; give a file name")
+        raise CommandLineError("--out: strategies cannot be written to standard output; give a file name")
     check_files({"GAME": game}, out=out, json=json, html=html, **checkpointing.files)
     if max_iterations is None and time_limit is None:
-        raise CommandLineError("a run has no end without --max-iterations or --time-limit; give one of them")
+        raise CommandLineError("a run without --max-iterations or --time-limit never ends; give one of them")
     record = Record(json, _KEYS, game=game, method=method, seed=seed or 0, confidence=_CONFIDENCE)
     shown, games, respond = record.shown, estimating.games, estimating.respond
     with record.interruptible(stopped="interrupted"):

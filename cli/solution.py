@@ -20,7 +20,7 @@ def message_of(solution: "Solution") -> str:
     >>> from treeplex import Nash, load_game, solve
     >>> from treeplex.cli.solution import message_of
     >>> message_of(solve(Nash(load_game("kuhn")), "cfr", tol=1e-9, max_iterations=10))
-    'the iteration limit came first: raise --max-iterations, loosen --tol or try another method'
+    'stopped at the iteration limit: raise --max-iterations, loosen --tol or try another method'
     """
     return re.sub(r"\b(tol|max_iterations|time_limit)\b", lambda found: _OPTIONS[found[0]], solution.message)
 

@@ -10,7 +10,7 @@ from .options import CURVE, RUN, SPOT, AtOption, ChartOption, HtmlOption, JsonOp
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked, and by which method it is answered; problems and methods declare the same options at length."""
+    """The problem and the method; problems and methods declare the same options at length."""
 
     problem: Annotated[
         str | None,
@@ -98,7 +98,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class OfSpot:
-    """What is asked of a spot of hold'em."""
+    """The questions about a hold'em spot."""
 
     hands: Annotated[
         str | None,

@@ -1,4 +1,4 @@
-"""``treeplex show``, ``evaluate`` and ``compare``: what strategies are, how good they are, and how two differ."""
+"""``treeplex show``, ``evaluate`` and ``compare``: strategies, their certificates and their differences."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class _Selection:
 
 @dataclass(frozen=True)
 class _OfSpot:
-    """What is shown of a solved spot."""
+    """The parts of a solved spot to show."""
 
     at: AtOption = None
     chart: ChartOption = None
@@ -265,12 +265,12 @@ def evaluate(
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
-    """Judge strategies of any origin: payoffs, how exploitable they are, and which constraints they break.
+    """Evaluate strategies of any origin: payoffs, exploitability and violated constraints.
 
-    All numbers are computed from the strategies, by best responses. Of one player's strategy alone, in a two-player
-    zero-sum game, it is said what the strategy guarantees, and the exploitability is against the value of the game,
-    which is solved for. The infosets are listed at which a player loses most against the others' strategies, or against
-    the equilibrium that was found for one strategy alone.
+    All numbers are computed from the strategies, by best responses. For a single strategy in a two-player zero-sum
+    game, the command reports the guaranteed payoff and the exploitability relative to the game value, which it computes
+    first. It lists the infosets at which a player loses most against the others' strategies, or, for a single strategy,
+    against the equilibrium that it computed.
     """
     check_files({"GAME": game} | {f"--strategy {path}": path for path in strategy}, json=json, html=html)
     keys = ("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability")
@@ -348,7 +348,7 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
     if constant is None or not found:
         missing = next(each for each in range(game.num_players) if each not in found)
         raise CommandLineError(
-            f"--strategy: there is none of player {missing}; one strategy can be judged alone only in a "
+            f"--strategy: there is none of player {missing}; a single strategy can be evaluated only in a "
             "constant-sum game of two players"
         )
     from ..models.problems import Nash
@@ -376,7 +376,7 @@ def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"])
     for constraint in (each for text in texts for each in parse_constraint(text, game)):
         if constraint.player not in found:
             raise CommandLineError(
-                f"--constrain: {constraint.name} is of player {constraint.player}, of whom there is no strategy"
+                f"--constrain: {constraint.name} constrains player {constraint.player}, for whom there is no strategy"
             )
         violations[constraint.name] = max(float(constraint.value(found[constraint.player].plan)), 0.0)
     return violations

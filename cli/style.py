@@ -70,7 +70,7 @@ def _options() -> list[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the player should do, and what that may cost."""
+    """The targets for the player, and their maximum cost."""
 
     target: Annotated[
         list[str] | None,
@@ -163,7 +163,7 @@ def style(
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
-    """Find a strategy in a given style that loses little to any opponent, or prove that there is none.
+    """Find a strategy in a given style that loses little to any opponent, or prove that none exists.
 
     Targets say how often the player should do what. If all of them can be met within --max-loss, the answer is the
     strategy that loses least; if not (exit status 1), the one that comes closest within it. Either way, lower and upper

@@ -52,7 +52,9 @@ class _Drawn:
     ] = None
     x: Annotated[
         str | None,
-        typer.Option("--x", metavar="SETTING", help="What stands below the picture; the first number that varies."),
+        typer.Option(
+            "--x", metavar="SETTING", help="The setting on the x-axis; the first number that varies by default."
+        ),
     ] = None
     y: Annotated[
         str | None,
@@ -84,7 +86,7 @@ def sweep(
 ) -> int:
     """Run a command for a grid or a list of settings, and keep every result as it comes.
 
-    The same command again computes what is missing, and nothing twice: after Ctrl-C, a kill, or with more settings.
+    Run the same command again to compute the missing settings: after Ctrl-C, a kill, or with more settings.
     Settings that fail are kept with their messages; the exit status is 1 then.
     """
     check_files({"FILE": file}, plot=drawn.plot, json=json, html=drawn.html)

@@ -176,7 +176,7 @@ def _found(found: "Tuned", rise: "Improvement | None") -> dict[str, Any]:
 def tuned_sheet(record: dict[str, Any]) -> Sheet:
     """Return what tuning came to, as rows."""
     ends = record["confidence_interval"]
-    gain = None if ends is None else f"{record['mbb_per_hand']:+.1f} mBB a hand in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
+    gain = None if ends is None else f"{record['mbb_per_hand']:+.1f} mBB/hand in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
     of = "" if ends is None else f" over {record['bot']}, in {counted(record['checked_hands'], 'hand')} not seen before"
     signed = "{:+.1f}".format
     return Sheet(
@@ -192,7 +192,7 @@ def tuned_sheet(record: dict[str, Any]) -> Sheet:
             Table(
                 [
                     Column("round", count),
-                    Column("gain", signed, "mBB a hand, by fresh seeds"),
+                    Column("gain", signed, "mBB/hand, by fresh seeds"),
                     Column("error", "{:.1f}".format, "standard error"),
                     Column("kept"),
                 ],

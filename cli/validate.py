@@ -82,7 +82,7 @@ def _question(row: "Row") -> "Text":
     if row.exact_value is not None:
         held = f"known value {row.exact_value + 0.0:.12g}"
     elif isinstance(row.value, tuple):
-        held = f"{len(row.value)} players: the certificate alone is judged"
+        held = f"{len(row.value)} players: only the certificate is compared"
     else:
-        held = "value not known: the exact solution's certificate is judged"
+        held = "value not known: the exact solution's certificate is compared"
     return Text.assemble((row.game, "bold cyan"), "  ", (row.question, "bold"), (f"  {held}", "dim"))

@@ -5,10 +5,14 @@ python examples/convergence.py --game leduc --iterations 10000 --out convergence
 
 import argparse
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from treeplex import Nash, load_game, solve
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    raise SystemExit('this example draws with matplotlib: pip install "treeplex[plot]"') from None
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart.
 METHODS = {"cfr": "#222222", "cfr+": "#0072B2", "dcfr": "#D55E00", "pcfr+": "#009E73"}

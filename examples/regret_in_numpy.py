@@ -38,7 +38,7 @@ FULLY, UNIFORMLY = always(1.0), always(0.0)
 
 @dataclass(frozen=True)
 class Rule:
-    """What the methods differ in."""
+    """The differences between the methods."""
 
     positive: Schedule = FULLY  # what positive regrets count in the next update
     negative: Schedule = FULLY  # what negative regrets count

@@ -2,7 +2,8 @@
 
 From the fields of a problem follow its texts, the opponents that solve it as they play, and the command line's options.
 A field whose ``kind`` is a strategy, a constraint or a functional is read from text on the game: see
-:class:`~treeplex.validation.questions.Question`. One of another kind that is no number gets the text as it is.
+:class:`~treeplex.validation.questions.Question`. A field of any other kind that is not a number gets the text
+unchanged.
 """
 
 from dataclasses import replace

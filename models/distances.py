@@ -147,7 +147,7 @@ class Distance(ConvexFunction, ABC):
     def gradient(self, plan: npt.ArrayLike) -> Floats:
         """Return a subgradient at a plan, shape (num_sequences,); the gradient where there is one.
 
-        It is the gradient along the polytope, that of a function which is positively homogeneous in the plan: its
+        It is the gradient along the polytope of a positively homogeneous function of the plan: its
         product with the plan is the distance.
         """
         gradient: Floats = self.minorant(plan)[0]
@@ -161,7 +161,7 @@ class Distance(ConvexFunction, ABC):
         plan : array_like, shape (num_sequences,)
         slopes : ndarray of float64 or of Fraction, optional
             What the bound is made from instead of from the plan, such as a solver's; each distance says what they are.
-            Whatever they are, the bound holds.
+            The bound holds for any values.
 
         Returns
         -------

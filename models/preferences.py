@@ -26,7 +26,7 @@ Predicate = Callable[[int, Hashable, Sequence[Hashable]], bool]
 
 @dataclass(frozen=True)
 class Prefer:
-    """A preference for actions: at the infosets that it is about, the regrets of these count ``degree`` times.
+    """A preference for actions: at its infosets, the regrets of these actions count ``degree`` times.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ class Prefer:
     degree : float
         δ ≥ 1 of these actions; that of the others is 1.
     player : int, optional
-        Whose; by default everybody's.
+        The player; by default every player.
     infosets : label, collection of labels, or callable, optional
-        Where; a callable is asked ``(player, infoset label, action labels)`` and answers true or false. By default
-        wherever one of the actions is there.
+        The infosets; a callable takes ``(player, infoset label, action labels)`` and returns true or false. By default
+        all infosets with one of the actions.
     first : bool
-        Whether it is about the player's first decisions alone.
+        Whether it applies only to the player's first decisions.
     vulnerability : float, optional
-        β of the infosets that it is about; by default that of the method.
+        β of its infosets; by default that of the method.
 
     Raises
     ------

@@ -108,7 +108,7 @@ def tail(
     probabilities : sequence of float, optional
         Of the losses; all alike if not given.
     player : int, optional
-        Whose plan it is; needed where a loss is no functional.
+        Whose plan it is; needed where a loss is not a functional.
     description : str
     fingerprint : str, optional
         Of the game, where `player` is given.

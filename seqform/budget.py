@@ -2,7 +2,7 @@
 
 Rules that state their size are rejected before they are walked if the estimate exceeds the budget. Every walk is also
 monitored, so that games of unknown or infinite size stop in time. The budget is half of the available memory unless
-``TREEPLEX_MEMORY`` or the argument ``memory`` sets another.
+``TREEPLEX_MEMORY`` or the argument ``memory`` changes it.
 """
 
 import contextlib
@@ -382,7 +382,7 @@ class Watch:
         if leaves > self._leaves:
             self._leaves, self._at_leaf = leaves, histories
         elif histories - self._at_leaf > _LONGEST:  # a depth-first walk that meets no leaf only goes down
-            self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every one must end")
+            self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every history must end")
         tell(histories)
         seen, at = histories + waiting, now()
         quick, self._glanced = at - self._glanced < _SECONDS / 5, at

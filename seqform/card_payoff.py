@@ -125,7 +125,7 @@ class CardPayoff(ReadOnly):
     def _comparisons(self, strengths: tuple[Indices, Indices]) -> FactoredPayoff:
         """Return the factors of comparisons: player 1's hands summed up by strength, all in one chain and by card.
 
-        What is weaker than a hand is one of the sums, less those for its two cards.
+        The weight of weaker hands is one of the sums, less those for its two cards.
         """
         mine, theirs = self.alive
         strong = strengths[0][mine]

@@ -1,4 +1,4 @@
-"""What payoffs sum to, whatever the players do; payoffs that sum to zero, and rules with a second player for them."""
+"""The constant that payoffs sum to; payoffs that sum to zero, and rules with a second player for them."""
 
 from collections.abc import Sequence
 from fractions import Fraction

@@ -59,7 +59,7 @@ class ImperfectRecallError(InvalidGameError):
 
 
 class GameTooLargeError(TreeplexError, MemoryError):
-    """A game that takes more memory to build than there is, or more than 32-bit indices can number.
+    """A game that exceeds the memory budget or the range of 32-bit indices.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class InvalidStrategyError(TreeplexError, ValueError):
 
 
 class InvalidConstraintError(TreeplexError, ValueError):
-    """A constraint that cannot be read, or that no solver here can take.
+    """A constraint that cannot be read, or that no solver supports.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class InvalidConstraintError(TreeplexError, ValueError):
 
 
 class InvalidPreferenceError(TreeplexError, ValueError):
-    """A preference for actions that cannot be read, or that is about nothing in a game.
+    """A preference for actions that cannot be read, or that matches nothing in the game.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
 
 
 class CheckpointError(TreeplexError, ValueError):
-    """A checkpoint that cannot be read or written, or that is of another run.
+    """A checkpoint that cannot be read or written, or that belongs to another run.
 
     Examples
     --------
@@ -270,7 +270,7 @@ class CheckpointError(TreeplexError, ValueError):
 
 
 class SolverError(TreeplexError):
-    """A solver that broke down without an answer.
+    """A solver that failed without an answer.
 
     Examples
     --------

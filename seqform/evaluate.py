@@ -307,18 +307,18 @@ class EmpiricalPlay:
 
     @property
     def payoffs(self) -> Floats:
-        """What each player is paid in expectation, shape (num_players,)."""
+        """The expected payoff of each player, shape (num_players,)."""
         return self._payoffs / self._checked_weight()
 
     @property
     def gradients(self) -> list[Floats]:
-        """What each player is paid per unit of its sequences if it plays by itself against the draw."""
+        """The payoff of each player per unit of its sequences if it plays by itself against the draw."""
         weight = self._checked_weight()
         return [gradient / weight for gradient in self._gradients]
 
     @property
     def gains(self) -> Floats:
-        """What each player's best plan that is fixed before the draw gains, shape (num_players,); may be negative."""
+        """The gain of each player's best plan fixed before the draw, shape (num_players,); may be negative."""
         responses = map(best_response_value, self._form.treeplexes, self.gradients)
         return np.array(list(responses)) - self.payoffs
 

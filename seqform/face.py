@@ -18,7 +18,7 @@ ROUNDING = 2.0**-46
 
 @dataclass(frozen=True, eq=False)
 class Cheapest:
-    """What the plans of least cost g · x look like.
+    """The face of the plans of least cost g · x.
 
     Attributes
     ----------

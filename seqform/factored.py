@@ -33,7 +33,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     Where players meet only through few quantities (who is where at what time), A has a non-zero for every pair of
     actions that may meet, but its factors only a few an action. Products with A go through the factors; A itself is
-    made when it is asked for.
+    built on first use.
 
     Where players compare what they hold, as in a showdown, A has a non-zero for every pair again. What one of them is
     paid follows from how much of the other's is weaker, a running sum: quantities are then *chained*, each a part of

@@ -167,7 +167,7 @@ def digest_of(parts: Iterable[Any]) -> str:
 
 
 def _digits(values: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the mantissas of non-zero values, rounded to nine digits, with their signs; and the exponents."""
+    """Return the mantissas of non-zero values, rounded to 9 digits, with their signs; and the exponents."""
     mantissas, exponents = np.frexp(values)
     low = np.abs(mantissas) < _LOWEST
     mantissas = np.where(low, 2.0 * mantissas, mantissas)

@@ -167,7 +167,7 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     UnsupportedProblemError
         If the game has no table of leaves, or the player's plans form a flow polytope.
     InvalidStrategyError
-        If the others' strategies are of another game or player.
+        If the other players' strategies are of another game or player.
 
     Examples
     --------
@@ -341,7 +341,7 @@ def frequency(
         A label of a single action, or a word for it (:attr:`Game.action_words <treeplex.Game.action_words>`), or a
         list, set or tuple of several.
     infosets : collection of labels, optional
-        Where it counts; by default wherever one of the actions is there.
+        Where it counts; by default all infosets with one of the actions.
     first : bool
         Whether to count the player's first decisions only.
     others : Profile, or Strategy of the one other player, optional

@@ -13,7 +13,7 @@ from .parameters import Parameter
 
 @dataclass(frozen=True)
 class Grammar:
-    """How the texts of one kind of thing are read, and the errors by which wrong ones are refused.
+    """How the texts of one kind of thing are read, and the errors that wrong ones raise.
 
     Parameters
     ----------

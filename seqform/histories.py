@@ -72,7 +72,7 @@ def walk(rules: Rules, watch: Watch | None = None, leaves_first: bool = True) ->
     Yields
     ------
     History
-        Its actions are asked for once the next one is wanted.
+        The walk asks for its actions when it needs the next one.
     """
     player_at, child, outcomes_at = rules.player, rules.child, outcomes_of(rules)
     root = rules.initial_state()

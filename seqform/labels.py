@@ -1,4 +1,4 @@
-"""What can be the label of an infoset, an action, an outcome, a public state or a node, and which labels are one."""
+"""Valid labels of infosets, actions, outcomes, public states and nodes, and when two labels are the same."""
 
 import dataclasses
 from collections.abc import Hashable, ItemsView, Iterable, KeysView, Mapping

@@ -260,7 +260,7 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
     player = checked_player(game, player)
     form = game.sequence_form  # the walk to it checks the rules
     if form.leaves is None or any(not treeplex.single_parent for treeplex in form.treeplexes):
-        raise UnsupportedProblemError(f"{game.spec} has no table of leaves: what an observer sees needs one")
+        raise UnsupportedProblemError(f"{game.spec} has no table of leaves: an observer's view needs one")
     budget = Budget(memory)
     budget.require(
         view_bytes(rules.num_players, len(form.leaves), 0),
@@ -272,7 +272,7 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
     if len(classes.of_leaves) != len(form.leaves):
         raise UnsupportedProblemError(
             f"the sequence form of {game.spec} has {len(form.leaves):,} leaves, but its rules have "
-            f"{len(classes.of_leaves):,}: what an observer sees needs the one that follows from the rules"
+            f"{len(classes.of_leaves):,}: an observer's view needs the one that follows from the rules"
         )
     return classes.tree(form)
 

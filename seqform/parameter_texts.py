@@ -1,4 +1,4 @@
-"""Parameters in words: how text says a value, what is expected, and why a value is refused."""
+"""Parameters in words: the text of a value, the expected values, and the reason why a value is invalid."""
 
 import math
 import shlex
@@ -85,12 +85,12 @@ def received_value(value: object) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Return in parentheses why a number was refused, where what is expected does not say it."""
+    """Return in parentheses why a number is invalid, if the expected values do not make it clear."""
     return f" ({error})" if isinstance(error, TooSmallError | TooLargeError) else ""
 
 
 def as_typed(text: str) -> str:
-    """Return a word of the command line as a message shows it: as one would type it, its end cut off if it is long.
+    """Return a word of the command line as a message shows it: as you would type it, shortened if it is long.
 
     Examples
     --------

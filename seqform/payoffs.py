@@ -165,7 +165,7 @@ def constant_of_sums(sums: Floats, sizes: Floats) -> float | None:
 
 
 def without_round_off(number: float, size: float) -> float:
-    """Round a number to twelve digits if that changes it by no more than the round-off of a sum of the given size.
+    """Round a number to 12 digits if that changes it by no more than the round-off of a sum of the given size.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class Payoff(ABC):
     leaves : LeafTable or None
         The payoffs at the leaves, if they are known.
     is_operator : bool
-        Whether products with plans need no matrix; making one may take much memory.
+        Whether products with plans need no matrix, which may take much memory.
     """
 
     leaves: LeafTable | None = None

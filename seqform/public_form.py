@@ -65,7 +65,7 @@ def is_any_card(step: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Boards:
-    """What public chance shows, whatever the players do.
+    """The outcomes of public chance, which do not depend on the players.
 
     Parameters
     ----------
@@ -574,7 +574,7 @@ class PublicForm(ReadOnly):
 
     @property
     def sequence_form_bytes(self) -> int:
-        """What infosets and sequences take in the sequence form, payoffs apart."""
+        """The size of infosets and sequences in the sequence form, without payoffs."""
         return _INFOSET_BYTES * sum(self.num_infosets) + _SEQUENCE_BYTES * sum(self.num_sequences)
 
     @property

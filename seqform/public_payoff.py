@@ -116,7 +116,7 @@ class PublicPayoff(Factorable):
 
     A product with A walks over the leaves: at leaf z, where private states i and j come by the sequences s and t,
     A[s, t] has the entry w₀(i) w₁(j) U_z[i, j], with the weights w of the states. So A takes no memory, and its
-    factors, which linear programs need, are made when they are asked for.
+    factors, which linear programs need, are built on first use.
 
     Parameters
     ----------

@@ -300,7 +300,7 @@ class PublicProfile:
 
 
 class StrategiesOnDemand(Profile):
-    """A profile in public form as strategies in sequence form, which are made when they are asked for.
+    """A profile in public form as strategies in sequence form, which are built on first use.
 
     Parameters
     ----------

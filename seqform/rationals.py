@@ -279,7 +279,7 @@ def fraction_text(number: Fraction, limit: int | None = None) -> str:
     ----------
     number : Fraction
     limit : int, optional
-        The middles of numerators and denominators of more digits are left out, and their number of digits is said.
+        Longer numerators and denominators lose their middle digits, and the text states their number of digits.
 
     Examples
     --------

@@ -94,7 +94,7 @@ class Registry(Mapping[str, T]):
             _ = self[name]  # the library's own object has the name
         if self._sources.get(name, source) != source:
             known = f"one of {self._packages[name]} ({self._sources[name]})"
-            raise refused(f"two {noun}s are called {name!r}: {known} and one of {package} ({source}); rename one")
+            raise refused(f"two {noun}s are named {name!r}: {known} and one of {package} ({source}); rename one")
         self._things[name], self._sources[name], self._packages[name] = thing, source, package
 
     def remove(self, name: str) -> None:

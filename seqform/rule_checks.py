@@ -1,4 +1,4 @@
-"""What rules answer where that has to be looked at closely: what can be taken as it is, and what is wrong otherwise.
+"""Checks of what rules return: values that can be used unchanged, and errors for the others.
 
 :func:`~treeplex.seqform.enumeration.enumerate_game` takes tuples of texts, and chance's outcomes by texts, by itself.
 """
@@ -21,7 +21,7 @@ KnownInfoset = tuple[int, int, tuple[Hashable, ...], bool, int, Hashable]
 
 
 class WrongAnswer(Exception):
-    """What is wrong with what the rules say of the history that the walk is at."""
+    """The error in what the rules return for the current history of the walk."""
 
 
 def checked_mover(who: Any, num_players: int) -> int:
@@ -60,7 +60,7 @@ def _check_order(what: str, given: Any) -> None:
 
 
 def check_label(label: Hashable, what: str) -> None:
-    """Refuse what cannot be a label of what it is said to be of, such as ``infoset``."""
+    """Reject a value that cannot be a label of the given kind, such as ``infoset``."""
     if label.__class__ is not str and not is_label(label):
         raise WrongAnswer(f"has {what} {shown(label)}, expected {A_LABEL}")
 

@@ -454,7 +454,7 @@ class SequenceForm(ReadOnly):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that identify the game: a hash of labels, structure and payoffs (to nine digits).
+        """Sixteen hexadecimal digits that identify the game: a hash of labels, structure and payoffs (to 9 digits).
 
         Raises
         ------

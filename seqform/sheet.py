@@ -1,7 +1,7 @@
 """The answer sheet: an answer as rows, and how numbers are written, each unit in one way.
 
-Whoever has an answer makes its rows once. The terminal, pages, notebooks and texts show them, and the JSON of commands
-has their values under the same keys.
+The code that computes an answer makes its rows once. The terminal, pages, notebooks and texts show them, and the JSON
+of commands has their values under the same keys.
 """
 
 import re
@@ -210,7 +210,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name for people."""
         return self.key.replace("_", " ") if self.label is None else self.label
 
     @property
@@ -228,7 +228,7 @@ class Row:
 class Column:
     """A column of a table: the key of its values, their heading, and how they are written.
 
-    What is missing is shown as `missing`.
+    A missing value is shown as `missing`.
     """
 
     key: str

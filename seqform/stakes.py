@@ -114,7 +114,7 @@ def round_off(treeplexes: Sequence[Treeplex], payoffs: Payoff, plans: Sequence[F
 def _entries(payoffs: Payoff) -> tuple[Integers, Floats, Floats, bool] | None:
     """Return sequences, chance and payoffs of all leaves, or of all entries of matrices, and which of both they are.
 
-    ``None`` if they are too many to be looked at.
+    ``None`` if they are too many to check.
     """
     if payoffs.leaves is not None:
         found, reached = payoffs.leaves, payoffs.leaves.chance > 0.0

@@ -50,7 +50,7 @@ _PYTHON = re.compile(r"[('/]")
 
 
 class Behaviours(NamedTuple):
-    """What a file says.
+    """The contents of a file.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Behaviours(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What a text says about an infoset, by its label or number; a player of ``None`` follows from it."""
+    """The contents of a text for one infoset, by label or number; a player of ``None`` follows from the infoset."""
 
     player: int | None
     infoset: str | int
@@ -220,7 +220,7 @@ def _read(path: str | Path, number: int | None, game: HasSequenceForm | Sequence
     if start.startswith(_GAMBIT):
         return _read_gambit(read_bytes(path, _EXPANSION).decode("utf-8-sig"), form, number)
     if number not in (None, 1):
-        raise InvalidStrategyError(f"equilibrium {number} is asked for, but only lines NE,… of Gambit's hold several")
+        raise InvalidStrategyError(f"equilibrium {number} was requested, but only lines NE,… of Gambit's hold several")
     if start.startswith(_ARCHIVE):
         return _read_archive(path, form)
     text = read_bytes(path, _EXPANSION).decode("utf-8-sig")
@@ -412,7 +412,7 @@ def _read_gambit(text: str, form: SequenceForm, number: int | None) -> Behaviour
         if not line.startswith(_GAMBIT.decode()):
             raise InvalidStrategyError(f"line {place} is {shown(line, 60)}, expected {_GAMBIT.decode()}… in each line")
     if not 1 <= (number or 1) <= len(lines):
-        raise InvalidStrategyError(f"equilibrium {number} is asked for, expected 1 to {len(lines)}")
+        raise InvalidStrategyError(f"equilibrium {number} was requested, expected 1 to {len(lines)}")
     numbers = lines[(number or 1) - 1].split(",")[1:]
     sizes = [treeplex.num_sequences - 1 for treeplex in form.treeplexes]
     if len(numbers) != sum(sizes):

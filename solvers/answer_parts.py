@@ -35,13 +35,13 @@ class ExactAnswer:
 
     @property
     def objective(self) -> Fraction:
-        """What the problem optimises."""
+        """The objective of the problem."""
         assert self.certificate.objective is not None
         return to_fraction(self.certificate.objective)
 
     @property
     def gain(self) -> Fraction | None:
-        """What the strategy earns against the model of the opponent beyond the value of the game."""
+        """The payoff of the strategy against the model of the opponent beyond the value of the game."""
         return None if self.certificate.gain is None else to_fraction(self.certificate.gain)
 
     @property
@@ -91,7 +91,7 @@ class Infeasibility:
 
 @dataclass(frozen=True)
 class Price:
-    """What moving a constraint a little is worth to its own player, per unit of its function.
+    """The gain of a constraint's player from moving the constraint a little, per unit of its function.
 
     Attributes
     ----------

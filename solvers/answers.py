@@ -185,7 +185,7 @@ def _values(solution: "Solution") -> Iterator[Row]:
     yield Row("gain", exact.gain if exact else solution.gain, payoff, " beyond the value of the game")
     if solution.gain is not None:
         yield Row("game_value", solution.game_value, payoff)
-    yield Row("slack", solution.slack, magnitude, " less than that value may be guaranteed, for round-off")
+    yield Row("slack", solution.slack, magnitude, " less than that value may be guaranteed, because of round-off")
     yield Row("multiplier_bound", solution.multiplier_bound, setting, " at the end", "price bound")
 
 
@@ -193,7 +193,7 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
     """Return what is proven."""
     regrets, steps = solution.regrets, solution.certificate.steps
     if solution.lower is not None and solution.upper is not None:
-        kept = ", with all decisions before the last step as they are" if steps else ""
+        kept = ", given all decisions before the last step" if steps else ""
         yield Row("proven_bounds", (solution.lower, solution.upper), between(payoff), kept)
         yield Row("gap", solution.gap, error)
     if regrets is not None:
@@ -219,7 +219,7 @@ def _exploitability(solution: "Solution") -> Row:
     problem, number, exact = solution.problem, solution.exploitability, solution.exact
     known = None if exact is None else exact.exploitability
     if solution.player is None:
-        aside = ", constraints left aside" if problem.constraints else ""
+        aside = ", ignoring the constraints" if problem.constraints else ""
         return Row("exploitability", 0.0 if known == 0 else number, error, aside)
     meaning = f" {problem.exploitability_meaning or 'of the value of the game may be lost'}"
     tiny = known is None and abs(number) < _TINY
@@ -252,7 +252,7 @@ def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
 
 
 def _constraint_rows(solution: "Solution") -> Iterator[Row]:
-    """Return how far constraints are missed, and the prices of what is no constraint, such as safety."""
+    """Return the violations of constraints, and the prices of other limits, such as safety."""
     if solution.certificate.violations:
         exact = solution.exact
         met = exact is not None and max(exact.certificate.violations.values()) <= 0
@@ -265,7 +265,7 @@ def _constraint_rows(solution: "Solution") -> Iterator[Row]:
 def _conflict(found: "Infeasibility") -> Iterator[Row]:
     """Return by how much constraints are missed at least, and which exclude each other."""
     six = partial(shown_number, digits=6)
-    meaning = f" in sum, {six(found.largest_violation)} the largest alone"
+    meaning = f" in sum, {six(found.largest_violation)} at most for one"
     yield Row("least_violation", found.least_violation, six, meaning)
     yield Row("conflict", found.conflict, several(str))
 

@@ -39,19 +39,19 @@ def _warn(message: str) -> None:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file in which a run is kept now and then, so that it can go on after a kill.
+    """A file to which a run is saved regularly, so that it can continue after a kill.
 
     Parameters
     ----------
     path : path-like
-        The file before it is kept too, as ``PATH.previous``: it takes the place of one that is damaged.
+        The previous file is kept as ``PATH.previous`` and replaces a damaged one.
     every : float
-        Seconds between two writes: what a kill may cost.
+        Seconds between two writes, the most that a kill costs.
     resume : bool
-        Whether to go on from the file, if it is there. By default a file that is there is refused, so that no run is
+        Whether to continue from the file if it exists. By default an existing file raises an error, so that no run is
         lost by mistake.
     tell : callable, optional
-        Called with a line if a file is damaged, or cannot be written while the run goes on; by default a warning.
+        Called with a line if a file is damaged, or cannot be written during the run; by default a warning.
 
     Raises
     ------
@@ -60,9 +60,9 @@ class Checkpoint:
 
     Notes
     -----
-    A file holds the version of the library, what was asked (the game's fingerprint, the problem and the method) and a
-    checksum; another version, another question and a damaged file are refused. Limits and the tolerance may change.
-    Nothing in it is code.
+    A file holds the version of the library, the question (the game's fingerprint, the problem and the method) and a
+    checksum. A file of another version or another question, and a damaged file, raise an error. Limits and the
+    tolerance may change. Nothing in it is code.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Checkpoint:
         there = [each for each in (path, path + PREVIOUS) if Path(each).exists()]
         if there and not self.resume:
             raise CheckpointError(
-                f"{one_line(there[0])} holds a run already: go on from it (--resume, or resume=True), or remove it"
+                f"{one_line(there[0])} already holds a run: continue it (--resume, or resume=True), or remove the file"
             )
         failed: list[CheckpointError] = []
         for each in there:
@@ -149,7 +149,7 @@ class Keeper:
     """An open checkpoint: what it held, and what it is to hold.
 
     Loops take their places in it in the order in which they begin: a run is the same each time, so that a loop finds
-    what it kept. What is nested in a run, such as the solves of a calibration, has a scope of its own.
+    what it kept. Nested solves, such as those of a calibration, have scopes of their own.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ class Keeper:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds.
+    """The contents of a file.
 
     Attributes
     ----------

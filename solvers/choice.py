@@ -11,7 +11,7 @@ AFFORDABLE = 20_000
 
 
 def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, quickly: bool = False) -> Method:
-    """Return the method by which a problem is solved where none is asked for.
+    """Return the default method for a problem.
 
     The first of these that holds counts:
 
@@ -37,7 +37,7 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
     exactly : bool
         Whether the answer is needed to the tolerance of linear programming, whatever the game prefers.
     iterates : bool
-        Whether something is asked for that only a loop does, such as to go on from a checkpoint.
+        Whether the caller needs something that only a loop does, such as continuing from a checkpoint.
     quickly : bool
         Whether some digits are given up for an answer at once, as on the command line: ``exact_up_to`` counts, and not
         the 20,000 sequences up to which linear programs take seconds.

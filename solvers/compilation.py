@@ -476,7 +476,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
 
     @functools.cached_property
     def _stamp(self) -> Any:
-        """What the code follows from. The first compilation asks, when all that the function calls is defined."""
+        """The sources of the code, read by the first compilation, when everything that the function calls exists."""
         settings = tuple(str(getattr(numba.config, name, None)) for name in _SETTINGS)
         return (self._source_stamp, settings, *_sources(self.function))
 

@@ -1,4 +1,4 @@
-"""What notebooks show of solutions."""
+"""The display of solutions in notebooks."""
 
 from collections.abc import Iterator
 

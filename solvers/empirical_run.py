@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class EmpiricalRun:
     """A method at work, with the mixture of the profiles that it has played so far.
 
-    What methods return is each player's average by itself. This is for what their regrets are about: the joint play.
+    Methods return each player's average separately. This class records the joint play, to which their regrets refer.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class EmpiricalRun:
 
     @property
     def weight(self) -> float:
-        """What the plans that are played next weigh in the averages."""
+        """The weight of the next plans in the averages."""
         return self._rule.weight(self.iterations + 1)
 
     def run(self, iterations: int, every: int = 1) -> None:

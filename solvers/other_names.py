@@ -1,4 +1,4 @@
-"""What other libraries call the attributes of a solution, and what to write instead."""
+"""Names of solution attributes in other libraries, and the names to use instead."""
 
 OF_SOLUTIONS = {
     "x": "profile[0].plan",

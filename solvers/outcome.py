@@ -26,7 +26,7 @@ class Status(StrEnum):
     --------
     >>> from treeplex import Status
     >>> Status.ITERATION_LIMIT.advice
-    'the iteration limit came first: raise max_iterations, loosen tol or try another method'
+    'stopped at the iteration limit: raise max_iterations, loosen tol or try another method'
     """
 
     OPTIMAL = "optimal"
@@ -50,15 +50,15 @@ class Status(StrEnum):
 
 
 _ADVICE = {
-    Status.OPTIMAL: "an exact method finished and the strategies prove it within the tolerance",
-    Status.CONVERGED: "the strategies prove the tolerance that was asked for",
-    Status.ITERATION_LIMIT: "the iteration limit came first: raise max_iterations, loosen tol or try another method",
-    Status.TIME_LIMIT: "the time limit came first: raise time_limit, loosen tol or try another method",
+    Status.OPTIMAL: "an exact method finished, and the certificate meets the tolerance",
+    Status.CONVERGED: "the certificate meets the requested tolerance",
+    Status.ITERATION_LIMIT: "stopped at the iteration limit: raise max_iterations, loosen tol or try another method",
+    Status.TIME_LIMIT: "stopped at the time limit: raise time_limit, loosen tol or try another method",
     Status.INFEASIBLE: "no strategy meets the constraints: loosen one of them",
-    Status.UNBOUNDED: "the objective has no bound: a constraint is missing",
-    Status.UNCERTIFIED: "the method finished, but its strategies do not prove the tolerance: "
+    Status.UNBOUNDED: "the objective is unbounded: add a constraint",
+    Status.UNCERTIFIED: "the method finished, but the certificate does not meet the tolerance: "
     "loosen tol, or use highs-simplex where it serves the problem",
-    Status.INTERRUPTED: "stopped by the user: the strategies are the latest",
+    Status.INTERRUPTED: "stopped by the user: the solution holds the latest strategies",
 }
 
 

@@ -121,7 +121,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class WhatIf(Displayed):
-    """What changes are worth to the units.
+    """The worth of changes to the units.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class WhatIf(Displayed):
 
     @property
     def table(self) -> Table:
-        """What the attackers then earn, and what that is worth to the units; the status where there is no answer."""
+        """The attackers' payoff after the change and its worth to the units; the status if there is no answer."""
         columns = (
             Column("change", heading="what if"),
             Column("value", payoff, "attackers earn"),

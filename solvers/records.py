@@ -27,7 +27,7 @@ class Record(Fielded):
 
     @property
     def key(self) -> Any:
-        """What tells records apart."""
+        """The key that distinguishes records."""
         return self.named, self.members
 
     def __hash__(self) -> int:

@@ -94,7 +94,7 @@ def solution_page(
         *opening(f"{game.spec} · {problem.name} · {solution.method.name}", problem.in_words()),
         verdict(_said(solution), solution.status, solution.message),
         *certificate_blocks(solution),
-        heading("Strategies" if solution.infeasibility is None else "The strategies that come nearest"),
+        heading("Strategies" if solution.infeasibility is None else "The closest strategies"),
         *strategy_blocks(_asked(solution), model=problem.model),
         *game_blocks(game, [*_asked(solution), *([] if problem.model is None else [problem.model])]),
         *_prices(solution),
@@ -107,7 +107,7 @@ def solution_page(
 def _ending(solution: Solution, again: str) -> Iterator[Content]:
     """Return how it converged and was found, and what to type and to cite."""
     if len(solution.history) > 1:
-        caption = "How the error that is proven at each check fell."
+        caption = "The proven error at each check."
         yield from (heading("Convergence"), figure(lambda: solution.figure("convergence"), caption))
     yield from _how(solution)
     yield from origin(again or _python(solution), solution.problem.game.citation)
@@ -154,22 +154,22 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
     ]
     said = _said(solution)
     if solution.infeasibility is None and solution.player is None and None not in (solution.lower, solution.upper):
-        sure = f" a day, whatever they do; they can be sure of {number(solution.lower)}"
-        known = f"{sure}. As routes are drawn anew each day, all may know it."
+        sure = f" a day, whatever they do; attackers can guarantee {number(solution.lower)}"
+        known = f"{sure}. Routes are drawn anew each day, so the plan may be public."
         said = sentence("On average an attacker gains at most ", number(solution.upper), known)
     blocks: list[Content] = [
         *opening(" · ".join(dict.fromkeys([game.spec, "patrol", solution.method.name])), question_of(game)),
         verdict(said, solution.status, solution.message),
-        heading("Where everybody is, and when"),
+        heading("Positions over time"),
         *map_blocks(map_view(game, solution.profile, dear)),
         *_prices(solution),
-        *([heading("What would change it"), *more] if more else []),
+        *([heading("Changes and their worth"), *more] if more else []),
         heading("Likely routes"),
         *(_routes(game, strategy) for strategy in solution.profile),
         *certificate_blocks(solution),
         prose(
-            "Here player 0 is the attackers and player 1 the units; what is paid is goals' values less what meetings "
-            "cost, to the attackers, on average over their types.",
+            "Player 0 stands for the attackers and player 1 for the units. Payoffs are the value of goals less the "
+            "cost of meetings, to the attackers, on average over their types.",
             cls="dim",
         ),
         *([bullets(game.notes)] if game.notes else []),
@@ -183,7 +183,7 @@ def _routes(game: PatrolGame, strategy: Strategy) -> Element:
         (route.who, share(route.probability, 3), element("td", str(route), cls="word"))
         for route in likely_routes(game, strategy, most=4)
     ]
-    caption = ("Attackers, if they come", "Units; other routes follow from the plan")[strategy.player]
+    caption = ("Attackers, if they enter", "Units; other routes follow from the plan")[strategy.player]
     return table(("who", "probability", "route, with the steps of arrival"), rows, caption=caption, words=(0, 2))
 
 
@@ -197,7 +197,7 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
     count = len(frontier.strategies)
     best = f"{count:,} strategies are best, each for a range of p" if count > 1 else "One strategy is best for all p"
     if not frontier.whole:
-        best = f"{count:,} strategies, of all that there are"
+        best = f"{count:,} strategies, of all possible ones"
     (least, most), (safest, riskiest) = (
         (number(numbers[0]), number(numbers[-1])) for numbers in (frontier.gains, frontier.exploitabilities)
     )
@@ -206,11 +206,11 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
     risked = f" To others they may lose from {safest} to {riskiest} of it."
     proof = (
         "at each p where the strategy changes, a strategy of the other player proves it, and between them it follows "
-        "because the optimum is convex in p. What strategies gain and may lose was computed from them by best replies, "
+        "because the optimum is convex in p. The gains and possible losses of strategies are computed by best replies, "
         "not read from the solver."
         if frontier.whole
         else "each of these proves a line above which no strategy gains, by multipliers and a strategy of the other "
-        "player. What they gain is proven by their certificates, and what they may lose by best replies."
+        "player. Their gains are proven by their certificates, and their possible losses by best replies."
     )
     blocks: list[Content] = [
         *opening(f"{game.spec} · frontier", question),
@@ -222,7 +222,7 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
             caption="Where the best strategy changes" if frontier.whole else "The strategies, and the p for each",
             more="--json has all",
         ),
-        heading("Why this can be believed"),
+        heading("Why you can trust this"),
         prose(f"For no p does any strategy do better by more than {_error(frontier.gap)}: {proof}"),
         *origin(again, game.citation),
     ]
@@ -292,7 +292,7 @@ def _said(solution: Solution) -> list[Content]:
         value = solution.value
         if isinstance(value, tuple):
             paid = ", ".join(f"player {who} {number(one)}" for who, one in enumerate(value))
-            return [f"With these strategies the players are paid, on average in a game: {paid}."]
+            return [f"With these strategies the average payoffs per game are {paid}."]
         ending = ""
         if not problem.game.is_of_one:
             other = "the opposite" if not problem.game.constant else number(solution.certificate.value[1])
@@ -317,7 +317,7 @@ def _said(solution: Solution) -> list[Content]:
     if problem.exploitability_meaning:
         return said + sentence("", lost, f" {problem.exploitability_meaning}.")
     if solution.exploitability <= _NOTHING * problem.game.stakes:
-        return [*said, f"It can lose nothing of the value of the game, whatever player {1 - player} does."]
+        return [*said, f"It guarantees the value of the game, whatever player {1 - player} does."]
     worst = f"Against the worst that player {1 - player} can do, it loses "
     return said + sentence(worst, lost, " of the value of the game.")
 
@@ -327,16 +327,16 @@ def _said(solution: Solution) -> list[Content]:
 
 def certificate_blocks(solution: Solution) -> Iterator[Content]:
     """Say what is proven, from what, and what it would take to be wrong."""
-    yield heading("Why this can be believed")
+    yield heading("Why you can trust this")
     certificate, problem, player = solution.certificate, solution.problem, solution.player
     lower, upper, game = solution.lower, solution.upper, problem.game
     infeasibility = solution.infeasibility
     if infeasibility is not None:
         yield prose(
-            f"The constraints were given weights such that every strategy of player {infeasibility.player} "
+            f"The proof weights the constraints such that every strategy of player {infeasibility.player} "
             f"breaks them by at least {number(infeasibility.proven)} in sum. That is checked for all strategies at "
             "once, by one best reply."
-            + " Leave out any one of the constraints named above, and the others named can be met together."
+            + " If you drop any one of the constraints named above, the others named can be met together."
             * bool(infeasibility.conflict)
         )
     elif certificate.steps:
@@ -384,16 +384,16 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
             )
     yield from sheet_blocks(Sheet(found_rows(solution).rows))
     arithmetic = (
-        "in fractions, so that there is no round-off"
+        "in fractions, without round-off"
         if solution.exact
         else "in floats, each with a round-off of about 1e−16 of the payoffs"
     )
     yield prose(
-        "What it takes to be wrong: the rules of the game differ from those that were meant, or the computation of a "
-        f"best reply is wrong: sums and maxima over the game, {arithmetic}. Nothing that the solver says of itself is "
-        "believed; a solver that fails gives wide bounds, not wrong ones. ",
+        "What could be wrong: the rules of the game may differ from those you intended, or the computation of a "
+        f"best reply may be wrong: it consists of sums and maxima over the game, {arithmetic}. The proof does not rely "
+        "on anything that the solver reports; a solver that fails gives wide bounds, not wrong ones. ",
         code("treeplex evaluate"),
-        " judges strategies in a file, of any origin, by best replies too.",
+        " certifies strategies from any other program in the same way.",
     )
 
 
@@ -406,7 +406,7 @@ def _prices(solution: Solution) -> Iterator[Content]:
     constraints, prices = problem.constraints, solution.multipliers
     if solution.infeasibility is not None or not (prices or constraints):
         return
-    yield heading("What the constraints cost")
+    yield heading("The cost of the constraints")
     owner = {constraint.name: constraint.player for constraint in constraints}
     nothing = _NOTHING * problem.unit
     unit = "in payoff per game" if problem.name != "style" else "in units of the objective"
@@ -428,7 +428,7 @@ def _prices(solution: Solution) -> Iterator[Content]:
 
 
 def _said_of_price(solution: Solution, name: str, price: float, player: int | None, unit: str) -> str:
-    """Return a sentence about what moving a constraint is worth, of which no more is said than was found."""
+    """Return a sentence about the worth of moving a constraint, limited to what was found."""
     nothing = _NOTHING * solution.problem.unit
     what = "allowing one unit more of loss" if name == SAFETY else f"loosening “{name}” by one unit"
     whom = "" if player is None else f" to player {player}"
@@ -439,7 +439,7 @@ def _said_of_price(solution: Solution, name: str, price: float, player: int | No
             f"{what} need not be worth as much."
         )
     if found is None or (found.is_one and price <= nothing):
-        return f"{what[0].upper()}{what[1:]} changes nothing: it does not bind."
+        return f"{what[0].upper()}{what[1:]} changes nothing, because it does not bind."
     earned = f"For small changes {what} is worth {number(price)}{whom}, {unit}"
     if found.is_one:
         return f"{earned}."
@@ -458,7 +458,7 @@ class Exploration:
     Attributes
     ----------
     name, words : str
-        Of the number, and what is said of it.
+        Of the number, and its caption.
     stops : sequence of float
         Rising; twice the same where the answer jumps.
     columns : mapping of str to sequence of float
@@ -496,7 +496,7 @@ def _changes(solution: Solution, explore: bool | None, moved: tuple[str, float, 
     found = list(_explored(solution) if moved is None else _moved(solution, *moved))
     if not found:
         return
-    yield heading("What would change the answer")
+    yield heading("How the answer depends on the parameters")
     for each in found:
         yield slider_block(each)
 
@@ -608,7 +608,7 @@ def traded(
     return slider_block(
         Exploration(
             curve.description,
-            f"What each value of it costs at least, exactly. From {number(curve.free[0])} to {number(curve.free[1])} "
+            f"The least cost of each value, exact. From  {number(curve.free[0])} to {number(curve.free[1])} "
             "it costs nothing.",
             knots,
             {"least loss": curve.losses.tolist()},
@@ -651,7 +651,7 @@ def slider_block(found: Exploration) -> Element:
             player = found.strategies[0].player
             content.append(_strategy_table(found.strategies[0], f"Player {player}’s strategy", cell))
     picture = figure(found.picture, follows=dict.fromkeys(found.panes, found.start))
-    still = "The slider moves what is in this frame; strategies and pictures elsewhere on this page are those for "
+    still = "The slider changes this frame only; strategies and pictures elsewhere on this page are for "
     return slider(
         found.name,
         found.stops,
@@ -675,7 +675,7 @@ def _between(stops: Sequence[float], numbers: Any, value: float) -> float:
 
 
 def _asked(solution: Solution) -> list[Strategy]:
-    """Return the strategies that were asked for."""
+    """Return the requested strategies."""
     return list(solution.profile) if solution.player is None else [solution.strategy]
 
 
@@ -738,7 +738,7 @@ def _how(solution: Solution) -> Iterator[Content]:
     method = solution.method
     values = {each.name: (getattr(method, each.name), each.default) for each in dataclasses.fields(method)}
     chosen = ", ".join(f"{name} {value}" for name, (value, usual) in values.items() if value not in (None, usual))
-    yield heading("How it was found")
+    yield heading("Reproduce this answer")
     found = solution_sheet(solution).only("iterations", "seconds", "sequences").rows
     how = Row("method", method.name, meaning=f" with {chosen}" if chosen else "")
     yield from sheet_blocks(Sheet([how, *found, Row("leaves", sizes_of(solution.problem.game)["leaves"], count)]))

@@ -32,7 +32,7 @@ class SecondQuestion:
         Examples
         --------
         >>> from treeplex.solvers.second_questions import SecondQuestion
-        >>> SecondQuestion("what the locks are worth", "the time limit came").added_to("converged")
+        >>> SecondQuestion("what the locks are worth", "stopped at the time limit").added_to("converged")
         'converged; what the locks are worth is not known: the time limit came'
         """
         return f"{message}; {self}" if self.reason else message

@@ -60,8 +60,10 @@ def solve(
     ----------
     problem : Problem
     method : str or Method, optional
-        A method's name, or its hyper-parameters, such as ``CFR(updates="simultaneous")``. The default is usually
-        ``highs``, and ``cvxpy`` for a problem without a linear program.
+        A method's name, or its hyper-parameters, such as ``CFR(updates="simultaneous")``. The default is ``highs`` for
+        small games and ``exact`` for trees of more than 6,000 sequences of both players; ``dcfr`` (``ccfr`` under
+        limits) for large hold'em spots, preflop games and patrols; ``cfr+`` for more than two players; and ``cvxpy``
+        for constraints without a linear program. :func:`~treeplex.solvers.choice.choose` makes the choice.
     tol : float, optional
         The largest certified error, in payoff units: the exploitability for ``Nash``. With 0, an iterative method runs
         exactly ``max_iterations``. The default depends on the method and is relative to the game's stakes.
@@ -74,7 +76,7 @@ def solve(
         Strategies to start from. A solution of the same problem by the same iterative method is resumed exactly where
         it stopped, and its iterations are included in the count. Any other profile becomes the first iterate, with
         regrets biased towards it; the time saved depends on the game. In a game in public form, such as a hold'em spot,
-        the profile is the answer if it proves the tolerance; otherwise the run begins anew. The simplex method starts
+        the profile is the answer if it meets the tolerance; otherwise the run starts anew. The simplex method starts
         from the basis of a solution by simplex or crossover whose linear program has the same numbers of rows and
         columns, such as the one for another bound or p. The interior point method solves smaller programs near the
         strategies until their certificate meets the tolerance.

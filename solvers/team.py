@@ -29,7 +29,7 @@ LINE = 8  # numbers of 64 bits in a cache line, or more than that
 
 @record
 class TeamArrays(NamedTuple):
-    """What the threads that run a loop share."""
+    """The data that the threads of a loop share."""
 
     phase: Any  # int64: how many jobs have been given so far
     claims: Any  # int64, one a share: the last phase in which a thread has taken it

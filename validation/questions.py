@@ -79,14 +79,14 @@ class Question:
     problem : str
         ``name`` or ``name:key=value,key=value``, such as ``rnr:opponent=uniform,p=1/2``.
     **words : str, int, sequence of str or None
-        What the options of ``treeplex solve`` take, by their names; a sequence where one may be repeated. Nothing is
-        said by ``None``. They take precedence over those in `problem`.
+        What the options of ``treeplex solve`` take, by their names; a sequence where an option may be repeated.
+        ``None`` means not given. They take precedence over those in `problem`.
 
     Attributes
     ----------
     problem : str
     words : mapping of str to str or tuple of str
-        What is said, in the order in which the problem takes it.
+        The settings given, in the order of the problem's parameters.
 
     Raises
     ------
@@ -155,7 +155,7 @@ class Question:
             raise UnsupportedProblemError(f"{self.problem} needs --{name}; expected {parameter.expected}")
 
     def _texts(self, parameter: Parameter, said: Any) -> str | tuple[str, ...]:
-        """Return what is said as text, or as several where that may be."""
+        """Return the given text, or several texts where the option may be repeated."""
         texts = (str(said),) if isinstance(said, int | str) else tuple(map(str, said))
         if not parameter.about.many and len(texts) > 1:
             received = one_line(", ".join(texts))
@@ -167,7 +167,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """What follows ``--problem`` on the command line."""
+        """The text after ``--problem`` on the command line."""
         return self.text_without()
 
     def text_without(self, *left_out: str) -> str:

@@ -293,8 +293,8 @@ class Comparison:
         Whether the bounds proven by the two answers on the optimal objective overlap, and the optimum of each step lies
         within its bounds. Bounds that do not overlap cannot both be right, whatever the tolerance.
     gap : float
-        Upper minus lower bound that the answer under test proves; 0 where it proves none. What violations of
-        constraints are worth at their prices is added.
+        Upper minus lower bound that the answer under test proves; 0 where it proves none. The worth of violations of
+        constraints, at their prices, is added.
     tolerance : float
         What both errors and the violation are held to, in payoff units; the difference to the larger of this and the
         gap, since within its proven gap an objective may differ: for ``nash`` the gap is twice the exploitability.
@@ -320,7 +320,7 @@ class Comparison:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What is wrong, in words; empty if the comparison passed."""
+        """The failure in words; empty if the comparison passed."""
         measured = (
             ("difference", self.difference, max(self.tolerance, self.gap) + self.digits),
             ("proven error", self.error, self.tolerance),
@@ -549,6 +549,6 @@ def _objective(solution: Solution) -> float:
     if solution.objective is None:
         problem = solution.problem
         raise UnsupportedProblemError(
-            f"{problem.name} on {problem.game.spec} has no objective to compare: its certificate alone can be judged"
+            f"{problem.name} on {problem.game.spec} has no objective to compare: only its certificate can be compared"
         )
     return solution.objective

@@ -48,18 +48,18 @@ _COLOURS = ("blue", "red", "green", "orange", "pink", "sky", "purple", "black")
 
 
 def axes_of(records: Records, varied: Sequence[str], x: str | None, y: str | None) -> tuple[str, str]:
-    """Return which setting and which result are drawn: those that are asked for, or the first numbers that there are.
+    """Return which setting and which result are drawn: those requested, or the first numbers found.
 
     Raises
     ------
     UnsupportedProblemError
-        If there is no such setting or result, or it is no number.
+        If there is no such setting or result, or it is not a number.
     """
     numbers = [name for name in (records[0] if records else ()) if any(is_number(one[name]) for one in records)]
     if x is None:
         x = next((name for name in varied if name in numbers), varied[0] if varied else None)
         if x is None:
-            raise UnsupportedProblemError("nothing varies, so that there is nothing to draw a result against")
+            raise UnsupportedProblemError("no setting varies, so there is nothing to draw a result against")
     elif x not in varied:
         hint, there = nearest(x, varied), ", ".join(varied) or "nothing"
         raise UnsupportedProblemError(f"x is {shown(x, 60)}{hint}, expected one of what varies: {there}")
@@ -67,7 +67,7 @@ def axes_of(records: Records, varied: Sequence[str], x: str | None, y: str | Non
     if y is None:
         y = next((name for name in (*_DRAWN, *results) if name in results), None)
         if y is None:
-            raise UnsupportedProblemError("no result is a number, so that there is nothing to draw")
+            raise UnsupportedProblemError("no result is a number, so there is nothing to draw")
     elif y not in results:
         known = [name for name in results if len({one[name] for one in records}) > 1]
         hint = nearest(y, known)
@@ -111,7 +111,7 @@ def draw(records: Records, varied: Sequence[str], title: str, x: str | None = No
     if len(lines) > _MOST_LINES:
         raise UnsupportedProblemError(
             f"a picture against {x} has {len(lines):,} lines, one for each of {', '.join(others)}; expected at most "
-            f"{_MOST_LINES}: vary less, or draw from the frame"
+            f"{_MOST_LINES}: vary fewer settings, or draw from the data frame"
         )
     figure, axes = panels(1, 1, (6.4, 4.0))
     ordinal = not all(is_number(place) for line in lines.values() for place, _ in line)
@@ -158,7 +158,7 @@ def report(
     Raises
     ------
     UnsupportedProblemError
-        If the picture that is asked for cannot be drawn.
+        If the requested picture cannot be drawn.
     """
     blocks: list[page.Content] = [
         page.heading(
@@ -181,7 +181,7 @@ def report(
         blocks += [page.heading("Failed"), page.table(["setting", "message"], failures, words=(0, 1))]
     if command:
         blocks += [page.heading("Again"), page.code_block(command)]
-        blocks.append(page.prose("It computes what is missing, and nothing twice.", cls="dim"))
+        blocks.append(page.prose("It computes the missing settings, and nothing twice.", cls="dim"))
     return page.Page(title, (*blocks, page.footer()))
 
 

@@ -52,7 +52,7 @@ def expand(
     """
     fixed, grid, listed = fixed or {}, grid or {}, [{}] if listed is None else listed
     if not listed:
-        raise UnsupportedProblemError("list: there is nothing in it, expected at least one setting")
+        raise UnsupportedProblemError("list: it is empty, expected at least one setting")
     sizes = [
         given.get("steps") if isinstance(given, Mapping) else len(given)
         for given in grid.values()

@@ -145,7 +145,7 @@ def _ray(address: str | None, jobs: int | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Found:
-    """What a setting came to.
+    """The result of a setting.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class SweepRow(Row):
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Drawn, Findings):
-    """What a sweep found.
+    """The results of a sweep.
 
     Attributes
     ----------
@@ -475,7 +475,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Computed:
-    """What a worker returns for the setting of a number."""
+    """The result of a worker for one setting."""
 
     number: int
     result: Mapping[str, Any] | None
@@ -535,7 +535,7 @@ def sweep(
         Takes a setting by keywords, and returns a dict of numbers and words or a :class:`~treeplex.Solution`, whose
         strategies are then kept too. :func:`treeplex.cli.application.run_command` runs a command.
     out : path-like, optional
-        A folder for the results. What is there already is not computed again.
+        A folder for the results. Results that exist are not computed again.
     fixed : mapping of str, optional
         What is the same in all settings.
     grid : mapping of str to values, optional
@@ -565,7 +565,7 @@ def sweep(
     GameFileError
         If the folder cannot be written, or is damaged.
     SolverError
-        If workers ended. What is done is kept.
+        If workers ended. Finished results are kept.
 
     Notes
     -----
@@ -653,7 +653,7 @@ def _as_they_come(tasks: Iterable[tuple[Any, ...]], jobs: int | None, count: int
         except Exception as error:
             raise SolverError(
                 f"the workers ended with {count - done:,} settings left: {type(error).__name__}: "
-                f"{one_line(str(error), 200)}; what is done is kept"
+                f"{one_line(str(error), 200)}; finished results are kept"
             ) from error
 
 

@@ -79,7 +79,7 @@ class Row:
         return not self.failure
 
     def failing(self, *words: str) -> Self:
-        """Return the row with what else is wrong with it; nothing is said by empty words."""
+        """Return the row with a further failure; empty words add nothing."""
         return dataclasses.replace(self, failure="; ".join(filter(None, (self.failure, *words))))
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Row:
 
 
 class Findings:
-    """What a check found, row by row.
+    """The results of a check, row by row.
 
     Attributes
     ----------

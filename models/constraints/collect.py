@@ -60,7 +60,7 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
     for constraint in collected:
         _check_game(constraint, game)
         if constraint.name in seen:
-            raise InvalidConstraintError(f"two constraints are called {shown(constraint.name)}: names must be distinct")
+            raise InvalidConstraintError(f"two constraints are named {shown(constraint.name)}: names must be distinct")
         seen.add(constraint.name)
     return tuple(collected)
 

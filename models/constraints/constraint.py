@@ -219,7 +219,7 @@ class LinearConstraint(Constraint):
 
     @property
     def limit(self) -> float:
-        """What ``coefficients`` times the plan may be at most."""
+        """The upper bound on ``coefficients`` times the plan."""
         return -float(self.function.constant)
 
     @property

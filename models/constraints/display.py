@@ -1,4 +1,4 @@
-"""What notebooks show of constraints."""
+"""The display of constraints in notebooks."""
 
 from collections.abc import Iterator
 

@@ -182,7 +182,7 @@ class TermReader(Tokens):
     player : int
         Whose actions are meant where a text names no seat.
     others : Profile or Strategy, optional
-        How the others play where it is asked how often an action is taken; uniformly by default.
+        How the others play, for terms that count how often an action is taken; uniformly by default.
     """
 
     pattern: ClassVar[re.Pattern[str]] = pattern_of((*SYMBOLS, "@"), SPECIAL)

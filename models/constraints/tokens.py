@@ -82,7 +82,7 @@ class Token:
 
     @property
     def shown(self) -> str:
-        """What messages call it."""
+        """The name of the token in messages."""
         return "the end" if self.kind == "end" else shown(self.text, 60)
 
 
@@ -181,7 +181,7 @@ class Tokens:
 
     @property
     def title(self) -> str:
-        """What has been read, blanks in a row as one."""
+        """The text read so far, with runs of blanks as one."""
         return "".join(self._pieces)
 
     def read_comparison(self) -> str:

@@ -38,8 +38,8 @@ def read_functions(expression: "cp.Expression", plan: "cp.Variable") -> list[Con
     ----------
     expression : cvxpy.Expression
         Of the plan alone, of any shape. Norms, maxima, sums of squares, relative entropies and affine functions, sums
-        of them and what can be written as such are recognised. What else is piecewise linear becomes the rows that
-        cvxpy makes of it, and all the rest an opaque term.
+        of them and what can be written as such are recognised. Other piecewise linear functions become the rows that
+        cvxpy makes of them, and everything else an opaque term.
     plan : cvxpy.Variable
 
     Returns

@@ -15,7 +15,7 @@ from .subgame_roots import Form, Numbers, SubgameRoots, sequence_masses
 
 @dataclass(frozen=True)
 class Gadget:
-    """What a gadget lets the other player do above a subgame.
+    """The choices that a gadget gives the other player above a subgame.
 
     Attributes
     ----------

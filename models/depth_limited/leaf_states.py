@@ -120,7 +120,7 @@ class LeafStates:
 
     @cached_property
     def _losses(self) -> sp.csr_array:
-        """What pairs of sequences pay player 1, in its own rows."""
+        """The payoffs of pairs of sequences to player 1, in its own rows."""
         return sp.csr_array(-self.payoffs.T)
 
     def way_labels(self, player: int) -> list[Hashable]:

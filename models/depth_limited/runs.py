@@ -127,7 +127,7 @@ class ResolvingRun:
         return self.whole or (step.before is None and self.blueprint is None)
 
     def subgames(self, step: DecisionStep) -> SubgameRoots:
-        """Return the subgames of a step; they are kept until those of another step are asked for."""
+        """Return the subgames of a step; they are kept until another step needs its own."""
         if self._roots is None or self._roots[0] is not step:
             self._roots = step, SubgameRoots.of(self.view.game, self.view.player, step.states.tolist())
         return self._roots[1]

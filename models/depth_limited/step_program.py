@@ -20,7 +20,7 @@ _ROUND_OFF = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class StepAnswer:
-    """What a solved step says.
+    """The solution of a step.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from ...seqform.histories import walk
 
 @dataclass(frozen=True, eq=False)
 class Offer:
-    """What a player may do at a decision of a betting game, and how good its hand is.
+    """The actions of a player at a decision of a betting game, and the strength of its hand.
 
     Rules whose decisions are about betting say it by a method ``betting(state)``. Amounts are in antes: in Kuhn and
     Leduc poker those of the game, in a hold'em spot half of the pot that it begins with, at a table of hold'em big
@@ -25,10 +25,11 @@ class Offer:
     round : int
         The betting round, from 0 on; in hold'em 1 is the flop, wherever a spot begins.
     value : float or ndarray of float64, shape (n,)
-        v = W − L of the mover's hand: how likely it wins at showdown, less how likely it loses, against one opponent's
-        hand and public cards to come, uniform over all that the player has not seen. Or that of each of n hands.
+        v = W − L of the mover's hand: its probability of winning at showdown less that of losing, against one
+        opponent's hand and public cards to come, uniform over all cards that the player has not seen. Or the same for
+        each of n hands.
     price : float
-        What a call costs.
+        The cost of a call.
     level : float
         The most that anybody has put in on this round.
     call : hashable

@@ -11,7 +11,7 @@ from .registry import Family, known_value
 
 
 class _Simultaneous:
-    """What games of two players have in common who choose at once, and then see what both chose.
+    """The common part of two-player games in which both choose at once and then see both choices.
 
     Player 0 moves first in the tree, and player 1 does not see the move. A state is the text of the choices so far.
     """

@@ -97,7 +97,7 @@ def _factors_of_code(rules: Transit, evader: Party, patroller: Party) -> Factore
     """Return what model A pays: an encounter is of two states and intended targets, and overrides an escape.
 
     Moves meet if they begin in the same cell, aim at the same cell, or swap cells: the sum of the three indicators,
-    less one where both moves are the same, for such a pair has the first two. Staying is no swap.
+    less one where both moves are the same, for such a pair has the first two. Staying is not a swap.
     """
     first, second = evader.walkers[0], patroller.walkers[0]
     reward = np.where(

@@ -1,4 +1,4 @@
-"""What seats win on average over the boards that may come when all betting is over."""
+"""The average winnings of seats over the boards that may come when all betting is over."""
 
 from itertools import combinations
 

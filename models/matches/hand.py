@@ -106,7 +106,7 @@ class HandRecord:
 
 @dataclass(frozen=True)
 class Amount:
-    """What a seat has put in after an action.
+    """The chips that a seat has put in after an action.
 
     Attributes
     ----------

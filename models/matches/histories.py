@@ -115,7 +115,7 @@ class HandHistories:
 
     @property
     def bad(self) -> tuple[BadLines, ...]:
-        """What was skipped, by kind."""
+        """The skipped lines, by kind."""
         return tuple(self._bad.values())
 
     def __iter__(self) -> Iterator[Hand]:

@@ -72,7 +72,7 @@ class MatchForfeit:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a bot earns, in thousandths of a big blind a hand.
+    """The winnings of a bot, in thousandths of a big blind per hand.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def half_width(values: Floats, confidence: float) -> float:
 
 @dataclass(frozen=True)
 class Variance:
-    """What methods of variance reduction leave of the variance of a hand, for the first bot, in (mBB)².
+    """The variance of a hand that each method of variance reduction leaves, for the first bot, in (mBB)².
 
     Each is the variance of the mean times the number of hands, so that they can be compared: a match without the
     method needs as many times more hands for the same interval as its variance is larger.
@@ -178,7 +178,7 @@ class MatchResult:
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
-        """What each bot earns, with an interval by the normal approximation, as Student's t.
+        """The winnings of each bot, with an interval by the normal approximation, as Student's t.
 
         With x the mean of a deal over its rotations, s the standard deviation of x over D deals and t the quantile of
         D − 1 degrees of freedom, it is mean(x) ± t s / √D. Deals are independent; the hands of one deal are not.
@@ -193,7 +193,7 @@ class MatchResult:
 
     @property
     def mbb_per_hand(self) -> float | None:
-        """What the first bot earns, in thousandths of a big blind a hand."""
+        """The winnings of the first bot, in thousandths of a big blind per hand."""
         return self.estimates[0].mean
 
     @property
@@ -218,7 +218,7 @@ class MatchResult:
 
     @property
     def variance(self) -> Variance | None:
-        """What the variance of a hand is; ``None`` with fewer than two deals."""
+        """The variance of a hand; ``None`` with fewer than two deals."""
         if self.deals < 2:
             return None
         won, expected = (_milli(each[:, :, 0], self.table) for each in (self.won, self.expected))

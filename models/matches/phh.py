@@ -82,7 +82,7 @@ class PhhWriter:
     Parameters
     ----------
     path : path-like
-        A file that is there is replaced at the end of the ``with`` statement.
+        An existing file is replaced at the end of the ``with`` statement.
     names : sequence of str
         Of the bots.
 

@@ -56,7 +56,7 @@ class Program:
     Notes
     -----
     It runs with the rights of whoever runs the match, in a session of its own: Ctrl-C does not reach it, and it is
-    killed with its children. What it writes on standard error is read, and the last lines are part of the message when
+    killed with its children. Its standard error is read, and the last lines are part of the message when
     it fails. Copies, such as those for other processes, start programs of their own.
     """
 
@@ -136,7 +136,7 @@ class Program:
 
 
 class _Live:
-    """A program that runs, the threads that read and write its lines, and what is said on both sides."""
+    """A running program, the threads that read and write its lines, and the lines of both sides."""
 
     def __init__(self, command: str, tcp: bool, seconds: float) -> None:
         words = [word.replace("{python}", sys.executable) for word in shlex.split(command)]
@@ -175,7 +175,7 @@ class _Live:
 
     @property
     def complaint(self) -> str:
-        """What it wrote on standard error last, after a semicolon; nothing if there was nothing."""
+        """The last lines that it wrote on standard error, after a semicolon; empty if there were none."""
         self._threads[0].join(_GRACE if self.process.poll() is not None else 0.0)
         said = one_line(" | ".join(self.complaints), 300)
         return f"; on standard error: {said}" if said else ""

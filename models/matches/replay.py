@@ -42,7 +42,7 @@ class Hand:
         What each seat posted, as far as its chips went: straddles, and posts of players who come in, are blinds. Of an
         ante that comes back because nobody matches it, nothing is counted.
     stacks : tuple of int or Decimal
-        What each had before that; ``Decimal("inf")`` where it is not known.
+        The stack of each seat before that; ``Decimal("inf")`` where it is not known.
     cards : tuple of (tuple of int or None)
         The two cards of each seat, the higher number first; ``None`` where they are not known.
     board : tuple of int
@@ -84,7 +84,7 @@ class Hand:
 
     @property
     def big_blind(self) -> Chips:
-        """What the second player to act before the flop posted, in chips; straddles are not counted."""
+        """The blind of the second player to act before the flop, in chips; straddles are not counted."""
         return self.blinds[0] if self.seats == 2 else self.blinds[1]
 
     @property
@@ -94,10 +94,10 @@ class Hand:
 
     @property
     def won(self) -> tuple[Chips, ...] | None:
-        """What each seat won or lost; ``None`` where that depends on cards that are not known.
+        """The winnings of each seat; ``None`` where they depend on unknown cards.
 
-        What the history states counts, after rake. Otherwise there is none, and the first of those who split a pot gets
-        odd chips.
+        Winnings that the history states count, after rake. Otherwise there is no rake, and the first of those who split
+        a pot gets odd chips.
         """
         if self.winnings is None and self.ended is not None and all(map(math.isfinite, self.stacks)):
             return tuple(after - before for after, before in zip(self.ended, self.stacks, strict=True))
@@ -224,7 +224,7 @@ class Replay:
             self._show(seat, words)
             return
         if what not in ("f", "cc", "cbr") or len(words) != 2 + (what == "cbr"):
-            raise BadLineError("malformed", "is no action, expected f, cc, cbr AMOUNT or sm after a player")
+            raise BadLineError("malformed", "is not an action, expected f, cc, cbr AMOUNT or sm after a player")
         betting = self.betting
         if betting.actor_index != seat:
             raise BadLineError("contradiction", f"comes where {self._due()}")
@@ -270,7 +270,7 @@ class Replay:
                 if betting.actor_index is not None and len(self.board) > _BOARD[self.street]:
                     raise BadLineError("contradiction", f"deals {STREETS[self.street]} and more before anybody acts")
         else:
-            raise BadLineError("malformed", "is no deal, expected d dh PLAYER CARDS or d db CARDS")
+            raise BadLineError("malformed", "is not a deal, expected d dh PLAYER CARDS or d db CARDS")
 
     def _cards(self, text: str) -> list[int]:
         found = []

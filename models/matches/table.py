@@ -59,7 +59,7 @@ class Table:
 
     @property
     def blinds(self) -> tuple[int, ...]:
-        """What each seat posts, in chips."""
+        """The blind of each seat, in chips."""
         if self.seats == 2:
             return self.big_blind, self.small_blind
         return self.small_blind, self.big_blind, *(0,) * (self.seats - 2)
@@ -67,7 +67,7 @@ class Table:
 
 @dataclass(frozen=True)
 class View:
-    """What a seat sees when it is to act.
+    """The information of the seat that is to act.
 
     Cards are numbered as in :mod:`treeplex.models.games.holdem.cards`, amounts are chips.
 
@@ -98,9 +98,9 @@ class View:
     Notes
     -----
     Actions are texts: ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``, where N is the total on
-    the street after it. ``call`` may be for less than what is asked. A fold where a check is possible is legal. What
-    puts in the whole stack may be called ``all-in`` or by its amount; the history says ``all-in`` for a bet or raise
-    of the whole stack, and ``call`` for a call.
+    the street after it. ``call`` may be for less than the bet. A fold where a check is possible is legal. An action
+    that puts in the whole stack may be called ``all-in`` or by its amount; the history says ``all-in`` for a bet or
+    raise of the whole stack, and ``call`` for a call.
     """
 
     table: Table
@@ -155,7 +155,7 @@ class HandResult:
 class Bot(Protocol):
     """Who plays at a table.
 
-    A bot is asked for its actions only. Whatever it draws at random it draws from the generator it is given, so that
+    The table asks a bot for its actions only. It makes random draws with the generator that it is given, so that
     a match is the same again from the same seed, in whatever order its hands are played. Raising an exception, or an
     action that is not legal, forfeits the hand.
     """

@@ -1,4 +1,4 @@
-"""What an observer may see that depends on how the opponent plays, as linear functions of the opponent's plan."""
+"""Observable events that depend on the opponent's play, as linear functions of the opponent's plan."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -160,7 +160,7 @@ def _functions(view: ObserverTree, classes: sp.csr_array, opponent: Treeplex) ->
 def _normal_form(treeplex: Treeplex, matrix: sp.csr_array) -> sp.csr_array:
     """Return rows with the same values on all plans, which are alike if the values are.
 
-    What all actions of an infoset have in common is moved to the sequence that leads there, from the bottom up.
+    The common part of all actions of an infoset moves to the sequence that leads there, from the bottom up.
     """
     parts = [sp.csr_array((0, matrix.shape[1]))]
     for values in _columns(matrix):

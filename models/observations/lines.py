@@ -24,7 +24,7 @@ _POOLED = 1.0
 
 @dataclass(frozen=True, eq=False)
 class LineObservations:
-    """What one seat has seen of the other in a game in public form, without anybody's private states but its own.
+    """Observations of one seat about the other in a game in public form, without private states but its own.
 
     An event is that the opponent takes a line: it comes to a public state by an action of its own, with whatever it
     holds. Where hands are shown, it is an event too that it takes the line and shows one private state.

@@ -24,7 +24,7 @@ _MOST_GAMES = 2.0**62
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """What one seat has seen of the other: how many games ended in each class of leaves that it can tell apart.
+    """The games that one seat has observed: their number by class of leaves that the seat can tell apart.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ class Observations:
     counts : array_like of int, shape (num_classes,)
         Games by class of :func:`~treeplex.observer_tree`; 0 for classes that are not terminal.
     probe : Strategy, optional
-        What the observer played in these games. Without it, it is estimated from how often the observer is seen to take
+        The observer's strategy in these games. If missing, it is estimated from how often the observer took
         each action.
     view : ObserverTree, optional
-        ``observer_tree(game, player)``, if it is at hand.
+        ``observer_tree(game, player)``, if you have it already.
 
     Raises
     ------

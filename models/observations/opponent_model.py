@@ -27,7 +27,7 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class OpponentModel:
-    """Bounds on how likely an opponent makes each event that an observer sees: L ≤ w Σ M y ≤ U on its plan y.
+    """Bounds on the probability of each observable event, as constraints on the opponent's plan y: L ≤ w Σ M y ≤ U.
 
     Made by :meth:`from_observations`, and by :meth:`from_profile` where probabilities are known.
 
@@ -37,7 +37,7 @@ class OpponentModel:
     player : int
         The observer's seat; the bounds are on the plan of the other.
     events : Events
-        What the bounds are about. Left out is what the observer's own play never comes to.
+        The bounded events, without those that the observer's own play never reaches.
     weights : ndarray of float64, shape (events,)
         w: the observer's own part in the probability of each event.
     counts : ndarray of int64, shape (events,), or None
@@ -118,7 +118,7 @@ class OpponentModel:
         InvalidConstraintError
             If the confidence is not between 0 and 1, there is no such interval, or it is Wilson's with `bonferroni`.
         PlayLogError
-            If they are not observations, or of no games where `exact` is asked for.
+            If they are not observations, or are of no games and `exact` is requested.
         """
         if not isinstance(observations, LineObservations):
             check_type(observations, "observations", PlayLogError, Observations, "Observations")
@@ -134,7 +134,7 @@ class OpponentModel:
         bounds = Intervals(lower.lower, upper.upper)
         if exact:
             if not games:
-                raise PlayLogError("there are no games whose shares could be taken for probabilities")
+                raise PlayLogError("there are no games from which to estimate probabilities")
             bounds = Intervals(frequencies, highest)
         game, player = observations.game, observations.player
         return cls(game, player, events, weights, counts, games, frequencies, bounds.lower, bounds.upper, highest)
@@ -180,7 +180,7 @@ class OpponentModel:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What each event is and its bounds, for people to read; shares are of all games."""
+        """A description of each event and its bounds for people; shares are of all games."""
         known = "exact" if self.counts is None else f"n = {self.num_games:,}"
         bounds = [
             f"{lower:.3g}" if lower == upper else f"{lower:.3g}-{upper:.3g}"

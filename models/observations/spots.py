@@ -104,7 +104,7 @@ def spot_frequencies(
     Raises
     ------
     InvalidConstraintError
-        If there is no such seat, or the confidence is no probability.
+        If there is no such seat, or the confidence is not a probability.
 
     Notes
     -----

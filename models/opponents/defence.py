@@ -47,8 +47,8 @@ class DefendingBot:
 
     *Before an all-in* that is more likely than not, on a street on which the opponent has yet to act, the bot does not
     bet with hands that it would then fold, folds those that lose whatever happens otherwise, and calls with those that
-    win even if what they pay is lost otherwise. What a hand is worth on the river is the mean over 20 rivers that
-    follow from the cards; before, it is what it would be worth if the all-in came now.
+    win even if what they pay is lost otherwise. The worth of a hand on the river is the mean over 20 rivers that
+    follow from the cards; before the river, it is the worth if the all-in came now.
 
     A bet of all but a few chips is not an all-in.
 
@@ -134,7 +134,7 @@ class DefendingBot:
         return wanted
 
     def _worth_of_calls(self, view: View, street: int) -> Floats:
-        """Return what calling the all-in is worth, less what folding now is, on each of the boards that are looked at.
+        """Return the worth of calling the all-in, less that of folding now, on each of the sampled boards.
 
         On a river it is known only there whether the hand is good; before, the present board stands for all.
         """

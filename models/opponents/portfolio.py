@@ -243,7 +243,7 @@ def _gaps(means: Sequence[float], choices: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PortfolioRun:
-    """What a learner did on a table of payoffs.
+    """The choices of a learner on a table of payoffs.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class PortfolioRun:
 
     @property
     def gained(self) -> Floats:
-        """What it was paid in each round."""
+        """The payoff of each round."""
         return self.payoffs[np.arange(len(self.choices)), self.choices]
 
     @property

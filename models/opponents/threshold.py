@@ -36,7 +36,7 @@ MOST_SAMPLES = 1_000_000
 
 @dataclass(frozen=True)
 class ThresholdRound:
-    """What a threshold automaton does in one betting round.
+    """The rule of a threshold automaton for one betting round.
 
     With v = W − L of its hand it gives up below `x`, waits and sees from `x` on, raises to some amount from `y` on, and
     bets to the end from `z` on. Amounts are in antes or big blinds, as :class:`~treeplex.models.games.betting.Offer`
@@ -123,7 +123,7 @@ class Threshold:
     none may, it calls.
 
     T. Chen, "2-player no limit Texas hold 'em AI report", 2020, sections 1.2 and 1.3. The report has no scale for
-    amounts, and does not say in which order the conditions of the third automaton are looked at; here it is as stated.
+    amounts, and does not give the order of the third automaton's conditions; here they are tested as listed.
 
     Examples
     --------

@@ -17,7 +17,7 @@ class DuplicateDeals:
     """Plays a game of two players in duplicate, many deals at once.
 
     A deal is all that chance decides, in the order in which it is dealt; the second time each player holds what the
-    other one held. What is left of chance in a match are the players' own draws and which deals come.
+    other one held. The remaining chance in a match is in the players' own draws and in the choice of deals.
 
     Parameters
     ----------

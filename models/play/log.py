@@ -37,7 +37,7 @@ class PlayLog:
     num_lines : int
         Lines of the log, blank ones and headers included.
     bad : tuple of BadLines
-        The lines that were skipped, by kind; empty unless that was asked for.
+        The lines that were skipped, by kind; empty unless requested.
     """
 
     view: ObserverTree
@@ -76,7 +76,7 @@ class PlayLog:
 
     @property
     def mean_result(self) -> float:
-        """What the observer was paid in a game, on average, in payoff units; not a number without games."""
+        """The observer's mean payoff per game, in payoff units; not a number without games."""
         played = self.view.terminal
         if not self.num_games:
             return float("nan")
@@ -132,7 +132,7 @@ def read_play_log(
     Notes
     -----
     Lines repeat, so equal ones are counted first, and each is read once: ten million games take some seconds. Lines
-    that all differ, such as by the time at which each game was played, take some ten microseconds each.
+    that all differ, such as by the time at which each game was played, take about ten microseconds each.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class PlayLogWriter:
     Parameters
     ----------
     target : path-like or binary file
-        A file name that ends with ``.gz`` is compressed. A file that is there is replaced at the end of the ``with``
+        A file name that ends with ``.gz`` is compressed. An existing file is replaced at the end of the ``with``
         statement, whatever ends that, but stays if the log cannot be written, as on a full disk.
     game : Game
     view : ObserverTree
@@ -365,7 +365,7 @@ def write_play_log(
     Parameters
     ----------
     target : path-like or binary file
-        A file name that ends with ``.gz`` is compressed. A file that is there is replaced.
+        A file name that ends with ``.gz`` is compressed. An existing file is replaced.
     game : Game
     view : ObserverTree
         What the observer whose log it is sees of the game.

@@ -114,7 +114,7 @@ def _draw(cumulated: Floats, games: int, rng: np.random.Generator, chunk: int) -
 
 @dataclass(frozen=True)
 class MeanResult:
-    """What one player was paid in a game on average, with an interval for its expectation.
+    """The mean payoff of one player per game, with an interval for its expectation.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def mean_interval(
     Parameters
     ----------
     payoffs : ndarray of float64, shape (k,)
-        Between the lowest and the highest that there are.
+        Between the lowest and the highest payoff of the game.
     counts : ndarray of int64, shape (k,)
         How often each was observed, at least one in all.
     lowest, highest : float

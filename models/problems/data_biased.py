@@ -183,7 +183,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
 
     @property
     def meaning(self) -> str:
-        """What the objective is."""
+        """The meaning of the objective."""
         return "against a player who follows the model with probability p at each infoset, else at worst"
 
     def saddle(self, exact: bool = False) -> Saddle:

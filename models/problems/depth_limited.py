@@ -196,7 +196,7 @@ class CDRNR(DepthLimitedResponse):
 
     @property
     def meaning(self) -> str:
-        """What the objective is."""
+        """The meaning of the objective."""
         return f"against the model with probability {self.p}, else at worst"
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
@@ -225,7 +225,7 @@ class CDRNR(DepthLimitedResponse):
 
         ``None`` if there is no such bound: with p = 1, with a gadget that bounds nothing, along paths unless by
         ``reach-resolving``, which also needs all steps, and for a certificate without steps. The loss of a blueprint
-        that is no equilibrium strategy counts as a gap.
+        that is not an equilibrium strategy counts as a gap.
         """
         gadget = GADGETS[self.gadget]
         if self.along not in gadget.safe or self.error(certificate) == math.inf:
@@ -402,7 +402,7 @@ class SES(SteppedResponse):
 
     @property
     def meaning(self) -> str:
-        """What the objective is."""
+        """The meaning of the objective."""
         return "margins over the equilibrium, summed over subgames"
 
     @property

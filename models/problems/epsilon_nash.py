@@ -45,7 +45,7 @@ class EpsilonNash(Problem):
     Vial, "Strategically zero-sum games: the class of games whose completely mixed equilibria cannot be improved upon",
     International Journal of Game Theory 7, 1978). Where payoffs nearly sum to zero, as with the rake of a poker room,
     they mostly do; in L. S. Shapley's game ("Some topics in two-person games", Annals of Mathematics Studies 52, 1964)
-    they do not. Whatever the game, ε is computed from the strategies, and says how far they came.
+    they do not. ε is computed from the strategies in every game, and shows how close they are.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class FeasibilityRelaxation(SaddleProblem):
             return
         object.__setattr__(self, "floor", check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError))
         if any(constraint.name == SAFETY for constraint in own):
-            raise InvalidConstraintError(f"a constraint is called {SAFETY}, as the floor is: expected another name")
+            raise InvalidConstraintError(f"a constraint is named {SAFETY}, like the floor: expected another name")
 
     def _posed_on(self, game: Game) -> Game:
         if self.floor is None:

@@ -91,7 +91,7 @@ class ResponseProblem(OnePlayerProblem):
 
     @property
     def meaning(self) -> str:
-        """What the objective is."""
+        """The meaning of the objective."""
         return "against the worst opponent who keeps to the constraints" if self.constraints else "against the model"
 
     @property
@@ -261,7 +261,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
 
     @property
     def meaning(self) -> str:
-        """What the objective is."""
+        """The meaning of the objective."""
         return f"{super().meaning} with probability {self.p}, else at worst"
 
     def safety_bound(

@@ -120,8 +120,8 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     Notes
     -----
     The opponent's plans p Σ z_k ŷ_k + (1 − p) y, with z in a simplex, form a polytope, so the program is that of an
-    equilibrium against it: any method that finds one finds the response, and the plans of both sides prove how good it
-    is. For p < 1 the exploitability of an optimal response is at most p / (1 − p) times the gain against the worst
+    equilibrium against it: any method that finds one finds the response, and the plans of both sides prove its
+    quality. For p < 1 the exploitability of an optimal response is at most p / (1 − p) times the gain against the worst
     model, as for one model (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust counter-strategies", NIPS 2007);
     with a proven gap, add gap / (1 − p).
 
@@ -168,7 +168,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
 
     @property
     def meaning(self) -> str:
-        """What the objective is."""
+        """The meaning of the objective."""
         return f"against the worst of the models with probability {self.p}, else at worst"
 
     @cached_property

@@ -72,7 +72,7 @@ class Stackelberg(Problem):
     sequence, and reply each for itself.
 
     The certificate recomputes what both are paid, and what a best reply would earn the follower more. It has no bounds:
-    that no other commitment pays the leader more is the branch and bound's word, which the message quotes. Where
+    branch and bound claims that no other commitment pays more, and the message quotes this claim. Where
     payoffs are opposed, the answer is an equilibrium strategy.
 
     Examples
@@ -99,7 +99,7 @@ class Stackelberg(Problem):
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.COMMITMENT})
     usual_method: ClassVar[str] = "branch-and-bound"
     error_proves: ClassVar[bool] = False
-    exploitability_meaning: ClassVar[str] = "more would be earned by the follower's best reply"
+    exploitability_meaning: ClassVar[str] = "gained by the follower's best reply"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -153,7 +153,7 @@ class Stackelberg(Problem):
 
     @cached_property
     def payoffs(self) -> "tuple[Factors, Factors]":
-        """What the follower and the leader are paid, by the sequences of the follower and of the leader."""
+        """The payoffs to follower and leader, by the sequences of the follower and of the leader."""
         return self._paid(self.follower), self._paid(self.leader)
 
     def _paid(self, player: int) -> "Factors":

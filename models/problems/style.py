@@ -196,7 +196,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     @property
     def meaning(self) -> str:
-        """What the objective is."""
+        """The meaning of the objective."""
         if self.nearest is not None:
             return ""
         style: Functional = self.maximise or self.minimise

@@ -106,7 +106,7 @@ class IntegerProgram:
         SolverError
             If there is no answer.
         KeyboardInterrupt, TimeLimitError
-            If it was ended before, and the best so far is not asked for or there is none.
+            If it was ended before, and the best solution so far is not requested or does not exist.
         """
         import highspy
 
@@ -139,7 +139,7 @@ class IntegerProgram:
             raise ending
         if not known:
             said = solver.modelStatusToString(status).lower()
-            raise SolverError(f"an integer program has no answer: HiGHS says {said}")
+            raise SolverError(f"the integer program has no solution: HiGHS reports {said}")
         columns = np.array(found.col_value)
         columns[self.integer] = np.round(columns[self.integer])
         return IntegerAnswer(columns, float(info.objective_function_value), float(info.mip_dual_bound), ending)

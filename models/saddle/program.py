@@ -251,8 +251,8 @@ def check_zero_sum(problem: str, game: Game) -> None:
     form = game.sequence_form if game.public_form is None else game.public_form
     if not form.is_zero_sum:
         raise UnsupportedProblemError(
-            f"{problem} needs a zero-sum game, and the payoffs of {game.spec} do not sum to zero at every leaf; "
-            "EpsilonNash (--problem epsilon-nash) takes them"
+            f"{problem} needs a zero-sum game, but the payoffs of {game.spec} do not sum to zero at every leaf: "
+            "use EpsilonNash (--problem epsilon-nash)"
         )
 
 

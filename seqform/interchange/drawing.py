@@ -150,7 +150,7 @@ def tree_to_draw(
     ----------
     given : Game or GameTree
     most : float
-        A game of more nodes is refused, before its tree is written out.
+        A game of more nodes raises an error before its tree is written.
     error : type of exception
         What to raise if it is neither.
 

@@ -43,7 +43,7 @@ _Payoffs = tuple[_Exact, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """What the file says of an infoset, or of a chance node's outcomes; ``None`` where it leaves it out."""
+    """The file's data on an infoset or on a chance node's outcomes; ``None`` where they are left out."""
 
     label: str | None
     actions: tuple[str, ...] | None
@@ -79,7 +79,7 @@ def _label_and_list(definition: str | None) -> tuple[str | None, str | None]:
 
 
 class NodeReader:
-    """What has been read of the nodes.
+    """The nodes read so far.
 
     Texts that repeat one letter for letter, as those of infosets and outcomes do, are looked up and not read again.
     """
@@ -370,8 +370,8 @@ def parse_efg(text: str) -> GameTree:
     ``D``. What is not kept as it is:
 
     - The payoffs of outcomes on a path are added up, and stand on its leaf.
-    - Integers become ``int``, decimals and fractions ``Fraction``: all numbers are exact. Those of more than 600 digits
-      are refused.
+    - Integers become ``int``, decimals and fractions ``Fraction``: all numbers are exact. Numbers of more than 600
+      digits raise an error.
     - An infoset goes by its label if that is not empty and the player's only one of its kind, and by its number, as
       text, if not.
     - Actions of one infoset, or outcomes of one chance node, with the same label or none get ``_1``, ``_2``, … after
@@ -382,9 +382,9 @@ def parse_efg(text: str) -> GameTree:
     Labels of infosets and outcomes may be left out, as OpenSpiel reads and writes them, and so may lists of actions and
     payoffs that were given before.
 
-    What the file defines twice must agree. Unlike Gambit, numbers that differ only in how they are written do agree,
-    a plus sign may stand before a number, ``\\`` in a text stands for one backslash, a label may be any text, and
-    nothing but blanks may follow the tree.
+    Repeated definitions in the file must agree. Unlike Gambit, numbers that differ only in how they are written do
+    agree, a plus sign may stand before a number, ``\\`` in a text stands for one backslash, a label may be any text,
+    and nothing but blanks may follow the tree.
 
     References
     ----------

@@ -20,7 +20,7 @@ def write_efg(tree: GameTree | Game, path: str | os.PathLike[str], *, title: str
     ----------
     tree : GameTree or Game
     path : path-like
-        A file that is there already is replaced, once the new one is whole.
+        An existing file is replaced once the new one is complete.
     title : str, optional
         The game's title, instead of the tree's.
 

@@ -10,7 +10,7 @@ frozenset              ``{"set": […]}``, in the order of its elements' JSON
 ``Fraction(1, 3)``     ``{"fraction": "1/3"}``
 ``Decimal("0.10")``    ``{"decimal": "0.10"}``
 infinite float         ``{"float": "inf"}``, ``{"float": "-inf"}``
-enormous integer       ``{"int": "0x…"}``, beyond some 4,000 decimal digits
+enormous integer       ``{"int": "0x…"}``, beyond about 4,000 decimal digits
 =====================  ==================================================================
 
 Payoffs and probabilities are numbers, so that text can stand for exact ones: ``"1/3"`` is a fraction (``"2/1"`` too),
@@ -34,7 +34,7 @@ import numpy as np
 from ..errors import GameFileError, InvalidGameError, one_line, shown
 from ..number_texts import TooLargeError, TooSmallError, exact_float, read_float
 
-#: Integers of more bits, some 4,000 decimal digits, are written in hexadecimal: Python refuses to read longer ones.
+#: Integers of more bits, about 4,000 decimal digits, are written in hexadecimal: Python refuses to read longer ones.
 MAX_BITS = 13_288
 #: How deep tuples and sets may be nested.
 MAX_DEPTH = 100

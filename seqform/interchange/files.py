@@ -102,7 +102,7 @@ def regular_size(path: str | os.PathLike[str]) -> int:
     GameFileError
         If it is a directory, a device or a pipe, which would wait for ever.
     OSError, ValueError
-        If there is no such file, or it cannot be looked at.
+        If there is no such file, or it cannot be read.
     """
     status = Path(path).stat()
     if stat.S_ISDIR(status.st_mode):
@@ -220,9 +220,9 @@ _PASSING = re.compile(r"\..*\.treeplex-[0-9a-f]{8}(\..*)?", re.DOTALL)
 def writing_whole(path: str | os.PathLike[str], previous: str | os.PathLike[str] | None = None) -> Iterator[Path]:
     """Write a file under a passing name beside it, and put it in its place once all of it is on the disk.
 
-    Every file that the library writes goes through here. Whatever goes wrong, a full disk or a kill, the old content
+    Every file that the library writes goes through here. If writing fails (a full disk, a kill), the old content
     stays; the passing file of a process that was killed is removed when the next file is written to that folder. A file
-    that may not be written is not replaced either. What is not a regular file (a device, a pipe) is written to
+    that may not be written is not replaced either. A target that is not a regular file (a device, a pipe) is written
     directly.
 
     Parameters
@@ -301,7 +301,7 @@ def _target(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
 def _passing_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """Make an empty file beside a target for the block, locked so that other processes see that somebody writes it.
 
-    Whatever ends the block closes the file, and removes it unless the block has moved it away.
+    The file is closed at the end of the block, and removed unless the block has moved it away.
     """
     _remove_leftovers(target.parent)
     stem, suffix = (os.fsencode(part)[:80].decode(errors="ignore") for part in (target.stem, target.suffix))
@@ -351,7 +351,7 @@ def _remove_leftover(passing: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have a folder's new entries on the disk, where that can be asked for."""
+    """Flush a folder's new entries to the disk, on systems that support it."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             opened = os.open(folder, os.O_RDONLY)
@@ -541,7 +541,7 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
         members = archive.infolist()
         unpacked = sum(member.file_size for member in members)
         if unpacked > max(ALWAYS_READ, MAX_RATIO * size):
-            raise ValueError(f"it has {size:,} bytes and would unpack to {unpacked:,}, which is taken for a trap")
+            raise ValueError(f"it has {size:,} bytes and would unpack to {unpacked:,}: a decompression bomb")
         arrays: dict[str, npt.NDArray[Any]] = {}
         left: dict[str, zipfile.ZipInfo] = {}
         for member in members:

@@ -14,7 +14,7 @@ hold characters that XML does not have, are written so too. Payoffs are text, ``
 
 The id of a node is text in GraphML: one that is a decimal integer of up to 18 digits is read as an integer.
 
-What ``networkx.write_graphml`` makes of a graph with these attributes is read too. GraphML has no tuples, so payoffs
+Files that ``networkx.write_graphml`` writes for such graphs are read too. GraphML has no tuples, so payoffs
 must be made text first: ``1, -1``, ``(1, -1)`` and ``[1, -1]`` are all read.
 """
 

@@ -1,6 +1,6 @@
 """The elements of GraphML, collected while expat goes through the text. Readers of games and of maps build on it.
 
-Files are not trusted: document types, and with them entities, are refused.
+Files are not trusted: the reader rejects document types, and with them entities.
 """
 
 from collections.abc import Callable, Collection, Hashable
@@ -143,7 +143,7 @@ class GraphmlReader:
         return handle
 
     def _refuse_doctype(self, *_: Any) -> None:
-        raise GameFileError("a document type (<!DOCTYPE …>) is refused, since it may define entities; take it out")
+        raise GameFileError("a document type (<!DOCTYPE …>) is not allowed, because it may define entities; remove it")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) + len(self._foreign) >= _MAX_DEPTH:

@@ -17,7 +17,7 @@ Nodes have ``player`` and ``infoset``, or ``payoffs``, and perhaps ``public``; e
 of a node is the order of its actions. As in ``.efg`` files a node may have the texts ``name`` and ``outcome``, and the
 graph ``title``, ``comment`` and ``players``, the players' names. Other attributes are neither written nor read.
 
-What ``networkx.node_link_data`` makes of a graph with these attributes is read too, with its edges under ``edges`` or,
+The output of ``networkx.node_link_data`` for such graphs is read too, with its edges under ``edges`` or,
 as older releases have it, ``links``; there tuples are arrays, and exact fractions have to be text.
 """
 
@@ -224,7 +224,7 @@ class GraphBuilder:
     def add_node(self, node: Hashable, attributes: dict[str, Any], where: str, line: int | None = None) -> None:
         """Add a node that a file has, or refuse one that is there already."""
         if node is None:  # which networkx does not take
-            raise GameFileError(f"{where}: a node is called null", line)
+            raise GameFileError(f"{where}: the name of a node is null", line)
         for label in (node, attributes.get("infoset"), attributes.get("public")):
             self._check_hash(label, where, line)
         if node in self.graph:

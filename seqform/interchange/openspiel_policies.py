@@ -224,6 +224,6 @@ def _policies() -> Any:
         from open_spiel.python import policy
     except ImportError as error:
         raise MissingExtraError(
-            f'OpenSpiel is not there in full ({error}): pip install "treeplex[openspiel]"'
+            f'OpenSpiel is not fully installed ({error}): pip install "treeplex[openspiel]"'
         ) from None
     return policy

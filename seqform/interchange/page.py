@@ -89,7 +89,7 @@ def heading(text: str, level: int = 2) -> Element:
 
 
 def prose(*content: Content, cls: str | None = None) -> Element:
-    """Return a paragraph; class ``dim`` for what is said aside, ``good``, ``bad`` and ``warn`` for verdicts."""
+    """Return a paragraph; class ``dim`` for asides, ``good``, ``bad`` and ``warn`` for verdicts."""
     return element("p", *content, cls=cls)
 
 

@@ -291,7 +291,7 @@ class Look:
         return COLOURS[self.colour]
 
     def plot(self, axes: Any, x: Any, y: Any, **how: Any) -> None:
-        """Draw a curve; what is said by name goes before the look's own."""
+        """Draw a curve; keyword arguments override those of the look."""
         own: dict[str, Any] = {"color": self.hexadecimal, "marker": self.marker, "linestyle": self.line}
         axes.plot(x, y, **own | {"linewidth": 1.5, "markersize": 5} | how)
 
@@ -329,7 +329,7 @@ def draw_shares(
         Each distribution is a mapping of actions to shares. The first one of a row is drawn thick, and those to compare
         it with are drawn thin below it.
     actions : sequence of str
-        All that there are, in the order of their colours.
+        All actions, in the order of their colours.
     notes : sequence of str, optional
         The heading of a column to the right, and what stands in it, row by row.
     title : str

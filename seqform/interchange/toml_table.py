@@ -123,7 +123,7 @@ def read_toml(path: str | PathLike[str]) -> Table:
     Raises
     ------
     GameFileError
-        If it cannot be read, or is not TOML; the line is said.
+        If it cannot be read, or is not TOML; the error names the line.
     """
     return parse_toml(read_bytes(path, limit=_MAX_BYTES))
 
@@ -134,7 +134,7 @@ def parse_toml(content: bytes) -> Table:
     Raises
     ------
     GameFileError
-        If it is not TOML; the line is said.
+        If it is not TOML; the error names the line.
     """
     try:
         text = content.decode("utf-8-sig")

@@ -68,21 +68,21 @@ class Decision:
 
 
 class Agent:
-    """A player who decides when it has to, and looks some levels ahead each time.
+    """A player who computes each decision during play, with a fixed lookahead.
 
     Parameters
     ----------
     problem : CDBR, CDRNR, CDBRNE or SES
-        The game, the seat, the model of the opponent, how far it is believed and how far each step looks. Along
-        ``level``, the default, the first decision asked for on a level makes all decisions of that level, and with
-        the full gadget the response is as safe as :class:`CDRNR` says. Along ``path`` a decision is about the public
-        state that play has come to and nothing else; that is less work, and safe with the gadget ``reach-resolving``
+        The game, the seat, the model of the opponent, the confidence in it and the lookahead of each step. Along
+        ``level``, the default, the first decision requested on a level makes all decisions of that level, and with
+        the full gadget the response is as safe as :class:`CDRNR` says. Along ``path`` a decision covers only the public
+        state that play has reached; this is less work, and safe only with the gadget ``reach-resolving``.
         alone.
     method : str or Method
         ``cfr+`` or another method of regret minimisation, or ``lp``.
     seconds : float
-        The most that each decision may take, but for one round of iterations. By regret minimisation a decision is
-        then made by what there is; the linear programs have no answer before they are solved.
+        The time limit of each decision, which always completes one round of iterations. Regret minimisation then
+        decides by its current strategies; linear programs have no answer before they are solved.
     tolerance : float, optional
         Of the gap of each decision by regret minimisation, payoff units; 0 for none, so that the time or the
         iterations end it. By default a thousandth of the range of payoffs. The linear programs have none.
@@ -162,7 +162,7 @@ class Agent:
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """What has been decided since the model was last changed, in the order in which it was."""
+        """The decisions since the model was last changed, in order."""
         return tuple(self._decisions)
 
     @property
@@ -181,7 +181,7 @@ class Agent:
         Raises
         ------
         InvalidStrategyError
-            If it is no strategy of the other player of the game.
+            If it is not a strategy of the other player of the game.
         """
         if opponent is not None:
             self.problem = dataclasses.replace(self.problem, opponent=opponent)
@@ -431,7 +431,7 @@ def _player(game: Game, seat: Agent | Strategy, number: int) -> _Player:
     else:
         raise InvalidStrategyError(f"seat {number} is taken by {shown(seat)}, expected an Agent or a Strategy")
     if seat.player != number:
-        raise InvalidStrategyError(f"seat {number} is taken by somebody who plays in seat {seat.player}")
+        raise InvalidStrategyError(f"seat {number} is taken by a strategy for seat {seat.player}")
     kept: dict[Hashable, _Outcomes] = {}
 
     def play(infoset: Hashable) -> _Outcomes:

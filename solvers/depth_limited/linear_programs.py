@@ -85,7 +85,7 @@ class ProgramStepSolver(StepSolver):
             self._solver.clearSolver()
             self._solver.setOptionValue("run_crossover", "on")
             status = self._run(options)
-        self.detail = f"HiGHS says {self._solver.modelStatusToString(status).lower()}"
+        self.detail = f"HiGHS reports {self._solver.modelStatusToString(status).lower()}"
         solution = self._solver.getSolution()
         if status in _LIMITS or not (solution.value_valid and solution.dual_valid):
             self.stopped = _LIMITS.get(status, Status.UNCERTIFIED)

@@ -69,7 +69,7 @@ class RegretStepSolver(StepSolver):
 
     Notes
     -----
-    Every step begins with regrets of zero. Those of the step before have grown with its iterations, and without
+    Every step starts from regrets of zero. Those of the previous step have grown with its iterations, and without
     discounts the next step takes as many iterations again to move away from them: in Leduc poker ``cfr`` was 0.5 chips
     off after 10,000 iterations a step. With discounts a step still took 1.2 to 4 times as many iterations.
     """
@@ -153,7 +153,7 @@ class RegretStepSolver(StepSolver):
         state.average_anew()
 
     def answer(self, placed: Placed, state: KernelState) -> StepAnswer:
-        """Return the averages, or the last plans."""
+        """Return the averages, or the last iterates."""
         kernel, program = placed.kernel, placed.program
         last = self.method.iterate == "last"
         vector = state.arrays.plan if last else kernel.average(state)
@@ -215,7 +215,7 @@ class _StepLoop(AnsweringStepper):
         )
 
     def current(self) -> StepAnswer:
-        """Return the averages, or the last plans."""
+        """Return the averages, or the last iterates."""
         return self.solver.answer(self.placed, self.state)
 
     def saved(self) -> Saved:
@@ -381,8 +381,8 @@ def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
 def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Outcome:
     """Solve a response step by step.
 
-    The tolerance is of the gap of each step, and so is the limit of iterations. Steps share the time that there is; one
-    that is stopped by a limit decides by what it has, and its gap says how good that is.
+    The tolerance applies to the gap of each step, and so does the limit of iterations. Steps share the time limit; one
+    that stops at a limit decides by its current strategies, and its gap bounds their error.
     """
     check_double(method, problem)
     compile_loop()

@@ -19,7 +19,7 @@ from ..solve import solve_part
 
 
 class StepSolver(ABC):
-    """What solves the programs of the steps of a response, one after the other.
+    """The solver of the step programs of a response, one after the other.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class StepSolver(ABC):
 
     @property
     def kept(self) -> Any:
-        """What the solution is to know of the solve besides."""
+        """Further results of the solve for the solution."""
         return None
 
 
 def resolve(method: Method, problem: SteppedResponse, options: Options, solver: StepSolver) -> Outcome:
-    """Solve a response step by step; steps that are not reached play as the last one would have gone on.
+    """Solve a response step by step; steps that are not reached continue as the last one planned.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from ...seqform.errors import SolverError, shown
 
 @dataclass(frozen=True, eq=False)
 class BorderValues:
-    """What a value function answers; tuples are by seat.
+    """The answer of a value function; tuples are by seat.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from .value_functions import BorderValues, ValueFunction
 
 @dataclass(frozen=True)
 class Queries(RunState):
-    """What a solve asked of its value function.
+    """The queries of a solve to its value function.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class ValueStepSolver(RegretStepSolver):
 
     @property
     def kept(self) -> Queries:
-        """What the solution is to know of the queries."""
+        """The record of the queries for the solution."""
         return Queries(self.queries, tuple(self.errors))
 
     def said(self, answered: int, steps: int) -> str:

@@ -24,7 +24,7 @@ _MISSED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Commitment(RunState):
-    """What the branch and bound says of the optimum, as ``solution.state``.
+    """The result of branch and bound, as ``solution.state``.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Commitment(RunState):
     @property
     def remark(self) -> str:
         """The bound."""
-        return f"by HiGHS's branch and bound no commitment pays more than {self.bound + 0.0:.10g}"
+        return f"HiGHS's branch and bound found no commitment that pays more than {self.bound + 0.0:.10g}"
 
 
 def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Outcome:
@@ -59,9 +59,9 @@ def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Out
         if missed > max(options.tol / problem.unit, _MISSED) * unit:
             stopped, detail = Status.UNCERTIFIED, f"the commitment pays {missed:.3g} less than the bound"
     except KeyboardInterrupt:
-        stopped, detail = Status.INTERRUPTED, "stopped within the integer program"
+        stopped, detail = Status.INTERRUPTED, "stopped while solving the integer program"
     except TimeLimitError:
-        stopped, detail = Status.TIME_LIMIT, "the time limit came within the integer program"
+        stopped, detail = Status.TIME_LIMIT, "the time limit came while solving the integer program"
     return Outcome(
         plans=plans,
         proof=proof,

@@ -63,7 +63,7 @@ class RouteMixtures(RunState):
         """How many routes are mixed, of how many in the last restricted game."""
         routes, joint = len(self.attackers.routes), len(self.units.routes)
         mixed = f"{routes} route{'s' * (routes != 1)} and {joint} joint route{'s' * (joint != 1)}"
-        return f"it mixes {mixed}, of {self.considered} considered"
+        return f"the solution mixes {mixed}, of {self.considered} considered"
 
 
 @dataclass(eq=False)
@@ -238,7 +238,7 @@ def run(method: "DoubleOracle", problem: CaughtOnce, options: Options) -> Outcom
     return Outcome(
         plans=plans,
         stopped=ran.stopped,
-        detail="HiGHS's integer programs prove no more",
+        detail="HiGHS's integer programs prove no better bounds",
         iterations=ran.iterations,
         seconds=ran.seconds,
         build_seconds=begun - built,

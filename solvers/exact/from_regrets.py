@@ -1,4 +1,4 @@
-"""Exact answers that begin with regrets: what their plans play, solved for what is missing to the optimum."""
+"""Exact answers from regrets: a restricted program for the distance from their plans to the optimum."""
 
 import math
 from dataclasses import dataclass, replace
@@ -104,13 +104,13 @@ class Course(RunState):
 
     @property
     def remark(self) -> str:
-        """What the message says of it."""
+        """The course of the solve, for the message."""
         iterations = f"{self.iterations:,} iterations"
         return {
-            "regrets": f"{iterations} proved it",
+            "regrets": f"proved by {iterations}",
             "polish": f"polished after {iterations} {self._how}",
-            "highs": "the whole program by HiGHS",
-            "bracket": f"what is proven after {iterations}",
+            "highs": "HiGHS solved the whole program",
+            "bracket": f"best bounds after {iterations}",
         }[self.way]
 
 

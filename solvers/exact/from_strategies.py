@@ -52,7 +52,7 @@ def run_from_strategies(
         try:
             interrupted = run_solver(solver, interruptible=True)
         except (KeyboardInterrupt, TimeLimitError):  # HiGHS goes on unseen
-            stopped, detail = Status.INTERRUPTED, "HiGHS did not stop when it was asked to"
+            stopped, detail = Status.INTERRUPTED, "HiGHS did not stop on request"
             break
         stopped, detail = Status.INTERRUPTED if interrupted else stopped_by(solver), said(solver)
         iterations += iterations_of(solver, algorithm)
@@ -91,7 +91,7 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
     Raises
     ------
     InvalidStrategyError
-        If it is no profile of the game.
+        If it is not a profile of the game.
     UnknownMethodError
         If the problem's program is not one between plans of both players alone.
     """

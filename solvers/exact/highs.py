@@ -40,7 +40,7 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
         return Outcome(
             plans=None,
             stopped=Status.INTERRUPTED,
-            detail="HiGHS did not stop when it was asked to",
+            detail="HiGHS did not stop on request",
             iterations=0,
             seconds=counted_now() - begun,
             build_seconds=begun - built,

@@ -132,7 +132,7 @@ def stopped(solver: Any) -> Status:
 
 def said(solver: Any) -> str:
     """Return HiGHS's status of the model, in words."""
-    return f"HiGHS says {solver.modelStatusToString(solver.getModelStatus()).lower()}"
+    return f"HiGHS reports {solver.modelStatusToString(solver.getModelStatus()).lower()}"
 
 
 def iterations(solver: Any, algorithm: str) -> int:

@@ -1,4 +1,4 @@
-"""Linear programs near their optimum, solved by an interior point method for what is missing to it."""
+"""Linear programs near their optimum: the remaining distance, by an interior point method."""
 
 import highspy
 import numpy as np

@@ -23,10 +23,10 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
     Parameters
     ----------
     work : callable
-        It lets go of the interpreter while it computes. What it raises is raised here.
+        It releases the interpreter while it computes. Its exceptions are raised here.
     cancel : callable, optional
-        Asks the work to end, which is then waited for, though not for long. Without it, or if it does not help, the
-        work is left alone and goes on unseen: nothing that it works on may be touched again.
+        Asks the work to end; the caller waits for that for a short time. Without it, or if it does not help, the
+        work continues in the background: do not touch anything that it uses.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
                 worker.start()
             finished.wait(0.1)
             if seconds_late() > GRACE:
-                ending = too_late("the solver had no answer yet")
+                ending = too_late("the solver had not found a solution")
         except KeyboardInterrupt as interruption:
             ending = interruption
         if ending is not None:
@@ -82,7 +82,7 @@ def run_apart(work: Callable[[], Any]) -> Any:
     Parameters
     ----------
     work : callable
-        It may hold on to the interpreter while it computes. What it returns, or raises, is pickled.
+        It may hold the interpreter while it computes. Its result, or its exception, is pickled.
 
     Raises
     ------

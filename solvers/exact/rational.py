@@ -73,14 +73,14 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
     except KeyboardInterrupt:
         solver.stopped = Status.INTERRUPTED
     except TimeLimitError:
-        solver.stopped, solver.detail = Status.TIME_LIMIT, "the time was over before a basis was proven"
+        solver.stopped, solver.detail = Status.TIME_LIMIT, "the time limit came before a basis was proven"
     answer, exact, detail = None, None, solver.detail
     if solver.point is not None:
         answer = _read(problem, program, solver.point)
         if solver.point.optimal:
             exact = _proven(problem, answer)
             if exact is None:
-                solver.stopped, detail = Status.UNCERTIFIED, "its exact plans do not prove it optimal"
+                solver.stopped, detail = Status.UNCERTIFIED, "its exact plans do not prove optimality"
     return Outcome(
         plans=None if answer is None else [_floats(plan) for plan in answer.plans],
         multipliers={}
@@ -102,7 +102,7 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
 def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | Status | None:
     """Return columns and row multipliers of a program in floats, solved in fractions; ``None`` if they are not found.
 
-    ``Status.INFEASIBLE`` if it is proven that there are none.
+    ``Status.INFEASIBLE`` if a proof shows that none exist.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | S
 def optimum(program: RationalProgram, basis: Basis, seconds: float) -> Point | Status | None:
     """Return the optimum of a program in fractions, from a basis; ``None`` if none is proven in so many seconds.
 
-    ``Status.INFEASIBLE`` or ``Status.UNBOUNDED`` if it is proven that there is none.
+    ``Status.INFEASIBLE`` or ``Status.UNBOUNDED`` if a proof shows that none exists.
     """
     solver = _Refinement(program, counted_now() + seconds, 2**31 - 1, basis)
     solver.run()
@@ -217,13 +217,13 @@ class _Refinement:
                 self.stopped, self.detail = Status.OPTIMAL, f"proven in round {number + 1}"
                 return
             if counted_now() > self._deadline:
-                self.stopped, self.detail = Status.TIME_LIMIT, "the time was over before a basis was proven"
+                self.stopped, self.detail = Status.TIME_LIMIT, "the time limit came before a basis was proven"
                 return
             zooms = _zoom(point.primal_error), _zoom(point.dual_error)
         self._finish()
 
     def _finish(self) -> None:
-        """Go on in exact arithmetic, from the best basis that there is."""
+        """Continue in exact arithmetic from the best basis found."""
         told, detail = self.stopped, self.detail
         simplex = self._simplex()
         most = min(EXACT_WORK // (1 + len(simplex.basis.rows)), self._max_iterations - self.iterations)
@@ -302,7 +302,7 @@ class _Refinement:
         self.iterations += max(0, int(solver.getInfo().simplex_iteration_count))
         status, solution, final = solver.getModelStatus(), solver.getSolution(), solver.getBasis()
         self.stopped = _STOPPED.get(status, Status.UNCERTIFIED)
-        self.detail = f"HiGHS says {solver.modelStatusToString(status).lower()}"
+        self.detail = f"HiGHS reports {solver.modelStatusToString(status).lower()}"
         if final.valid and self.basis is None:
             self.basis = _from_highs(final)
         valid = solution.value_valid and solution.dual_valid and final.valid

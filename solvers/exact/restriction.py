@@ -32,7 +32,7 @@ class Restriction:
 
         Σ_s x*(s) r(s) ≤ upper − lower,
 
-    and as much for y: optimal plans hardly use what loses much. What they use of it after all is found by the
+    and as much for y: optimal plans hardly use sequences that lose much. The exceptions are found by the
     certificate, in which both players choose from all their sequences.
     """
 

@@ -85,7 +85,7 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
         dual_certificate={} if best.answer is None else best.answer.dual_certificate,
         proof=best.proof,
         stopped=Status.INTERRUPTED if interrupted else _stopped(best, options),
-        detail=f"cvxpy with {solver} says {best.status}",
+        detail=f"cvxpy with {solver} reports {best.status}",
         iterations=sum(attempt.iterations for attempt in attempts),
         seconds=ended - built,
         build_seconds=built - begun,

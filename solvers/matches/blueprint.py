@@ -13,7 +13,7 @@ from ...seqform.arrays import Floats
 
 
 class Blueprint(Protocol):
-    """What both players do before the flop, in a model that has few sizes.
+    """The strategies of both players before the flop, in a model that has few sizes.
 
     A line is the actions of the model so far, the button's first.
     """

@@ -365,7 +365,7 @@ class _ImportedBot:
                     made = made()
             except (Exception, SystemExit) as error:  # whatever somebody else's code raises
                 reason = one_line(f"{type(error).__name__}: {error}", 200)
-                raise InvalidStrategyError(f"{what} cannot be made: {reason}") from None
+                raise InvalidStrategyError(f"{what} cannot be created: {reason}") from None
             if not callable(getattr(made, "act", None)):
                 raise InvalidStrategyError(f"{what} is {shown(made, 60)}, expected an object with a method act")
             self._made = made

@@ -1,4 +1,4 @@
-"""How a player plays whose hands have been seen, and what it is answered with before the flop."""
+"""The habits of a player whose hands have been seen, and the answer to them before the flop."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ _GROUPS = ("folds", "checks or calls", "bets or raises")
 
 @dataclass(frozen=True)
 class Answer:
-    """The strategy before the flop that a player is answered with, in the model.
+    """The strategy before the flop that answers a player, in the model.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Habits:
-    """What hands say of how somebody plays against one other, and the answer to it before the flop.
+    """The habits of a player in heads-up hands, and the answer to them before the flop.
 
     Made by :meth:`read`.
 
@@ -92,8 +92,8 @@ class Habits:
     of its decisions after the flop, on average over the hands that it has there, where it faces what was counted. Their
     intervals hold together with the confidence, if shares are the same wherever the same is faced, and with the
     probability p the player keeps to them (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust
-    counter-strategies", NIPS 2007). What the player does before the flop, for the range at the flop, is the blueprint
-    with every action's weight multiplied so that it is taken as often as was seen.
+    counter-strategies", NIPS 2007). The model of the player before the flop, for the range at the flop, is the
+    blueprint with every action's weight multiplied so that it is taken as often as was seen.
     """
 
     name: str
@@ -158,7 +158,7 @@ class Habits:
         trusted = float(check_exact_number(p, "p", InvalidStrategyError, "[0, 1]"))
         kept = [hand for hand in hands if hand.seats == 2 and name in hand.players]
         if not kept:
-            raise PlayLogError(f"there is no hand of {shown(name, 60)} against one other, expected some")
+            raise PlayLogError(f"there is no heads-up hand of {shown(name, 60)}, expected at least one")
         answers, blueprints = [], []
         base = ModelBlueprint(table, streets)
         rules = Preflop(stack=base.stack, continuations=0, streets=streets)
@@ -171,7 +171,7 @@ class Habits:
             bounds = (*lines, *_shares(rules, game, 1 - player, counts, half))
             solution = solve(RestrictedNash(game, bounds, p=p), DCFR(), tol=_TOLERANCE * base.stack)
             if solution.infeasibility is not None:
-                raise PlayLogError(f"nobody plays like {name}: {solution.message}; expected more confidence")
+                raise PlayLogError(f"no strategy fits the hands of {name}: {solution.message}; use a higher confidence")
             certificate = solution.certificate
             assert certificate.gain is not None
             assert certificate.game_value is not None

@@ -60,7 +60,7 @@ class PortfolioMatch:
 
     @cached_property
     def gained(self) -> Floats:
-        """What the portfolio wins in each hand, in expectation as `expected`; shape (hands,)."""
+        """The winnings of the portfolio in each hand, in expectation as `expected`; shape (hands,)."""
         return _chosen(self.expected, self.choices)
 
     @property

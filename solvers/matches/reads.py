@@ -72,7 +72,7 @@ def strengths_before() -> Floats:
 
 
 class Reads:
-    """What is believed of the other player, of which it may be learned.
+    """The beliefs about the other player, which may be learned.
 
     Parameters
     ----------

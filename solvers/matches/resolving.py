@@ -82,7 +82,7 @@ class ResolvingBot:
     its player does, by the blueprint and by the trees that were solved. A tree begins at a decision, with the ranges
     that come there, and has the very size that was bet; it is kept as long as what is done is in it. Such *unsafe*
     resolving (Burch, Johanson and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no
-    guarantee: it is right against a player who comes with the range that is believed.
+    guarantee: it holds against a player who comes with the assumed range.
 
     *Simplified*: on the flop, one more round of bets is made before any card is seen, and 49 boards stand for 1,176;
     on the turn, a bet on the river is not raised. Before the flop both are what :class:`ModelBlueprint` says.
@@ -153,7 +153,7 @@ class ResolvingBot:
 
     @property
     def ranges(self) -> list[Floats]:
-        """What each seat is believed to hold, shape (1326,) each, in any unit."""
+        """The estimated range of each seat, shape (1326,) each, in any unit."""
         return [belief.sum(axis=0) for belief in self._beliefs]
 
     def end(self, result: HandResult) -> None:

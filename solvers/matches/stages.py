@@ -103,7 +103,7 @@ class Stage:
 
     @property
     def stack(self) -> int:
-        """What each had when the street began."""
+        """The stacks at the beginning of the street."""
         return self.begun - self.paid
 
     @property

@@ -37,9 +37,9 @@ class StreetSpot(HoldemSpot):
         Where the betting begins; what was bet on the street before counts. ``pot`` and ``stack`` are those with which
         the street began.
     rounds : int
-        With 0 a card is dealt after each street. Otherwise the streets that are left are bet on with the board that
-        there is, and then the cards that are missing are dealt at once: so many boards for each unseen card, in which
-        all cards come equally often, so that how likely a draw is to fill up is exact but for blockers.
+        With 0 a card is dealt after each street. Otherwise the players bet on the remaining streets with the current
+        board, and then the missing cards are dealt at once: so many boards for each unseen card, in which all cards
+        come equally often, so that how likely a draw is to fill up is exact but for blockers.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class StreetSpot(HoldemSpot):
 
 
 class SolvedStreet:
-    """What both players do in a street from a decision on, in equilibrium for their ranges.
+    """The equilibrium strategies of both players for their ranges, in a street from a decision on.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from .registry import Method
 
 @dataclass(frozen=True)
 class Exact(Method):
-    """The exact linear program, solved for what is missing to the optimum after some iterations of regrets.
+    """The exact linear program, restricted to the actions that a regret minimiser found to matter.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class CVXPY(Method):
 class Rational(Method):
     """The exact linear program in rational arithmetic: values, strategies and multipliers as fractions.
 
-    HiGHS finds a basis in floats; its vertex and multipliers are solved for in rationals, and are optimal exactly or
+    HiGHS finds a basis in floats; its vertex and multipliers are computed in rationals, and are optimal exactly or
     not. Where they are not, the program is shifted and scaled to what is wrong, and solved again. Numbers of the game
     are taken from its rules or its tree as they are written there, floats as their shortest decimals. In matrices and
     parameters a float of at most fifteen digits counts as that decimal, a longer one, and probabilities of an
@@ -98,7 +98,7 @@ class Rational(Method):
     Parameters
     ----------
     largest : int
-        The most sequences and infosets a player, together, of games that are taken: time grows with the square of their
+        The largest accepted number of sequences and infosets per player together: time grows with the square of their
         number or faster, and so does memory.
 
     Notes
@@ -138,7 +138,7 @@ class DepthLimitedLP(Method):
     Notes
     -----
     Where a step has several optimal plans, it takes the one at which the algorithm ends: a vertex, by the simplex
-    method. What later steps gain, and the exploitability, may depend on that; what is proven does not.
+    method. The gains of later steps, and the exploitability, may depend on that; the proven bounds do not.
 
     Examples
     --------
@@ -167,8 +167,8 @@ class DoubleOracle(Method):
     Notes
     -----
     Each iteration solves the game restricted to the routes so far, and adds what gains against its mixtures: first
-    replies that one pass over time finds, and when these gain no more, best replies by integer programs. Whatever these
-    find, their bounds prove bounds on the value of the game, and those of the best mixtures so far are kept. There are
+    replies that one pass over time finds, and when these gain no more, best replies by integer programs. Their
+    bounds prove bounds on the value of the game, and those of the best mixtures so far are kept. There are
     finitely many routes, so it ends with the value, to the precision of HiGHS.
 
     H. B. McMahan, G. J. Gordon and A. Blum, "Planning in the presence of cost functions controlled by an adversary",

@@ -14,7 +14,7 @@ LINEAR = frozenset({Feature.PROGRAM, Feature.ALONE, Feature.TILT, Feature.FLOOR,
 
 @dataclass(frozen=True)
 class HiGHS(Method):
-    """The exact linear program, handed to HiGHS directly.
+    """The exact linear program, passed to HiGHS directly.
 
     Parameters
     ----------

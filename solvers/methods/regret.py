@@ -207,7 +207,7 @@ class DCFR(RegretMethod):
 
 @dataclass(frozen=True)
 class PCFRPlus(RegretMethod):
-    """Predictive CFR+: CFR+ that plays as if the last instantaneous regrets came once more; quadratic average.
+    """Predictive CFR+: CFR+ that predicts that the last instantaneous regrets repeat; quadratic average.
 
     Notes
     -----

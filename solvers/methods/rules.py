@@ -124,7 +124,7 @@ class DualRule:
 
 @dataclass(frozen=True)
 class SamplingRule:
-    """What is sampled and how strategies are averaged, as the samplers take it.
+    """The sampling scheme and the averaging, as the samplers take them.
 
     Attributes
     ----------

@@ -55,7 +55,7 @@ class MCCFR(Method):
 
     @property
     def bias(self) -> LocalBias | None:
-        """What the local rule is biased to, if the method knows preferences."""
+        """The preferences of the local rule, if the method has any."""
         return None
 
 
@@ -69,7 +69,7 @@ class ExternalSamplingMCCFR(MCCFR):
         As :class:`MCCFR`.
     batch : int
         How many walks each player does in an iteration, from 1 to 1,024. All of them follow the policies that stood
-        before the first, so that threads can share them; see :ref:`walks-in-batches`. What comes out is the same, bit
+        before the first, so that threads can share them; see :ref:`walks-in-batches`. The result is the same, bit
         for bit, for any number of threads.
 
     Notes

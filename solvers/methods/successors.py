@@ -53,7 +53,7 @@ class BasedMethod(RegretMethod):
 
 @dataclass(frozen=True)
 class CCFR(BasedMethod):
-    """Constrained counterfactual regret minimisation: the multipliers of constraints learn beside the players.
+    """Constrained counterfactual regret minimisation, which learns multipliers of constraints together with strategies.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class CCFR(BasedMethod):
     beta : float, optional
         What multipliers may be at first, in payoff units per unit of violation, in a problem without a penalty. It is
         doubled, and averaging begins anew, whenever the average multiplier of a violated constraint is found at 0.9 of
-        it or above, after 2,048 iterations under it at half of it; it is looked at 256, 512, 1,024, … iterations after
+        it or above, after 2,048 iterations under it at half of it; the check runs 256, 512, 1,024, … iterations after
         the last doubling. By default multipliers are free.
 
     Notes
@@ -96,8 +96,8 @@ class CCFR(BasedMethod):
     A constraint that is not linear counts as its tangent, which is taken anew at each iteration; averages of tangents
     prove the bound. Distances, and norms, squares, maxima and relative entropies of affine functions, are compiled;
     slopes of norms and maxima with kinks are chosen in the dual ball as multipliers are, along their arguments. For
-    other functions of cvxpy the loop calls cvxpy, which takes some hundred times as long. Of those that are piecewise
-    linear it takes any slope, so that they converge slowly.
+    other functions of cvxpy the loop calls cvxpy, which takes about a hundred times as long. Of those that are
+    piecewise linear it takes any slope, so that they converge slowly.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class CCFR(BasedMethod):
 
     @property
     def first_bound(self) -> float | None:
-        """What multipliers are bounded by at first, payoff units."""
+        """The first bound on multipliers, in payoff units."""
         return None if self.beta is None else float(self.beta)
 
 
@@ -184,7 +184,7 @@ class CFVFP(RegretMethod):
 
 @dataclass(frozen=True)
 class PrefCFR(PreferringMethod, BasedMethod):
-    """Preference-CFR: regret minimisation that is biased towards a style, and may pay for it.
+    """Preference-CFR: regret minimisation that prefers a style, possibly at a bounded loss.
 
     With R̄ the averaged regrets, an infoset plays its actions in proportion to δ (R̄ − β)⁺, and where no regret is
     above β in proportion to δ − 1. Degrees δ choose among equilibria, where there is a choice; a vulnerability β
@@ -193,12 +193,12 @@ class PrefCFR(PreferringMethod, BasedMethod):
     Parameters
     ----------
     prefer : Prefer, PreferStrategy or str, or a collection of them
-        Texts are ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``. Of several that are about an infoset the last one counts.
+        Texts are ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``. If several apply to an infoset, the last one counts.
     vulnerability : float
         β ≥ 0 at the infosets that preferences are about, payoff units.
     units : {"conditional", "counterfactual"}
-        What β is held against: the averaged regret given that chance and the others allow the infoset, which they do
-        as often as in the latest iterations, or the averaged counterfactual regret itself.
+        The regret that β is compared with: the averaged regret given that chance and the others allow the infoset,
+        which they do as often as in the latest iterations, or the averaged counterfactual regret itself.
     rule : {"rm", "br"}
         In proportion, as above, or all on the first action of the largest δ (R̄ − β)⁺.
     base : {"cfr", "cfr+", "dcfr", "pcfr+"}
@@ -396,7 +396,7 @@ class SAPCFRPlus(RegretMethod):
 class RestartedCFR(BasedMethod):
     """Predictive CFR+, or CFR+, begun anew from its averages whenever these have become much better.
 
-    Where the exploitability of the averages, or of the last plans if theirs is less, has fallen to a fifth since the
+    Where the exploitability of the averages, or of the last iterates if theirs is less, has fallen to a fifth since the
     last restart, the better ones become the first plans of a new run. Regrets become proportional to the new behaviour
     and keep their Euclidean norm at each infoset, by which updates are as small as they were. So they do where it has
     fallen to four fifths and rises again, and after a time that is three fifths of all iterations.
@@ -438,12 +438,12 @@ class RestartedCFR(BasedMethod):
 
 @dataclass(frozen=True)
 class SmoothCFRPlus(Method):
-    """Smooth regret matching+ at every infoset, with predictive or extragradient steps: the last plans converge.
+    """Smooth regret matching+ at every infoset, with predictive or extragradient steps: the last iterates converge.
 
     Regrets of an infoset are kept in Z = {z ≥ 0, Σ z ≥ 1}, away from zero, where their direction would turn at a touch.
     With r(z) the instantaneous regrets of the behaviour in proportion to z, both players move at once, z = Π(w + η r')
     and then w = Π(w + η r(z)), Π the projection onto Z; r' is the last r(z) if steps are predictive, and r(w) if they
-    are extragradient, which takes two gradients. What is played, and returned, is z.
+    are extragradient, which takes two gradients. The method plays and returns z.
 
     Parameters
     ----------
@@ -461,13 +461,13 @@ class SmoothCFRPlus(Method):
     G. Farina, J. Grand-Clément, C. Kroer, C.-W. Lee and H. Luo, "Regret matching+: (in)stability and fast convergence
     in games", NeurIPS 2023, arXiv:2305.14709; Y. Cai, G. Farina, J. Grand-Clément, C. Kroer, C.-W. Lee, H. Luo and
     W. Zheng, "Last-iterate convergence properties of regret-matching algorithms in games", ICLR 2025,
-    arXiv:2311.00676, algorithms 3 to 6. Their theorems are about matrix games, where last plans converge, linearly with
-    restarts, for a step below 1 with extragradients and below 1/8 with predictions. In trees it is an experiment.
+    arXiv:2311.00676, algorithms 3 to 6. Their theorems are about matrix games, where last iterates converge, linearly
+    with restarts, for a step below 1 with extragradients and below 1/8 with predictions. In trees it is an experiment.
 
     Examples
     --------
-    Last plans of regret matching+ do not converge in this game, nor do those of its predictive variant if both players
-    move at once:
+    Last iterates of regret matching+ do not converge in this game, nor do those of its predictive variant if both
+    players move at once:
 
     >>> from treeplex import Game, Nash, solve
     >>> from treeplex.seqform import SequenceForm
@@ -508,7 +508,7 @@ class MirrorProx(Method):
     Parameters
     ----------
     restarts : bool
-        Whether it begins anew at the averages, or at the last plans if these are better, as
+        Whether it begins anew at the averages, or at the last iterates if these are better, as
         :class:`RestartedCFR` does.
     iterate : {"average", "last"}
         Which strategies are returned and certified; averages weigh by η, since the last restart.

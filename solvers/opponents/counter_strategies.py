@@ -41,7 +41,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one observed event is worth to the response.
+    """The worth of one observed event to the response.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Evidence:
 class CounterStrategy:
     """A response to an opponent model, and what it is worth.
 
-    Payoffs are the responder's. What takes linear programs of its own is found when it is first asked for.
+    Payoffs are the responder's. Results that need further linear programs are computed on first use.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class CounterStrategy:
 
     @property
     def guaranteed(self) -> float | None:
-        """What the response is proven to earn against every opponent that fits the observations.
+        """The payoff that the response is proven to earn against every opponent that fits the observations.
 
         Where none does: against every one whose violations sum to V* at most. The certificate of the penalised problem
         proves u(x, y) ≥ c − β v(y) for every y with the violations v(y), so that this is c − β V*, less what
@@ -178,7 +178,7 @@ class CounterStrategy:
 
     @property
     def expected(self) -> float:
-        """What the response earns against the fitted opponent."""
+        """The payoff of the response against the fitted opponent."""
         return self.payoff_against(self.fitted_opponent)
 
     def payoff_against(self, opponent: Strategy) -> float:
@@ -187,7 +187,7 @@ class CounterStrategy:
         Raises
         ------
         InvalidStrategyError
-            If it is no strategy of the other seat.
+            If it is not a strategy of the other seat.
         """
         if not isinstance(opponent, Strategy) or opponent.player != 1 - self.player:
             raise InvalidStrategyError(f"received {shown(opponent)}, expected a strategy of player {1 - self.player}")
@@ -215,7 +215,7 @@ class CounterStrategy:
 
     @property
     def exploitability(self) -> float:
-        """What the response may lose of the value of the game against an opponent that may do anything."""
+        """The loss of game value that the response risks against an arbitrary opponent."""
         return max(0.0, self.game_value - worst_case(self.model.game, self.strategy))
 
     def informative(self, count: int = 10) -> list[Evidence]:
@@ -356,13 +356,13 @@ class CounterProfile:
 
     @property
     def guaranteed(self) -> float | None:
-        """What the responses are proven to earn on the average of both seats."""
+        """The payoff that the responses are proven to earn, averaged over both seats."""
         first, second = (response.guaranteed for response in self.responses)
         return None if first is None or second is None else (first + second) / 2.0
 
     @property
     def expected(self) -> float:
-        """What the responses earn against the fitted opponents, on the average of both seats."""
+        """The payoff of the responses against the fitted opponents, averaged over both seats."""
         return sum(response.expected for response in self.responses) / 2.0
 
     def payoff_against(self, opponents: Profile) -> float:
@@ -407,7 +407,7 @@ def counter_strategy(
     Raises
     ------
     PlayLogError
-        If it is no opponent model.
+        If it is not an opponent model.
     UnknownMethodError, UnsupportedProblemError
         If there is no such method, or it does not serve the problem.
     InvalidConstraintError

@@ -36,7 +36,7 @@ Play = Callable[[Threshold, Threshold, int, Sequence[int]], Floats]
 
 @dataclass(frozen=True)
 class Score:
-    """What an automaton earns a hand.
+    """The payoff of an automaton per hand.
 
     Attributes
     ----------
@@ -212,8 +212,8 @@ class MatchJudge(Judge):
 
     Notes
     -----
-    The mean of the middle matches is a biased estimate where payoffs are skewed. Both sides of a comparison are judged
-    alike, and by other seeds. The standard error is that of the mean over all deals, s / √(matches · deals).
+    The mean of the middle matches is a biased estimate where payoffs are skewed. Both sides of a comparison are
+    evaluated alike, and by other seeds. The standard error is that of the mean over all deals, s / √(matches · deals).
     """
 
     play: Play
@@ -385,7 +385,7 @@ class TuningRound:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What tuning came to.
+    """The result of tuning.
 
     Attributes
     ----------
@@ -427,7 +427,7 @@ def tune(
     on_step : callable, optional
         Called after each value that was tried.
     checkpoint : Checkpoint or path-like, optional
-        As for :func:`~treeplex.solve`: no match that was judged is played again. Another number of processes may go on.
+        As for :func:`~treeplex.solve`: finished matches are not played again. The number of processes may change.
 
     Returns
     -------

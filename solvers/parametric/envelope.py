@@ -55,7 +55,7 @@ class Envelope(Generic[Payload]):
         The line that was found at each of :attr:`knots`, which need not be a piece beside it: what it stands for
         belongs to that place.
     solves : int
-        How many supporting lines were asked for.
+        The number of supporting lines requested.
     """
 
     lower: float

@@ -55,8 +55,8 @@ class Frontier(Drawn, Displayed):
         How many linear programs were solved.
     whole : bool
         Whether these are all responses. If not, they are some of them: evenly spaced in what they may lose, or learned
-        for the p at which most was left to know. What lies between two of
-        them is a mixture of both, and where the slope is the same several are best for one p alone.
+        for the p with the largest remaining gap. Between two of
+        them the response is a mixture of both; where the slope is the same, several are best for a single p.
     """
 
     breakpoints: Floats
@@ -102,7 +102,7 @@ class Frontier(Drawn, Displayed):
 
     @property
     def pieces(self) -> Table:
-        """What the response for each range of p gains and may lose."""
+        """The gain and the possible loss of the response for each range of p."""
         ends = pairwise([0.0, *self.breakpoints.tolist(), 1.0])
         numbers = zip(ends, self.gains.tolist(), self.exploitabilities.tolist(), strict=True)
         columns = [Column(key, payoff) for key in ("p_from", "p_to", "gain", "exploitability")]
@@ -155,7 +155,7 @@ def restricted_nash_frontier(
     SolverError
         If HiGHS finds no optimum on the way.
     UnknownMethodError
-        If the accuracy is no number of at least 0, or `points` no whole number of at least 2.
+        If the accuracy is negative or not a number, or `points` is not a whole number of at least 2.
 
     Notes
     -----
@@ -345,7 +345,7 @@ class _Responses:
         try:
             optimum = self._program.solve(p)
         except SolverError as error:
-            raise SolverError(f"no restricted Nash response was found for p = {p:.9g}: {error}") from None
+            raise SolverError(f"found no restricted Nash response for p = {p:.9g}: {error}") from None
         own = self._side.own
         behaviour = own.behaviour(np.maximum(optimum.primal["plan"], 0.0))
         plan = own.plan(behaviour)

@@ -88,7 +88,7 @@ def one_sided_prices(solution: Solution) -> Iterator[tuple[str, Price]]:
     The multipliers of the other player's constraints are columns. Their range is found over the optimal primal
     solutions, which go with one optimal dual solution: there the optimal basis is primal feasible.
 
-    Floats are at a bound within 1e-8; multipliers that differ from those that the solution has must prove its tolerance
+    Floats are at a bound within 1e-8; multipliers that differ from the solution's must meet its tolerance
     too. See E. Gal, "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter 1995.
     """
     problem = solution.problem
@@ -212,7 +212,7 @@ class _Optimum:
         return float(worth) / place.unit  # type: ignore[no-any-return]
 
     def _proves(self, primal: Floats, dual: Floats) -> bool:
-        """Whether an answer proves the tolerance of the solution, as others do whose multipliers are optimal."""
+        """Whether an answer meets the tolerance of the solution, as others do whose multipliers are optimal."""
         numbers = primal, dual * objective_factor(self.program)
         return Attempt.read(self._problem, self._options, self.program, numbers).excess == 0.0
 
@@ -322,7 +322,7 @@ def _in_floats(problem: SaddleProblem, solution: Solution) -> _Optimum | None:
         raise too_late("prices were sought")
     if status != highspy.HighsModelStatus.kOptimal or not solver.getBasis().valid:
         said = solver.modelStatusToString(status).lower()
-        raise SolverError(f"no optimal vertex of the linear program was found: HiGHS says {said}")
+        raise SolverError(f"no optimal vertex of the linear program was found: HiGHS reports {said}")
     return _Optimum(problem, program, solver, solution.tolerance)
 
 

@@ -18,7 +18,7 @@ _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategy
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """What HiGHS says of a program at one number.
+    """HiGHS's answer for a program at one number.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class ParametricProgram:
         status = solver.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
             said = solver.modelStatusToString(status).lower()
-            raise SolverError(f"the linear program at {number:.9g} has no optimum: HiGHS says {said}")
+            raise SolverError(f"the linear program at {number:.9g} has no optimum: HiGHS reports {said}")
         if not self._warm and self.varies == "objective":
             # The first solve is quickest by the dual simplex method, those from a basis by the primal one.
             solver.setOptionValue("simplex_strategy", _PRIMAL_SIMPLEX)
@@ -155,7 +155,7 @@ class ParametricProgram:
                 return None
             if status != highspy.HighsModelStatus.kOptimal:
                 said = solver.modelStatusToString(status).lower()
-                raise SolverError(f"which numbers are feasible was not found: HiGHS says {said}")
+                raise SolverError(f"the range of feasible numbers was not found: HiGHS reports {said}")
             ends.append(self.lower + float(np.clip(solver.getSolution().col_value[-1], 0.0, self.upper - self.lower)))
         return ends[0], ends[1]
 

@@ -51,7 +51,7 @@ class ParametricValue(Drawn, Displayed):
     name : str
         Of the constraint.
     lower, upper : float
-        The bounds that were asked for.
+        The bounds requested.
     feasible : tuple of float
         The smallest and the largest bound from `lower` to `upper` for which the constraints can be met.
     breakpoints : ndarray of float64, shape (k − 1,)
@@ -236,7 +236,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
     name : str
         The constraint: ``safety`` for :class:`~treeplex.EpsilonSafeResponse`, whose bound is ε.
     lower, upper : float
-        The bounds that are asked for, ``lower < upper``. The constraint's own bound in `problem` is not read.
+        The bounds requested, ``lower < upper``. The constraint's own bound in `problem` is not read.
         Pieces at their ends that are shorter than 1e-9 of their distance are not found; ``gap`` says what that costs.
     accuracy : float
         How far the function may be from the optimum, in payoff units. With 0 all pieces are found; on flow polytopes
@@ -255,7 +255,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
     SolverError
         If HiGHS finds no optimum on the way.
     UnknownMethodError
-        If the accuracy is no number of at least 0.
+        If the accuracy is negative or not a number.
 
     Notes
     -----
@@ -298,7 +298,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
 
 @dataclass(frozen=True, eq=False)
 class _Proof:
-    """What the certificate at one bound proves.
+    """The proof by the certificate at one bound.
 
     Attributes
     ----------
@@ -371,7 +371,7 @@ class _Bounds:
         found = self.program.feasible()
         if found is None:
             raise InvalidConstraintError(
-                f"constraint {shown(self.name)} cannot be met with the others with any bound from {self.lower:g} to "
+                f"constraint {shown(self.name)} cannot be met with the others for any bound from {self.lower:g} to "
                 f"{self.upper:g}"
             )
         return found

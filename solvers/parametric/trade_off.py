@@ -121,7 +121,7 @@ class TradeOff(Drawn, Displayed):
         Raises
         ------
         UnknownMethodError
-            If the loss is no number of at least 0.
+            If the loss is negative or not a number.
         """
         allowed = check_number(max_loss, "max_loss", UnknownMethodError, "[0, inf]")
         first, last = self.free
@@ -144,9 +144,9 @@ class TradeOff(Drawn, Displayed):
         Parameters
         ----------
         target : str
-            What is asked for.
+            The request.
         asked : float, optional
-            The value that is asked for, as an upright line.
+            The value requested, as an upright line.
         max_loss : float, optional
             What may be lost, as a level line.
         reached : tuple of float, optional

@@ -159,7 +159,7 @@ class RoomArrays(NamedTuple):
 
 @record
 class PlayArrays(NamedTuple):
-    """What iterations change; all but the clock and the calls are pairs of arrays, one a player.
+    """The state that iterations change; all but the clock and the calls are pairs of arrays, one per player.
 
     In 16 bits regrets are the upper halves of floats, and sums of reaches whole numbers, in units that each decision
     node has for itself: its largest sum divided by ``TOP``.

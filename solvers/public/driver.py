@@ -68,7 +68,7 @@ def _is_taken(problem: Problem) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PublicState(RunState):
-    """What a run on a public form needs to go on where it stopped."""
+    """The state that a run on a public form needs to continue."""
 
     method: RegretMethod
     problem: tuple[object, ...]  # what identifies it: regrets and multipliers are of that alone
@@ -79,7 +79,7 @@ class PublicState(RunState):
         """That 16 bits were chosen, if they were."""
         if self.method.precision == "half" or self.arrays.scales is None:
             return ""
-        return "regrets and averages were kept in 16 bits, as those of single precision do not fit the memory"
+        return "regrets and averages were kept in 16 bits, because they do not fit in memory in single precision"
 
 
 class PublicStepper(Stepper):
@@ -148,7 +148,7 @@ class PublicStepper(Stepper):
         return max(0.0, (first + second) / 2.0)
 
     def confirms(self) -> bool:
-        """Whether strategies that meet the constraints, near the averages, prove the tolerance in double precision."""
+        """Whether feasible strategies near the averages meet the tolerance in double precision."""
         if self.kernel.terms is None:
             return True
         found = self.answer()
@@ -260,7 +260,7 @@ class PublicStepper(Stepper):
 
 
 def _next_look(iterations: int) -> int:
-    """Return the iteration after which stakes are looked at next."""
+    """Return the iteration after which stakes are checked next."""
     look = FIRST_LOOK
     while look <= iterations:
         look *= 2

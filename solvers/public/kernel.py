@@ -132,7 +132,7 @@ class PublicKernel:
         """Return the state before the first update, with a profile as the average that is certified until then.
 
         Its regrets are zero: the first update forgets the start, so that a run from it takes the iterations of a run
-        anew where the start does not prove the tolerance. More trust in it was tried, on rivers and turns, as regrets
+        again if the start does not meet the tolerance. More trust in it was tried, on rivers and turns, as regrets
         of the size of updates and as sums that count as iterations. With little of it runs to a closer tolerance took
         as many iterations as anew, with much up to twenty times as many.
         """
@@ -231,7 +231,7 @@ class PublicKernel:
             terms.payments[owner][terms.places[own]] -= prices[row] * terms.coefficients[own]
 
     def excesses(self) -> Floats:
-        """Return what the rows of who was answered in the last evaluation are above their limits."""
+        """Return the excess over their limits of the rows of the player who was evaluated last."""
         _, terms, rooms = self._doubles
         found: Floats = rooms[0].tally[-1] - terms.limits
         return found

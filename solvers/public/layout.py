@@ -44,7 +44,7 @@ def rounded_up(count: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Shape:
-    """What boards have in common."""
+    """The common structure of boards."""
 
     kinds: Indices
     firsts: Indices
@@ -461,7 +461,7 @@ class PublicLayout:
     def _lanes(self) -> tuple[Indices, Floats, Indices]:
         """Return the leaves of all shapes, what they pay each player, and where those of each shape are.
 
-        What leaves pay as folds that are showdowns too is added last, from rows of its own.
+        Payoffs of leaves that are both folds and showdowns are added last, from rows of their own.
         """
         lanes: list[Indices] = []
         amounts: list[Floats] = []

@@ -1,4 +1,4 @@
-"""What a state keeps, put into one of another precision."""
+"""Conversion of a state to another precision."""
 
 from collections.abc import Mapping
 from typing import Any

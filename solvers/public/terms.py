@@ -1,4 +1,4 @@
-"""What a saddle program adds to a game in public form, in the arrays of the compiled loop."""
+"""The terms that a saddle program adds to a game in public form, in the arrays of the compiled loop."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -293,7 +293,7 @@ class PublicTerms:
 
     @cached_property
     def _weights(self) -> tuple[Floats, Floats]:
-        """What reaches have at the root, where plans have 1; not 0, where nothing is reached."""
+        """The reach at the root, where plans have 1; not 0, where nothing is reached."""
         first, second = (
             self._by_sequence(player, np.where(own > 0.0, own, np.inf)) for player, own in enumerate(self.form.weights)
         )

@@ -224,7 +224,7 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
     own = [one for player in range(2) for one in problem.of_player(player)]
     largest = np.array([np.abs(function_extent(one, treeplexes[one.player])[:2]).max() for one in own])
     if not largest.any():
-        raise UnsupportedProblemError("no constraint of the problem has a function that is not 0 everywhere")
+        raise UnsupportedProblemError("no constraint restricts the plan: every function is 0 everywhere")
     for constraint, size in zip(own, largest.tolist(), strict=True):
         if size == math.inf:
             raise UnsupportedProblemError(f"no bound is known on the values of constraint {shown(constraint.name)}")
@@ -311,7 +311,7 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class CCFRBounds:
-    """What a run of constrained CFR has come to, and what the theorems promised.
+    """The result of a run of constrained CFR, beside the bounds of the theorems.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the theorems on constrained CFR promise, as functions of constants, and these constants of a problem.
+"""The bounds of the theorems on constrained CFR as functions of constants, and these constants of a problem.
 
 They are of T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
 (arXiv:1809.07893). Δ is ``payoff_range``, M ``infosets``, A ``actions``, k ``constraints``, F ``slope`` and G
@@ -29,7 +29,7 @@ from ...seqform.sequence_form import SequenceForm
 
 @dataclass(frozen=True)
 class BoundConstants:
-    """What the bounds know of a game and its constraints.
+    """The constants of a game and its constraints in the bounds.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def violation_bound(
     multiplier_regret : float, optional
         R, of that player's constraints. By default :func:`multiplier_regret_bound`.
     least_violation : float
-        V*, the least sum that there is: 0 where the constraints can be met.
+        V*, the least possible sum: 0 if the constraints can be met.
 
     Returns
     -------

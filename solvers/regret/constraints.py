@@ -93,7 +93,7 @@ class Row:
 
     @property
     def scales(self) -> list[float]:
-        """What the arguments of each term are multiplied by, so that the function is divided by the unit."""
+        """The factor for the arguments of each term that divides the function by the unit."""
         # Python divides what it is asked for itself, and all other terms are positively homogeneous.
         by_code = {SQUARES: self.unit**-0.5, OPAQUE: 1.0}
         return [by_code.get(term.code, 1.0 / self.unit) for term in self.terms]

@@ -82,7 +82,7 @@ def fictitious_play(
     Raises
     ------
     UnknownMethodError
-        If the method is not an iterative one, or returns its last plans.
+        If the method is not an iterative one, or returns its last iterates.
 
     Notes
     -----
@@ -108,7 +108,7 @@ def fictitious_play(
 
     The paper's equation 39 has it that all Q̄ are equal where no regret is positive. So they are by regret matching
     from no regrets, where that lasts only as long as all regrets are 0. With degrees they may differ: actions that are
-    not preferred may be worse. What equation 39 concludes, ε_t = 0, still holds.
+    not preferred may be worse. The conclusion of equation 39, ε_t = 0, still holds.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def fictitious_play(
     check_whole(iterations, "iterations", UnknownMethodError, "[1, inf)")
     run = EmpiricalRun(game, method, seed=seed)
     if getattr(method, "iterate", "average") != "average":
-        raise UnknownMethodError("the method returns its last plans, expected one that averages them")
+        raise UnknownMethodError("the method returns its last iterates, expected one that averages them")
     treeplexes = game.sequence_form.treeplexes
     weight, averages, played = 0.0, [], []
     steps, epsilons, regrets = [], [], []

@@ -29,9 +29,9 @@ def begins_anew(restarts: Floats, error: float, age: int, iterations: int, toler
     Parameters
     ----------
     restarts : ndarray of float64, shape (3,)
-        The error at the last restart, the last one that was looked at, and when the next one is. Changed in place.
+        The error at the last restart, the last error checked, and the iteration of the next check. Changed in place.
     error : float
-        Of the better of averages and last plans.
+        Of the better of averages and last iterates.
     age : int
         Iterations since the last restart.
     iterations : int
@@ -86,7 +86,7 @@ class PlanStepper(Stepper):
     Parameters
     ----------
     method : Method
-        With ``iterate``: whether last plans or averages are the answer.
+        With ``iterate``: whether last iterates or averages are the answer.
     problem : Problem
         An equilibrium, of two players and zero-sum unless a subclass checks what it proves.
     options : Options
@@ -133,7 +133,7 @@ class PlanStepper(Stepper):
         return loop_error(self.problem, self.problem.certify(profile, {}, {}), self.options)
 
     def answer(self) -> list[Floats]:
-        """Return the last plans, or the averages."""
+        """Return the last iterates, or the averages."""
         return list(self._plans) if self.method.iterate == "last" else self.average()
 
     def saved(self) -> Saved:

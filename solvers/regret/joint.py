@@ -170,7 +170,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     Raises
     ------
     UnsupportedProblemError
-        If something other than the averages from a fresh start is asked for.
+        If the request is not for the averages of a fresh start.
     """
     if method.iterate == "last" or options.start is not None or method.initial_regrets or method.precision == "half":
         raise UnsupportedProblemError(

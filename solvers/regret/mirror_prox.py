@@ -98,7 +98,7 @@ class MirrorProxStepper(PlanStepper):
             self._look()
 
     def _look(self) -> None:
-        """Begin anew at the averages, or the last plans, if the better ones have become good enough."""
+        """Begin anew at the averages, or the last iterates, if the better ones have become good enough."""
         choices = [self.average(), self._plans]
         errors = [
             sum(best_response_value(*each) for each in zip(self.treeplexes, self._gradients(plans), strict=True))
@@ -141,5 +141,5 @@ class MirrorProxStepper(PlanStepper):
 
 
 def run(method: MirrorProx, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate of averages, or of the last plans, meets the tolerance or a limit comes."""
+    """Iterate until the certificate of averages, or of the last iterates, meets the tolerance or a limit comes."""
     return run_plans(MirrorProxStepper, method, problem, options)

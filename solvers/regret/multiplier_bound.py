@@ -1,4 +1,4 @@
-"""How far multipliers may grow in a run without a penalty, and when that is looked at."""
+"""The bound on multipliers in a run without a penalty, and the schedule of its checks."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class MultiplierBound:
 
 
 def next_look(iterations: int, begun: int = 0) -> int:
-    """Return the iteration after which multipliers are looked at next, averaging having begun at another.
+    """Return the iteration of the next check of multipliers, given the one at which averaging began.
 
     Examples
     --------

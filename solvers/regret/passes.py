@@ -287,7 +287,7 @@ def bottom_up(
 ) -> None:
     """Update regrets and behaviour of a share from the gradient, which is left zero, infosets below first.
 
-    What comes up to the trunk from a branch is added to its arrivals, at the trunk's positions and a shift.
+    Values that reach the trunk from a branch are added to its arrivals, at the trunk's positions and a shift.
     """
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
     discounts = in_registers(now, regrets)
@@ -352,7 +352,7 @@ def top_down(polytopes: Any, share: Any, state: Any, decay: Any, part: Any) -> N
 
 @compiled
 def fold(bases: Any, state: Any, preferences: Any) -> None:
-    """Add the sums of the latest plans to the older ones, and begin anew.
+    """Add the sums of the latest iterates to the older ones, and begin anew.
 
     In single precision a long sum takes in a new plan to a thousandth of it or worse, and always errs to one side.
     """

@@ -27,8 +27,9 @@ class PreferenceBound:
     vulnerability : tuple of float
         Bᵢ, what the vulnerabilities allow player i to gain, payoff units.
     finite_run : tuple of float or None
-        What a run of that many iterations may add; it falls like one over their square root. ``None`` where nothing is
-        proven: by the rule ``br``, and where regrets are discounted or iterates weighted otherwise than they count.
+        The amount that a run of that many iterations may add; it falls like one over their square root. ``None`` where
+        nothing is proven: by the rule ``br``, and where regrets are discounted or iterates weighted otherwise than they
+        count.
     is_saddle : bool
         Whether the game is one of two players with a constant sum, where regrets bound NashConv of the averages.
     """
@@ -56,7 +57,7 @@ class PreferenceBound:
 
     @property
     def nash_conv(self) -> float | None:
-        """What NashConv of the averages is proven to be below now; ``None`` unless regrets bound it."""
+        """The proven upper bound on NashConv of the averages; ``None`` unless regrets bound it."""
         return None if self.regrets is None or not self.is_saddle else sum(self.regrets)
 
 
@@ -150,7 +151,7 @@ def approach(solution: Solution) -> Approach:
     method, kept = solution.method, solution.state
     game = solution.problem.game
     if not isinstance(method, PrefCFR) or method.base != "cfr" or method.initial_regrets or not solution.iterations:
-        raise UnsupportedProblemError("averaged regrets are those of pref-cfr on the base cfr, without first regrets")
+        raise UnsupportedProblemError("averaged regrets need pref-cfr on the base cfr, without initial regrets")
     if game.sequence_form.leaves is None or not isinstance(getattr(kept, "state", None), KernelState):
         raise UnsupportedProblemError(f"regrets of {game.spec} cannot be read: expected a game with a table of leaves")
     layout, iterations = kept.kernel.layout, solution.iterations

@@ -50,14 +50,14 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class PrunedState(RunState):
-    """What a run on faces needs to go on."""
+    """The state that a run on faces needs to continue."""
 
     faces: tuple[bytes, ...]
     state: RunState
 
     @property
     def multiplier_bound(self) -> float | None:
-        """What bounds the multipliers, if anything does."""
+        """The bound on the multipliers, if there is one."""
         return self.state.multiplier_bound
 
 

@@ -141,5 +141,5 @@ def _distance(first: list[Floats], second: list[Floats]) -> float:
 
 
 def run(method: SmoothCFRPlus, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate of the last plans, or of averages, meets the tolerance or a limit comes."""
+    """Iterate until the certificate of the last iterates, or of averages, meets the tolerance or a limit comes."""
     return run_plans(SmoothStepper, method, problem, options)

@@ -15,7 +15,7 @@ def restart(kernel: Kernel, state: KernelState, last_iterate: bool = False) -> N
     """Begin a state anew at its average plans, or its current ones: they are what is averaged first.
 
     Regrets become proportional to that behaviour, and their Euclidean norm at each infoset stays: it is the inverse
-    of how far behaviour moves in an update. What plans do not reach stays as it is.
+    of how far behaviour moves in an update. Infosets that plans do not reach keep their behaviour.
     """
     arrays, plan = state.arrays, state.arrays.plan if last_iterate else kernel.average(state)
     behaviour = np.array(arrays.behaviour, dtype=np.float64)

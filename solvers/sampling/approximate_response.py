@@ -101,8 +101,8 @@ class ApproximateBestResponse:
     Notes
     -----
     F. Timbers, N. Bard, E. Lockhart, M. Lanctot, M. Schmid, N. Burch, J. Schrittwieser, T. Hubert and M. Bowling,
-    "Approximate exploitability: learning a best response", IJCAI 2022 (arXiv:2004.09677). Where this departs from it is
-    said in :doc:`/theory/approximate-responses`: above all both learned functions are linear in parts of an infoset's
+    "Approximate exploitability: learning a best response", IJCAI 2022 (arXiv:2004.09677). The differences are listed
+    in :doc:`/theory/approximate-responses`: above all both learned functions are linear in parts of an infoset's
     label, one of which is the label as a whole; in games whose infosets all come up again they are tables.
 
     Examples
@@ -175,7 +175,7 @@ class ApproximateBestResponse:
             How many more.
         seconds : float, optional
         progress : callable, optional
-            Called some twenty times a second with a :class:`StreamedRun`; an answer that is true stops the run.
+            Called about 20 times a second with a :class:`StreamedRun`; an answer that is true stops the run.
         checkpoint : Checkpoint or path-like, optional
             As for :func:`~treeplex.solve`.
 
@@ -219,7 +219,7 @@ class ApproximateBestResponse:
 
     @property
     def decided(self) -> StreamedStrategy:
-        """What it plays where it has decided since it last learned."""
+        """Its play at the decisions since it last learned."""
         return self._strategy(self._decided)
 
     def _strategy(self, infosets: Iterable[int]) -> StreamedStrategy:
@@ -333,7 +333,7 @@ class ApproximateBestResponse:
 
     @property
     def _asked(self) -> dict[str, str]:
-        """What a checkpoint says of the run."""
+        """The description of the run in a checkpoint."""
         return {
             "game": f"{self.game_name or 'rules'} ({self._digest})",
             "method": f"an approximate best response of player {self.player} ({digest(self.settings)})",
@@ -374,7 +374,7 @@ class _Learning(WalkingStepper):
         """Go on from there."""
         response = self.response
         if self.iterations:
-            raise CheckpointError("this response has learned already: a new one goes on from a checkpoint")
+            raise CheckpointError("this response has already learned: create a new one to continue from a checkpoint")
         for name, each in response._learner._asdict().items():
             each[saved[f"{name}_at"]] = saved[name]
         response._control[[kernel.GAMES, kernel.TOTAL]] = int(saved["games"]), int(saved["simulations"])

@@ -106,7 +106,7 @@ class GrownTree:
 
     @property
     def arrays(self) -> TreeArrays:
-        """What compiled functions read; it is there until the next growth."""
+        """The arrays that compiled functions read; valid until the next growth."""
         return TreeArrays(
             self._nodes.array,
             self._infosets.array,

@@ -62,7 +62,7 @@ class ScratchArrays(NamedTuple):
 
 @record
 class LaneArrays(NamedTuple):
-    """What the walks of a batch add up before it is added to the state.
+    """The sums of the walks of a batch before they are added to the state.
 
     Lanes are the shares of a batch: which walks a lane does, and what it draws, does not depend on the thread. Each
     has as many places as there are positions, and both are in as many sections as there are lanes. Within a section

@@ -39,7 +39,7 @@ _EMPTIED = ("regrets", "sums", "visits", "places", "met", "taken")
 
 @dataclass(frozen=True, eq=False)
 class LocalPreference:
-    """What players prefer, and what regrets they do not care about, as numbers of the compiled loop.
+    """The preferences of players and the regrets that they ignore, as numbers of the compiled loop.
 
     Attributes
     ----------
@@ -355,7 +355,7 @@ _trees: WeakKeyDictionary[SequenceForm, HistoryTree] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class SamplingState(RunState):
-    """What a method that samples needs to go on where it stopped."""
+    """The state that a sampling method needs to continue."""
 
     method: MCCFR
     state: SamplerState
@@ -403,7 +403,7 @@ class SamplingStepper(Stepper):
     ----------
     problem : Problem
     options : Options
-        By which the error is judged.
+        Whose error is computed.
     sampler : Sampler
     rule : SamplingRule
     state : SamplerState

@@ -32,7 +32,7 @@ DONE, EXPAND, BELIEVE, DECIDE = 0, 1, 2, 3
 
 @record
 class TreeArrays(NamedTuple):
-    """What is known of a game."""
+    """The known part of a game."""
 
     nodes: Any
     infosets: Any
@@ -46,7 +46,7 @@ class TreeArrays(NamedTuple):
 
 @record
 class SearchArrays(NamedTuple):
-    """What a search counts, at infosets and their actions, and the decisions of a game."""
+    """The counts of a search, at infosets and their actions, and the decisions of a game."""
 
     stamps: Any
     visits: Any

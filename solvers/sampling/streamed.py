@@ -114,11 +114,11 @@ class ConstraintEstimate:
 
 
 class StreamedMCCFR:
-    """Monte Carlo CFR on a game that is walked as it is played, and never enumerated.
+    """Monte Carlo CFR directly on rules, without enumerating the game.
 
-    Memory grows with the infosets that walks have met, some 200 bytes each and more with many actions. There is no
+    Memory grows with the infosets that walks have met: about 200 bytes each, more with many actions. There is no
     certificate, which would need the whole game: see :meth:`regret_estimates` and
-    :func:`~treeplex.solvers.streamed_gain` for what can be said.
+    :func:`~treeplex.solvers.streamed_gain` for the estimates.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ class StreamedMCCFR:
             Stop after the iteration that brings the number of histories touched in this call to this.
         seconds : float, optional
         progress : callable, optional
-            Called some twenty times a second with a :class:`StreamedRun`; an answer that is true stops the run.
+            Called about 20 times a second with a :class:`StreamedRun`; an answer that is true stops the run.
         checkpoint : Checkpoint or path-like, optional
             As for :func:`~treeplex.solve`. A sampler goes on from one before it has walked; iterations and histories
             touched then count from the beginning.
@@ -337,7 +337,7 @@ class StreamedMCCFR:
 
     @property
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What is known of infosets."""
+        """The data on infosets."""
         tables = (_arrays_of(table, player) for player, table in enumerate(self._tables))
         duals = {f"multipliers_{name}": np.array(each) for name, each in self._duals.items()}
         return {name: values for each in tables for name, values in each.items()} | duals
@@ -365,7 +365,7 @@ class StreamedMCCFR:
 
     @property
     def _asked(self) -> dict[str, str]:
-        """What a checkpoint says of the run."""
+        """The description of the run in a checkpoint."""
         game = self.game_name or type(self.rules).__name__
         asked = self.method if self._rows is None else (self.method, *self._rows.identity)
         return {
@@ -376,7 +376,7 @@ class StreamedMCCFR:
 
     @property
     def _identity(self) -> dict[str, Any]:
-        """What a file says of its run, and what has to be the same when it goes on."""
+        """The description of the run in a file, and the settings that must not change when it continues."""
         return {
             "format": _FORMAT,
             "version": _VERSION,
@@ -434,7 +434,7 @@ class StreamedMCCFR:
     def _write(self) -> None:
         """Write what a turn changes: again from the beginning, if Ctrl-C broke into it.
 
-        What stands there afterwards does not depend on how often that is done.
+        The result does not depend on how often that is done.
         """
         update = self._pending
         assert update is not None
@@ -456,7 +456,7 @@ class StreamedMCCFR:
         if stopped == "memory":
             message = message.format(in_words(self._budget.limit))
         if stopped == "time" and nothing_done and not self._walker.settings.outcome:
-            message = "the time limit came within the first walk: external sampling walks all actions of a player, and "
+            message = "the time limit came during the first walk: external sampling walks all actions of a player, and "
             message += "this game has too many; use os-mccfr"
         return StreamedRun(stopped, self.iterations, self.touched, sum(self.infosets), seconds, message)
 
@@ -582,12 +582,12 @@ class StreamedMCCFR:
 
 
 MESSAGES: dict[Stop, str] = {
-    "iterations": "all iterations are done",
-    "touched": "so many histories have been touched",
-    "time": "the time limit came",
+    "iterations": "all requested iterations were run",
+    "touched": "the limit on touched histories was reached",
+    "time": "stopped at the time limit",
     "memory": "the infosets met take the memory budget of {}: allow more by memory=… or TREEPLEX_MEMORY",
     "weights": OVERFLOW,
-    "interrupted": "stopped by the user: the strategies are the latest",
+    "interrupted": "stopped by the user: the solution holds the latest strategies",
 }
 
 STOPS: dict[Status, Stop] = {
@@ -687,7 +687,7 @@ class _StreamingStepper(WalkingStepper):
     def restore(self, saved: Saved) -> None:
         """Go on from there."""
         if any(self.sampler.infosets):
-            raise CheckpointError("this sampler has walked already: a new one goes on from a checkpoint")
+            raise CheckpointError("this sampler has already run: create a new one to continue from a checkpoint")
         self.sampler._restore(saved, saved)
 
     def look(self) -> Status | None:

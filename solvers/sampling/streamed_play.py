@@ -1,4 +1,4 @@
-"""Strategies for games that nobody enumerates, by infoset label, and how good they are as far as play can tell."""
+"""Strategies by infoset label for games too large to enumerate, and estimates of their quality from play."""
 
 import json
 import math
@@ -273,7 +273,7 @@ class StreamedProfile(Sequence[StreamedStrategy]):
 
 @dataclass(frozen=True)
 class StreamedGain:
-    """What a response that was learned gains over a player's own strategy.
+    """The gain of a learned response over a player's own strategy.
 
     Attributes
     ----------
@@ -498,9 +498,7 @@ def rules_of(game: Any) -> tuple[Rules, str, Mapping[str, Hashable]]:
     known = game if isinstance(game, Game) else Game("", rules=game)
     rules = known.rules
     if rules is None:
-        raise UnsupportedProblemError(
-            f"{known.spec} has no histories, expected rules or a tree: what samples histories needs them"
-        )
+        raise UnsupportedProblemError(f"{known.spec} has no histories, expected rules or a tree: sampling needs them")
     count = rules.num_players
     if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
         raise InvalidGameError(f"the rules are for {shown(count)} players, expected at least 1")

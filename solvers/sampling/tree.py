@@ -96,7 +96,7 @@ class HistoryTree:
 
     @property
     def arrays(self) -> TreeArrays:
-        """What compiled functions read."""
+        """The arrays that compiled functions read."""
         return TreeArrays(self.nodes, self.chance, self.payoffs, self.infosets, self.ranges)
 
     def __repr__(self) -> str:
@@ -129,12 +129,10 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
         raise InvalidGameError(f"game is {shown(game)}, expected a Game, such as load_game returns")
     rules = game.rules
     if rules is None:
-        raise UnsupportedProblemError(
-            f"{game.spec} has no histories, expected rules or a tree: what samples histories needs them"
-        )
+        raise UnsupportedProblemError(f"{game.spec} has no histories, expected rules or a tree: sampling needs them")
     form = game.sequence_form  # the walk to it checks the rules
     if form.leaves is None or any(not treeplex.single_parent for treeplex in form.treeplexes):
-        raise UnsupportedProblemError(f"{game.spec} has no table of leaves: what samples histories needs one")
+        raise UnsupportedProblemError(f"{game.spec} has no table of leaves: sampling needs one")
     budget = Budget(memory)
     histories = form.num_nodes or len(form.leaves)
     budget.require(view_bytes(form.num_players, histories, 0), f"{game.spec}: {histories:,} histories as arrays")
@@ -172,7 +170,7 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
 
 def _refuse(game: Game) -> NoReturn:
     raise UnsupportedProblemError(
-        f"the sequence form of {game.spec} has other histories than its rules: what samples histories needs the one "
+        f"the sequence form of {game.spec} has other histories than its rules: sampling needs the one "
         "that follows from the rules"
     )
 

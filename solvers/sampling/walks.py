@@ -483,7 +483,7 @@ class Walker:
         if now() >= self.deadline:
             raise OutOfTimeError
         if moves > _LONGEST:
-            raise GameTooLargeError(f"a history has more than {_LONGEST:,} moves: every one must end")
+            raise GameTooLargeError(f"a history has more than {_LONGEST:,} moves: every history must end")
 
     # The walks.
 

@@ -25,7 +25,7 @@ from ..solution import Solution
 
 @dataclass(frozen=True, eq=False)
 class TargetOutcome:
-    """What became of one target.
+    """The result for one target.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class TargetOutcome:
         differently, times the reach of the infoset.
     low, high : float or None
         The least and the greatest that can be had within the loss if this is the only target; ``None`` for such a
-        probability, which is no linear functional, and where no linear program was solved.
+        probability, which is not a linear functional, and where no linear program was solved.
     price : float
         What a unit more of the target costs at the least loss for all targets together: payoff per unit of the bound.
         NaN where no linear program was solved.
@@ -178,7 +178,7 @@ class StyleAnswer(Drawn):
         Raises
         ------
         InvalidConstraintError
-            If there are several targets, or it is no linear functional of the plan.
+            If there are several targets, or it is not a linear functional of the plan.
         """
         return trade_off(self.game, curve_functional(self.targets), game_value=self.game_value, accuracy=accuracy)
 

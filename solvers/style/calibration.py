@@ -87,7 +87,7 @@ class CalibrationRun:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What vulnerabilities came to.
+    """The result of vulnerabilities.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class _Limits:
 
     @classmethod
     def of(cls, effort: _Effort) -> "_Limits":
-        """Return what was asked for, checked."""
+        """Return the checked request."""
         for name in effort.keys() - {one.name for one in fields(cls)}:
             raise TypeError(f"calibrate_style() got an unexpected keyword argument {name!r}")
         asked = cls(**effort)

@@ -17,7 +17,7 @@ Towards = Literal["high", "low"]
 
 @dataclass(frozen=True)
 class StyleEfficiency:
-    """What a strategy has of a style, and what it could have had for the same price.
+    """The style of a strategy, and the best style possible at the same price.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def style_efficiency(
     Parameters
     ----------
     solution : Solution
-        Of a zero-sum game of two players; its profile counts, whatever was asked for.
+        Of a zero-sum game of two players; only its profile counts.
     functional : Functional
         Of one player's plan, such as :func:`~treeplex.frequency` returns.
     towards : {"high", "low"}, optional

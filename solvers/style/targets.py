@@ -136,7 +136,7 @@ def reach_style(
     others: Profile | Strategy | None = None,
     method: str | Method = "highs-simplex",
 ) -> StyleAnswer:
-    """Find a strategy that meets targets and loses at most so much, or prove that there is none and come near.
+    """Find a strategy that meets targets within a maximum loss, or prove that none exists and find the closest one.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def reach_style(
     InvalidConstraintError
         If a target cannot be read, is not linear, or is about the other player than another one.
     InvalidGameError
-        If the loss is no number of at least 0.
+        If the loss is negative or not a number.
     UnsupportedProblemError
         If the game is not constant-sum, or not of two players, or the method is not for it.
     SolverError
@@ -346,7 +346,7 @@ class _Search:
 
     @property
     def reachable(self) -> Any:
-        """What the player is known to be guaranteed: a floor at the value itself might be out of reach by round-off."""
+        """The payoff guaranteed to the player: round-off may make a floor at the value itself infeasible."""
         return self.guaranteed(self.free)[0]
 
     @property

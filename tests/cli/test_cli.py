@@ -364,10 +364,10 @@ def test_tolerance_zero_runs_exactly_the_iterations_asked_for(capsys: pytest.Cap
     record = json_of(capsys, *arguments)
     assert record["iterations"] == 17
     assert record["status"] == "iteration_limit"
-    assert record["message"] == "all iterations that were asked for were run"
+    assert record["message"] == "all requested iterations were run"
     assert main(list(arguments)) == 0
     shown = capsys.readouterr().out
-    assert "all iterations that were asked for were run" in shown
+    assert "all requested iterations were run" in shown
     assert "tolerance" not in shown
 
 
@@ -445,7 +445,10 @@ BAD_INPUT = {
         ["solve", "kuhn", "--json"],
         "--json: the value is missing, expected FILE, or - for standard output (see treeplex solve --help)",
     ),
-    "profile to standard output": (["solve", "kuhn", "--out", "-"], "--out: a profile is binary and cannot go to"),
+    "profile to standard output": (
+        ["solve", "kuhn", "--out", "-"],
+        "--out: a profile is binary and cannot be written to",
+    ),
     "word for a number": (["solve", "kuhn", "--tol", "small"], "small, expected a number of at least 0"),
     "negative number": (["solve", "kuhn", "--tol", "-1e-3"], "expected a number of at least 0"),
     "NaN": (["solve", "kuhn", "--tol", "nan"], "expected a number of at least 0"),

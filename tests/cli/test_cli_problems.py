@@ -99,7 +99,7 @@ def test_constraints_that_cannot_be_met_exit_1_and_say_which(capsys: pytest.Capt
         assert record[key] is None
     shown = printed(capsys, *CONSTRAINED, *INFEASIBLE, status=1)
     rows = dict(line.split("  ", 1) for line in shown.splitlines() if "  " in line and line[0] != " ")
-    assert rows["least violation"].strip() == "0.3 in sum, 0.15 the largest alone"
+    assert rows["least violation"].strip() == "0.3 in sum, 0.15 at most for one"
     assert rows["conflict"].strip() == "often, seldom"
     assert "value" not in rows
     assert shown.splitlines()[-4].split() == ["constraint", "player", "violation"]
@@ -194,7 +194,7 @@ def test_best_equilibrium_strategies_have_a_slack(capsys: pytest.CaptureFixture[
     record = json_of(capsys, *arguments)
     assert record["objective"] == pytest.approx(1 / 6)
     assert 0 <= record["slack"] <= 1e-9
-    assert "for round-off" in printed(capsys, *arguments)
+    assert "because of round-off" in printed(capsys, *arguments)
     other = json_of(capsys, *arguments, "--player", "1")
     assert (other["player"], other["objective"]) == (1, pytest.approx(1 / 6))
 
@@ -321,11 +321,11 @@ MISTAKES = {
     "a wrong comparison": ((*CONSTRAINED, "--constrain", "0/K_:b=<1"), "received '=', expected +, <=, >= or =="),
     "a constraint twice": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--constrain", "0/K_:b<=1"),
-        "two constraints are called '0/K_:b<=1'",
+        "two constraints are named '0/K_:b<=1'",
     ),
     "a name twice": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1 as x", "--constrain", "0/J_:b<=1 as x"),
-        "two constraints are called 'x'",
+        "two constraints are named 'x'",
     ),
     "an empty constraint": ((*CONSTRAINED, "--constrain", ""), "received the end, expected a term"),
     "both players in one": ((*CONSTRAINED, "--constrain", "0/K_:b+1/K_p:b<=1"), "a term of player 1 beside one of"),
@@ -371,7 +371,7 @@ MISTAKES = {
     "a frontier without an opponent": (("solve", "kuhn", "--problem", "rnr", "--frontier"), "rnr needs --opponent"),
     "a frontier by an interior point": (
         (*RNR, "--frontier", "--method", "highs-ipm"),
-        "--frontier is found by highs-simplex, and --method is highs-ipm",
+        "--frontier uses highs-simplex, and --method is highs-ipm",
     ),
     "a frontier as a profile": ((*RNR, "--frontier", "--out", "x.npz"), "--out does not go with --frontier"),
     "a frontier at a node": ((*RNR, "--frontier", "--at", "check"), "--at does not go with --frontier"),
@@ -565,7 +565,7 @@ def test_what_cannot_be_met_is_shown_by_every_method(capsys, method):
     assert main([*CONSTRAINED, *bounds, "--method", method]) == 1
     shown = capsys.readouterr().out
     assert "often, seldom" in shown
-    assert ("3/10 in sum, 3/20 the largest alone" if method == "rational" else "0.3 in sum") in shown
+    assert ("3/10 in sum, 3/20 at most for one" if method == "rational" else "0.3 in sum") in shown
 
 
 def test_a_gap_within_the_tolerance_is_called_so_whatever_is_violated(capsys: pytest.CaptureFixture[str]) -> None:

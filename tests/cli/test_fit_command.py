@@ -229,7 +229,7 @@ def test_games_of_the_log_are_counted_once(tmp_path: Path, capsys: pytest.Captur
         (("--game", "kuhn", "--seat", "0", "--method", "cfr"), "is not for fit"),
         (("--game", "kuhn", "--seat", "0", "--method", "hihgs"), "unknown method 'hihgs'"),
         (("--game", "kuhn", "--seat", "0", "--penalty", "-1"), "expected a number of at least 0"),
-        (("--game", "kuhn", "--seat", "0", "--out", "-"), "cannot go to standard output"),
+        (("--game", "kuhn", "--seat", "0", "--out", "-"), "cannot be written to standard output"),
         (("--game", "kuhn", "--seat", "0", "--out", "strategy.txt"), "a profile is written as .npz"),
         (("--game", "kuhn", "--seat", "0", "--probe", "unifrom"), "unknown opponent"),
         (("--game", "kuhn", "--seat", "1"), "seat"),
@@ -309,8 +309,8 @@ def test_hand_histories_of_players_without_a_name(tmp_path: Path, capsys: pytest
     for names in (("--player", "us"), ("--against", "p1"), ("--player", "us", "--against", "p1")):
         record = json_of(capsys, str(log), *PREFLOP, *names, "--max-iterations", "10")
         assert (record["games"], record["left_out"]) == (10, {})
-    assert "nobody is called 'p2'" in refused(capsys, str(log), *PREFLOP, "--player", "us", "--against", "p2")
-    assert "a name is empty, expected that of a player" in refused(capsys, str(log), *PREFLOP, "--against", "")
+    assert "nobody is named 'p2'" in refused(capsys, str(log), *PREFLOP, "--player", "us", "--against", "p2")
+    assert "a name is empty, expected the name of a player" in refused(capsys, str(log), *PREFLOP, "--against", "")
 
 
 def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -345,7 +345,7 @@ def test_bounds_may_be_trusted_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--penalty does not go with --p" in refused(capsys, *asked, "--p", "1/2", "--penalty", "3")
     assert "'--p': 2, expected a number from 0 to 1" in refused(capsys, *asked, "--p", "2")
     misspelt = (*asked[:-5], "--player", "su", *asked[-3:])
-    assert "nobody is called 'su' in" in refused(capsys, *misspelt)
+    assert "nobody is named 'su' in" in refused(capsys, *misspelt)
 
 
 def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -372,7 +372,7 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
     assert f"treeplex solve {path} --lock" in shown
     assert (record["interval"], record["bonferroni"], record["method"]) == ("clopper-pearson", True, None)
     assert "need --against NAME" in refused(capsys, *asked[:-2])
-    assert "nobody is called 'then' in" in refused(capsys, *asked[:-1], "then")
+    assert "nobody is named 'then' in" in refused(capsys, *asked[:-1], "then")
     for option in (["--out", "x.npz"], ["--interval", "wilson"], ["--player", "us"], ["--max-iterations", "9"]):
         assert f"{option[0]} is for strategies" in refused(capsys, *asked, *option)
 

@@ -38,7 +38,7 @@ def test_json_and_table(capsys):
     assert main(["match", *arguments]) == 0
     shown = capsys.readouterr().out
     assert "40 (20 deals in all rotations)" in shown
-    assert f"{record['mbb_per_hand']:+.1f} mBB a hand in [{low:+.1f}, {high:+.1f}]" in shown
+    assert f"{record['mbb_per_hand']:+.1f} mBB/hand in [{low:+.1f}, {high:+.1f}]" in shown
 
 
 def test_without_duplicate_every_hand_is_a_deal(capsys):
@@ -108,7 +108,10 @@ MISTAKES = {
     "no jobs": (["call", "call", "--hands", "4", "--jobs", "0"], "'--jobs': 0, expected a whole number of at least 1"),
     "no command": (["call", "json:command=", "--hands", "4"], "bot json: command has no value"),
     "jobs": (["call", "call", "--hands", "4", "--jobs", "two"], "two, expected a whole number"),
-    "standard output": (["call", "call", "--hands", "4", "--out", "-"], "hand histories go to a file"),
+    "standard output": (
+        ["call", "call", "--hands", "4", "--out", "-"],
+        "hand histories cannot be written to standard output",
+    ),
     "no folder": (["call", "call", "--hands", "4", "--out", "no/such/folder.phhs"], "--out: cannot write"),
     "no module": (["call", "python:module=nope,object=Bot", "--hands", "4"], "ModuleNotFoundError"),
 }

@@ -114,5 +114,5 @@ def test_a_report_is_never_written_to_standard_output(folder: Path, capsys: pyte
     assert main([*COMMANDS["compare"], "--html", "-"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err == "error: --html: a page does not go to standard output; give a file name\n"
+    assert shown.err == "error: --html: a page cannot be written to standard output; give a file name\n"
     assert not Path("-").exists()

@@ -36,7 +36,7 @@ def test_what_is_found_is_printed(capsys):
     arguments = ["sample", "leduc", "--method", "es-pref-cfr", "--prefer", "0/r@first:5", "--prefer", "x:2"]
     assert main([*arguments, "--rule", "br", "--vulnerability", "0.05", "--max-iterations", "20"]) == 0
     printed = capsys.readouterr().out
-    assert "all iterations are done" in printed
+    assert "all requested iterations were run" in printed
     assert "preference x:2" in printed
     assert "histories" in printed
 
@@ -58,11 +58,11 @@ def test_estimates_that_payoffs_do_not_allow_are_not_told(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["kuhn"], "a run has no end without --max-iterations or --time-limit"),
+        (["kuhn"], "a run without --max-iterations or --time-limit never ends"),
         (["kuhn", "--method", "cfr", "--time-limit", "1"], "--method cfr is not for sample; expected one of es-mccfr"),
         (["kuhn", "--exploration", "1", "--time-limit", "1"], "--exploration is for --method os-mccfr"),
         (["kuhn", "--averaging", "full", "--time-limit", "1"], "full averages take the whole game"),
-        (["kuhn", "--time-limit", "1", "--out", "-"], "strategies go to a file"),
+        (["kuhn", "--time-limit", "1", "--out", "-"], "strategies cannot be written to standard output"),
         (["nowhere", "--time-limit", "1"], "unknown game"),
         (["kuhn", "--method", "es-pref-cfr", "--prefer", "b:0", "--time-limit", "1"], "expected 1 or more"),
     ],

@@ -223,8 +223,8 @@ def test_people_see_the_rake_and_what_each_seat_could_gain(raked, capsys):
 def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
     for problem, more in (("nash", []), ("best-response", ["--opponent", "uniform"])):
         assert refused(capsys, "solve", raked, "--problem", problem, *more) == (
-            f"{problem} needs a zero-sum game, and the payoffs of raked.toml do not sum to zero at every leaf; "
-            "EpsilonNash (--problem epsilon-nash) takes them"
+            f"{problem} needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
+            "use EpsilonNash (--problem epsilon-nash)"
         )
     assert refused(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%') == (
         "rake is 0.05 beside locks, expected one of the two: constraints are for zero-sum games"
@@ -551,7 +551,7 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
     assert [one["exploitability"] for one in points] == pytest.approx([25.0 / 19.0 * k for k in range(20)], abs=1e-5)
     assert [one["gain"] for one in points] == pytest.approx([5.0 / 19.0 * k for k in range(20)], abs=1e-5)
     page = (tmp_path / "curve.html").read_text(encoding="utf-8")
-    assert "20 strategies, of all that there are" in page
+    assert "20 strategies, of all possible ones" in page
     assert "if player 1 keeps to" in page
     learned = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--frontier", "--method", "dcfr", "--tol", "0.1%")
     assert (learned["method"], learned["status"]) == ("dcfr", "converged")

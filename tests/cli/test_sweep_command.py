@@ -108,10 +108,13 @@ def test_a_setting_that_fails_is_kept_with_its_message(file, capsys):
             'command = "solve"\ngame = "kuhn"\n[grid]\nmetod = ["cfr"]',
             "metod: solve has no such option (did you mean method?)",
         ),
-        ('command = "solve"\ngame = "kuhn"\nout = "a.npz"', "sweep.toml: out: leave it out, a sweep keeps the results"),
+        (
+            'command = "solve"\ngame = "kuhn"\nout = "a.npz"',
+            "sweep.toml: out: leave it out: a sweep stores the results",
+        ),
         (
             'command = "solve"\ngame = ["kuhn", "rps"]',
-            "game is ['kuhn', 'rps'], expected one value; a list of values stands",
+            "game is ['kuhn', 'rps'], expected one value; put a list of values",
         ),
         ('command = "solve"\ngame = "kuhn"\nfrontier = 3', "frontier is 3, expected true or false"),
         ('command = "solve"\ngame = "kuhn"\n[grid]\np = 1', "grid.p is 1, expected several values"),

@@ -43,7 +43,7 @@ def test_the_bot_that_is_written_earns_what_is_said(capsys: pytest.CaptureFixtur
     assert won[0] > won[1]
     assert main(["tune", "shy.toml", *SHORT]) == 0
     shown = capsys.readouterr().out
-    assert f"{record['mbb_per_hand']:+.1f} mBB a hand in [{low:+.1f}, {high:+.1f}] over shy.toml, in 240 hands" in shown
+    assert f"{record['mbb_per_hand']:+.1f} mBB/hand in [{low:+.1f}, {high:+.1f}] over shy.toml, in 240 hands" in shown
 
 
 def search(path: str | None = None, stop: int | None = None, resume: bool = False) -> tuple[Tuned, int]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from effort import either, thorough
+from near_numbers import is_marked, is_near
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
@@ -152,8 +153,26 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize("page", cases())
 def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    text, strictly = page.read_text(encoding="utf-8"), doctest.OutputChecker.check_output
     for example in SNIPPETS.parse(page).examples():
-        example.evaluate()
+
+        def checked(
+            checker: doctest.OutputChecker, want: str, got: str, flags: int, near: bool = is_marked(text, example.line)
+        ) -> bool:
+            return strictly(checker, want, got, flags) or (near and is_near(want.strip(), got.strip()))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(doctest.OutputChecker, "check_output", checked)
+            example.evaluate()
+
+
+def test_near_numbers_have_the_same_words_and_close_numbers() -> None:
+    shown = "value       0.3125 to player 0\nproven gap  0.001\nseconds     0.1 solving\n...\nend"
+    assert is_near(shown, "value 0.31 to player 0\nproven gap 0.0014\nseconds 7.5 solving\nanything\nend")
+    assert not is_near(shown, "value 0.42 to player 0\nproven gap 0.001\nseconds 0.1 solving\nx\nend")
+    assert not is_near(shown, "worth 0.3125 to player 0\nproven gap 0.001\nseconds 0.1 solving\nx\nend")
+    page = "a\n\n<!-- digits differ -->\n\n```console\n$ treeplex\n```\n\n```console\n$ treeplex\n```\n"
+    assert [is_marked(page, line) for line in (6, 10)] == [True, False]
 
 
 def texts(picture: Path) -> list[str]:

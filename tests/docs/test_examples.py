@@ -190,3 +190,11 @@ def test_every_family_has_a_page_and_a_row() -> None:
     names = {family.name for family in families()}
     assert {page.stem for page in PAGES} == names | {"patrol"}  # which is of a map, and not known by name
     assert {row[0].strip("`").partition(":")[0] for row in table_rows(GAMES)} == names
+
+
+def test_an_example_without_its_extra_says_what_to_install() -> None:
+    blocked = "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.pyplot'] = None; import runpy; "
+    command = blocked + f"runpy.run_path({str(REPOSITORY / 'examples' / 'convergence.py')!r}, run_name='__main__')"
+    ran = subprocess.run([sys.executable, "-P", "-c", command], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == 'this example draws with matplotlib: pip install "treeplex[plot]"\n'

@@ -166,7 +166,7 @@ def test_hands_are_counted_where_they_belong_and_the_others_say_why(model: Game)
     assert seen.shown[called, form.states[1].index("KK")] == 1
     assert seen.shown[folded].sum() == 0  # what was folded is never used, though the file says it
     assert seen.held[0, form.states[0].index("AA")] == 2
-    with pytest.raises(PlayLogError, match=r"no hand counts, expected some .*; left out: 8 of other players"):
+    with pytest.raises(PlayLogError, match=r"no hand counts, expected hands .*; skipped: 8 of other players"):
         hand_observations(hands(*texts), model, 0, name="nobody")
     with pytest.raises(PlayLogError, match="neither a player nor an opponent is named"):
         hand_observations(hands(HAND), model, 0)

@@ -381,7 +381,7 @@ def test_bots_are_closed():
 
 @pytest.mark.slow
 def test_intervals_hold_as_often_as_they_say():
-    """Who folds gives up the small blind and splits the rest: 250 mBB a hand."""
+    """Who folds gives up the small blind and splits the rest: 250 mBB/hand."""
     ends = [match([CallBot(), FoldBot()], hands=60, seed=seed).confidence_interval for seed in range(200)]
     misses = sum(not low <= 250.0 <= high for low, high in ends)
     assert 0 < misses < 200 * 0.05 + 4 * np.sqrt(200 * 0.05 * 0.95)

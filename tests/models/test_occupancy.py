@@ -324,12 +324,15 @@ BAD_INPUT = {
     "another player": ([*GRID, "evader.npz", "--out", "x.gif"], "holds no strategy of player 1, but of [0]"),
     "another format": ([*GRID, "1.npz", "--out", "x.efg"], "drawn as svg, png, pdf, gif, and the format is efg"),
     "no strategy": (["export", "transit", "--out", "x.gif"], "gif shows strategies of transit over time; give one"),
-    "player alone": (["export", "kuhn", "--player", "1", "--out", "x.svg"], "--player says whose strategy is drawn"),
+    "player alone": (["export", "kuhn", "--player", "1", "--out", "x.svg"], "--player chooses whose strategy is drawn"),
     "problem": ([*GRID, "1.npz", "--problem", "nash", "--out", "x.svg"], "--problem does not go with --strategy"),
     "missing file": ([*GRID, "3.npz", "--out", "x.gif"], "3.npz: no such file"),
     "no file": ([*GRID, "a=", "--out", "x.gif"], "expected FILE or NAME=FILE"),
     "one name twice": ([*GRID, "a=1.npz", "--strategy", "a=2.npz", "--out", "x.gif"], "two strategies are called 'a'"),
-    "standard output": ([*GRID, "1.npz", "--format", "gif", "--out", "-"], "gif is binary and cannot go to standard"),
+    "standard output": (
+        [*GRID, "1.npz", "--format", "gif", "--out", "-"],
+        "gif is binary and cannot be written to standard",
+    ),
     "its own file": ([*GRID, "1.npz", "--format", "gif", "--out", "1.npz"], "and --out 1.npz disagree"),
     "a folder": ([*GRID, "1.npz", "--out", "absent/x.gif"], "--out: cannot write 'absent/x.gif'"),
 }

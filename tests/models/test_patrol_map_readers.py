@@ -280,7 +280,7 @@ def test_attributes_in_any_case(tmp_path):
     ("name", "content", "message"),
     [
         ("m.csv", "source,target,steps,Steps\na,b,1,2\n", "line 1: the header: 'steps' and 'Steps' both mean steps"),
-        ("m.csv", "Source,source,target\na,b,c\n", "line 1: two columns are called 'source'"),
+        ("m.csv", "Source,source,target\na,b,c\n", "line 1: two columns are named 'source'"),
         ("m.csv", "source,target,oneway,one_way\na,b,1,0\n", "'oneway' and 'one_way' both mean oneway"),
         ("m.csv", "source,to\na,b\n", "line 1: the heading 'source', expected a header with source and target"),
         ("m.csv", "a,b,Steps\n", "line 1: the heading 'Steps'"),

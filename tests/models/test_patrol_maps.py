@@ -224,7 +224,7 @@ def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
 @pytest.mark.parametrize(
     ("graph", "changes", "message"),
     [
-        (nx.Graph([(1, "1")]), {}, "two nodes are called '1'"),
+        (nx.Graph([(1, "1")]), {}, "two nodes are named '1'"),
         (nx.Graph(), {}, "the map has no nodes"),
         (nx.Graph([("gate", "mill", {"steps": -2})]), {}, "steps of the edge from 'gate' to 'mill' is -2"),
         (nx.Graph([("gate", "mill", {"steps": "many"})]), {}, "is 'many', expected a positive number"),
@@ -247,10 +247,10 @@ def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
         (town(), {"units": [Unit(base="mill", speed=0)]}, r"units\[1\].speed is 0"),
         (town(), {"units": [Unit(base="mill", detection=1.5)]}, r"detection is 1.5, expected a number from 0 to 1"),
         (town(), {"units": [Unit(base="mill", no_go=["bank", "gat"])]}, r"no_go is 'gat'.*did you mean gate"),
-        (town(), {"units": [Unit(base="mill", ends=["bank"], shift=(0, 1), no_go=["mill -- bank"])]}, "no way leads"),
+        (town(), {"units": [Unit(base="mill", ends=["bank"], shift=(0, 1), no_go=["mill -- bank"])]}, "no route leads"),
         (town(), {"sensors": [Sensor("gate -- bank")]}, "no edge leads from one to the other"),
         (town(), {"closures": [Closure("bank", side="us")]}, "expected one of all, units, attackers"),
-        (town(), {"closures": [Closure("bank")]}, r"attackers\[1\].goals: no way leads attacker 1"),
+        (town(), {"closures": [Closure("bank")]}, r"attackers\[1\].goals: no route leads attacker 1"),
         (town(), {"steps": 1}, "within 1 steps"),
         (town(), {"failure": 2}, "failure is 2"),
         (town(), {"areas": ["mill"]}, r"areas is \['mill'\], expected nodes by name"),
@@ -268,11 +268,11 @@ def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
         ("no.graphml", {}, "no.graphml"),
         (3, {}, "the map is 3, expected a graph of networkx or a file"),
         (town(), {"areas": {"bank": ["mill"]}}, "areas.bank is an area, but a node"),
-        (nx.Graph([("gate", "mill"), ("bank", "inn")]), {}, "no way leads"),
+        (nx.Graph([("gate", "mill"), ("bank", "inn")]), {}, "no route leads"),
         (
             nx.Graph([("gate", "mill"), ("bank", "inn")]),
             {"attackers": [Attacker(["gate"], {"bank": 1, "mill": 1})], "units": [Unit(base="inn")]},
-            "goals has bank, to which no way leads",
+            "goals has bank, to which no route leads",
         ),
     ],
 )

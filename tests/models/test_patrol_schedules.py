@@ -193,7 +193,7 @@ def test_numbers_out_of_their_ranges(game, how, said):
 
 
 def test_plans_and_games_that_have_no_schedule(game):
-    with pytest.raises(InvalidStrategyError, match="expected one of the units"):
+    with pytest.raises(InvalidStrategyError, match="expected a strategy of the units"):
         schedule(game, Strategy.uniform(game, 0), seed=1)
     kuhn = load_game("kuhn")
     with pytest.raises(UnsupportedProblemError, match="kuhn is not a patrol"):

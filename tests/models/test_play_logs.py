@@ -688,7 +688,7 @@ def test_progress_is_told(tmp_path):
 
 
 class Endless:
-    """A log of so many games that exists nowhere; the games differ by their numbers if that is asked for."""
+    """A log of so many games that exists nowhere; the games differ by their numbers on request."""
 
     def __init__(self, games, numbered):
         line = text_of()[:-1] + (', "id": %d}' if numbered else "}")

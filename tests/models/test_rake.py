@@ -396,8 +396,8 @@ def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
         with pytest.raises(UnsupportedProblemError) as caught:
             solve(problem(game))
         assert str(caught.value) == (
-            f"{name} needs a zero-sum game, and the payoffs of holdem QcJc9c3d2d do not sum to zero at every leaf; "
-            "EpsilonNash (--problem epsilon-nash) takes them"
+            f"{name} needs a zero-sum game, but the payoffs of holdem QcJc9c3d2d do not sum to zero at every leaf: "
+            "use EpsilonNash (--problem epsilon-nash)"
         )
     for method in ("highs", "cvxpy", "rational", "ccfr"):
         with pytest.raises(UnsupportedProblemError) as caught:

@@ -59,14 +59,14 @@ RANGES = [
         "AKs+",
         (
             "range at character 1, 'AKs+': + raises the lower card, and there is none between K and A; write AKs, or "
-            "list what is meant"
+            "list the hands"
         ),
     ),
     (
         "QQ, 54s+",
         (
             "range at character 5, '54s+': + raises the lower card, and there is none between 4 and 5; write 54s, "
-            "or list what is meant"
+            "or list the hands"
         ),
     ),
     ("", "the range of oop is empty, expected at least one hand"),

@@ -103,7 +103,7 @@ def test_a_flop_is_counted_in_no_time_and_refused_before_it_is_built(monkeypatch
     assert said.startswith(
         "holdem Td9d6h: the spot has 2,131,940 decision nodes: solving it in 16 bits would take about"
     )
-    assert "but the budget is 1 GB; what would save most: no raises, raise_cap = 1 (71% less); without 33%" in said
+    assert "1 GB; the changes that save most: no raises, raise_cap = 1 (71% less); without 33%" in said
     assert len(savings(spot)) == 3
     with pytest.raises(GameTooLargeError, match=r"in 16 bits would take about 7\.17 GB, but the budget is 1 GB"):
         _ = spot.public_form
@@ -208,7 +208,7 @@ def test_a_line_changes_one_decision_and_leaves_the_others():
         ({"": "bet 901"}, "lines.(at first): 901 is not allowed, expected 1 to 900"),
         ({"bet 120": "raise 200"}, "lines.bet 120: 200 is not allowed, expected 240 to 900"),
         ({"chek": "bet 20"}, "lines.chek: 'chek' at first (did you mean check?); expected check, bet 120 or all-in"),
-        ({"bet 120, call": "bet 20"}, "lines.bet 120, call: nobody decides there any more"),
+        ({"bet 120, call": "bet 20"}, "lines.bet 120, call: no player acts there"),
         ({"bet 120, call, check": "bet 20"}, ("lines.bet 120, call, check: 'check' after bet 120, call; nothing is bet "
          "there any more")),
         ({"all-in": "raise 900"}, "lines.all-in: nobody raises an all-in, expected an empty text"),

@@ -326,7 +326,7 @@ def test_a_history_without_end_that_takes_no_memory_stops(monkeypatch: pytest.Mo
             return 0
 
     monkeypatch.setattr(budget_module, "_LONGEST", 10_000)
-    with pytest.raises(GameTooLargeError, match="has a history of more than 10,000 moves: every one must end"):
+    with pytest.raises(GameTooLargeError, match="has a history of more than 10,000 moves: every history must end"):
         SequenceForm.from_rules(Waiting())
 
 

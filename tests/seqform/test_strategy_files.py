@@ -182,12 +182,12 @@ def test_lines_of_gambit_may_hold_several_equilibria(kuhn, tmp_path):
     for number, one in enumerate(profiles, start=1):
         np.testing.assert_allclose(Profile.load(f"{path}:{number}", kuhn)[1].behaviour, one[1].behaviour, atol=1e-15)
     np.testing.assert_array_equal(Profile.load(path, kuhn)[0].behaviour, Profile.load(f"{path}:1", kuhn)[0].behaviour)
-    with pytest.raises(InvalidStrategyError, match=r"kuhn\.ne: equilibrium 4 is asked for, expected 1 to 3"):
+    with pytest.raises(InvalidStrategyError, match=r"kuhn\.ne: equilibrium 4 was requested, expected 1 to 3"):
         Profile.load(f"{path}:4", kuhn)
     with pytest.raises(InvalidStrategyError, match=r"no\.ne: no such file"):
         Profile.load(tmp_path / "no.ne:2", kuhn)
     Profile.uniform(kuhn).save(tmp_path / "one.json")
-    with pytest.raises(InvalidStrategyError, match=r"one\.json: equilibrium 2 is asked for, but only lines NE,"):
+    with pytest.raises(InvalidStrategyError, match=r"one\.json: equilibrium 2 was requested, but only lines NE,"):
         Profile.load(f"{tmp_path / 'one.json'}:2", kuhn)
 
 

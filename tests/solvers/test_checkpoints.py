@@ -161,7 +161,7 @@ def test_streamed_sampling_goes_on(tmp_path: Path) -> None:
     assert (rest.touched, rest.infosets) == (whole.touched, whole.infosets)
     assert rest.regrets(0) == whole.regrets(0)
     assert dict(rest.strategy(1).items()) == dict(whole.strategy(1).items())
-    with pytest.raises(CheckpointError, match="this sampler has walked already"):
+    with pytest.raises(CheckpointError, match="this sampler has already run"):
         rest.run(400, checkpoint=going_on(tmp_path / "run"))
     with pytest.raises(CheckpointError, match="its seed is '\\(1\\)', expected '\\(2\\)'"):
         StreamedMCCFR(game, "os-mccfr", seed=2).run(400, checkpoint=going_on(tmp_path / "run"))
@@ -352,10 +352,10 @@ def test_a_run_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run"
     written(path)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match=r"holds a run already: go on from it \(--resume, or resume=True\)"):
+    with pytest.raises(CheckpointError, match=r"already holds a run: continue it \(--resume, or resume=True\)"):
         solve(Nash(KUHN), "cfr", checkpoint=path)
     path.unlink()
-    with pytest.raises(CheckpointError, match=r"run\.previous holds a run already"):
+    with pytest.raises(CheckpointError, match=r"run\.previous already holds a run"):
         solve(Nash(KUHN), "cfr", checkpoint=path)
     assert (tmp_path / f"run{PREVIOUS}").read_bytes() != before
 

@@ -425,7 +425,7 @@ def test_what_is_no_constraint_is_refused_in_one_line(make, error, text):
 
 
 def test_problems_that_cannot_be_posed_are_refused():
-    with pytest.raises(InvalidConstraintError, match="two constraints are called 'a'"):
+    with pytest.raises(InvalidConstraintError, match="two constraints are named 'a'"):
         ConstrainedNash(KUHN, [bet("K_", at_most=1, name="a"), bet("J_", at_most=1, name="a")])
     with pytest.raises(InvalidConstraintError, match="expected a list of constraints"):
         ConstrainedNash(KUHN, 3)

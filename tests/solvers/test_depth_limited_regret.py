@@ -134,7 +134,7 @@ def test_random_steps_are_those_of_the_linear_programs():
         for step, lower, upper, optimum in solved_both_ways(problem, method, exact_gap, iterations=20_000):
             steps += 1
             round_off = 1e-9 * (1.0 + span(problem.game))
-            # Last plans need not converge, but what they prove holds.
+            # Last iterates need not converge, but what they prove holds.
             is_near = upper - lower <= exact_gap or "last" in method
             if not (is_near and lower - round_off <= optimum <= upper + round_off):
                 wrong.append(f"seed {seed}: {problem.name} by {method}, {step}: {lower}, {optimum}, {upper}")

@@ -206,14 +206,14 @@ def test_it_fails_by_the_rule_br_where_players_who_want_to_meet_never_do():
 
 
 def test_what_cannot_be_read_is_refused():
-    with pytest.raises(UnknownMethodError, match="returns its last plans"):
+    with pytest.raises(UnknownMethodError, match="returns its last iterates"):
         fictitious_play(KUHN, CFR(iterate="last"), 10)
     with pytest.raises(UnknownMethodError, match="iterations is 0"):
         fictitious_play(KUHN, AT_ONCE, 0)
     with pytest.raises(UnknownMethodError, match="span is -1"):
         fictitious_play(KUHN, AT_ONCE, 3).drift(-1)
     for method in (CFR(), PrefCFR("b:5", base="cfr+"), PrefCFR("b:5", initial_regrets=1.0)):
-        with pytest.raises(UnsupportedProblemError, match="averaged regrets are those of pref-cfr on the base cfr"):
+        with pytest.raises(UnsupportedProblemError, match="averaged regrets need pref-cfr on the base cfr"):
             approach(solve(Nash(KUHN), method, tol=0, max_iterations=5))
     matrices = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, 2], [3, 0]]))
     solution = solve(Nash(matrices), PrefCFR(), tol=0, max_iterations=5)

@@ -166,11 +166,11 @@ def test_fewer_responses_are_looked_for_where_less_accuracy_will_do():
 
 def test_a_solver_that_gives_up_is_told_of_in_one_line(monkeypatch):
     def nothing(self, number):
-        raise SolverError("the linear program at 0 has no optimum: HiGHS says unknown")
+        raise SolverError("the linear program at 0 has no optimum: HiGHS reports unknown")
 
     monkeypatch.setattr(frontier_module.ParametricProgram, "solve", nothing)
     game = load_game("kuhn")
-    with pytest.raises(SolverError, match="no restricted Nash response was found for p = 0: the linear") as caught:
+    with pytest.raises(SolverError, match="found no restricted Nash response for p = 0: the linear") as caught:
         restricted_nash_frontier(game, Strategy.uniform(game, 1), -1 / 18)
     assert "\n" not in str(caught.value)
 

@@ -165,7 +165,7 @@ def test_auto_takes_16_bits_where_single_precision_does_not_fit_and_says_so(turn
     monkeypatch.setenv("TREEPLEX_MEMORY", str(6 * sum(PublicKernel(turn.public_form).layout.sizes)))
     short = solve(problem, method, checkpoint=path, **limits)
     assert short.state.arrays.sums[0].dtype == np.uint16
-    assert short.message.endswith("kept in 16 bits, as those of single precision do not fit the memory")
+    assert short.message.endswith("kept in 16 bits, because they do not fit in memory in single precision")
     monkeypatch.delenv("TREEPLEX_MEMORY")
     limits["max_iterations"] = 60
     resumed = solve(problem, method, checkpoint=Checkpoint(path, resume=True), **limits)

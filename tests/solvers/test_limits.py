@@ -93,7 +93,7 @@ def test_a_limit_between_the_game_and_the_first_iteration_leaves_uniform_play(mo
     solution = solve(Nash(game), "cfr+", time_limit=5.0)
     uniform = Profile.uniform(game)
     assert (solution.status, solution.iterations) == (Status.TIME_LIMIT, 0)
-    assert "these are uniform play" in solution.message
+    assert "the solution holds uniform play" in solution.message
     assert solution.upper - solution.lower == pytest.approx(2.0 * exploitability(game, uniform))  # two best responses
     assert solution.lower <= -0.0856064240780 <= solution.upper
 

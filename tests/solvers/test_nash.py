@@ -304,7 +304,7 @@ def test_exactly_as_many_iterations_as_asked_for():
     for count in (0, 1, 2, 31, 32, 33, 1000):
         solution = solve(problem, "cfr", tol=0, max_iterations=count)
         assert (solution.iterations, solution.status) == (count, Status.ITERATION_LIMIT)
-        assert solution.message == "all iterations that were asked for were run"
+        assert solution.message == "all requested iterations were run"
     assert solve(problem, "cfr", max_iterations=3).message == Status.ITERATION_LIMIT.advice
     assert solve(problem, "cfr", tol=0, max_iterations=7.0).iterations == 7
     assert solve(problem, "cfr", tol=1e-2, max_iterations=math.inf).status is Status.CONVERGED
@@ -358,7 +358,7 @@ def test_time_limits(method):
     assert solution.lower <= VALUES["leduc"][0] <= solution.upper
     assert solution.message.startswith(Status.TIME_LIMIT.advice)
     if method.startswith("highs"):
-        assert solution.message.endswith("no strategies yet, so these are uniform play")
+        assert solution.message.endswith("had not found any strategies, so the solution holds uniform play")
 
 
 def test_a_time_limit_is_kept(clock):
@@ -391,7 +391,7 @@ def test_what_cannot_be_proven_is_uncertified(spec, method, tolerance):
     assert solution.exploitability > tolerance
     assert solution.status is Status.UNCERTIFIED
     assert not solution.status.is_success
-    assert f"(proven {solution.exploitability:.3g}, asked {tolerance:.3g}; " in solution.message
+    assert f"(proven {solution.exploitability:.3g}, requested {tolerance:.3g}; " in solution.message
     assert "\n" not in solution.message
 
 
@@ -424,7 +424,7 @@ def test_a_solver_that_lies_is_found_out():
         solution = solve(problem, Liar(uniform, stopped))
         assert solution.status is Status.UNCERTIFIED
         assert solution.exploitability == pytest.approx(0.458333, abs=1e-6)
-        assert solution.message.endswith("(proven 0.458, asked 2e-06; the liar says optimal)")
+        assert solution.message.endswith("(proven 0.458, requested 2e-06; the liar says optimal)")
     assert solve(problem, Liar([-np.ones(13)] * 2)).status is Status.UNCERTIFIED
     for plan in (np.full(13, np.nan), np.where(np.arange(13) == 12, np.inf, uniform[1])):
         with pytest.raises(SolverError, match="liar returned numbers that are not finite for player 1: the liar says"):
@@ -745,7 +745,7 @@ def test_exact_methods_need_two_players(method):
 def test_general_sum_games_are_refused():
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0], [5, 1]], [[3, 5], [0, 1]]), name="dilemma")
     with pytest.raises(
-        UnsupportedProblemError, match="nash needs a zero-sum game, and the payoffs of dilemma do not sum"
+        UnsupportedProblemError, match="nash needs a zero-sum game, but the payoffs of dilemma do not sum"
     ):
         Nash(game)
 
@@ -928,9 +928,7 @@ def test_what_is_no_game_and_what_is_not_zero_sum():
     constant = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 5]]))
     assert solve(Nash(constant)).values == pytest.approx((0, 5), abs=1e-9)
     general = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 4]]))
-    with pytest.raises(
-        UnsupportedProblemError, match=r"every leaf; EpsilonNash \(--problem epsilon-nash\) takes them$"
-    ):
+    with pytest.raises(UnsupportedProblemError, match=r"every leaf: use EpsilonNash \(--problem epsilon-nash\)$"):
         Nash(general)
 
 

@@ -37,7 +37,7 @@ def test_precision_is_chosen_by_size_and_tolerance():
     large, small = patrol(4), Nash(load_game("kuhn"))
     assert number_of(CCFR(), large, 1e-3) is np.float32
     assert number_of(CCFR(), large, 1e-6) is np.float64
-    assert number_of(CCFR(), large, 0.0) is np.float64, "iterations that are asked for by number are exact"
+    assert number_of(CCFR(), large, 0.0) is np.float64, "iterations requested by number are exact"
     assert number_of(CCFR(), large, 1e-3, curved=True) is np.float64
     assert number_of(CCFR(precision="single"), large, 1e-3, curved=True) is np.float64
     assert number_of(DCFR(), large, 1e-3) is np.float64

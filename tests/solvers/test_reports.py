@@ -55,7 +55,7 @@ def constrained(*texts: str, **how: object) -> ConstrainedNash:
 def test_an_exact_equilibrium() -> None:
     text = text_of(solve(Nash(load_game("kuhn")), "rational"))
     assert "−1/18 = −0.0555556" in text
-    assert "in fractions, so that there is no round-off" in text
+    assert "in fractions, without round-off" in text
     assert "Make it again" in text
     assert 'solve(Nash(game), "rational"' in text
 
@@ -90,7 +90,7 @@ def test_every_problem_has_a_question_and_a_report() -> None:
         solution = solve(problem, method, max_iterations=20) if method else solve(problem)
         text = text_of(solution, explore=False)
         assert problem.in_words().replace("<", "&lt;") in text
-        assert "What it takes to be wrong" in text
+        assert "What could be wrong" in text
         assert problem.in_words().endswith("?")
 
 
@@ -157,7 +157,7 @@ def test_sliders_show_what_a_solve_finds(tmp_path: Path, chromium: Any) -> None:
     path = tmp_path / "rnr.html"
     solve(RestrictedNash(game, uniform, p=0.5)).report().save(path)
     with opened(chromium, path) as page:
-        assert page.locator(".slider").inner_text().endswith("elsewhere on this page are those for p = 0.5.")
+        assert page.locator(".slider").inner_text().endswith("elsewhere on this page are for p = 0.5.")
         for p in (0.1, 0.5, 0.9):
             page.locator(".slider input[type=number]").fill(str(p))
             shown = [float(text) for text in page.locator(".slider dd").all_text_contents()]

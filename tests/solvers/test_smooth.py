@@ -1,4 +1,4 @@
-"""Smooth regret matching+: its projection, its steps as the paper writes them down, and that last plans converge."""
+"""Smooth regret matching+: its projection, its steps as the paper writes them down, and that last iterates converge."""
 
 from itertools import pairwise
 

@@ -204,7 +204,10 @@ class Interrupting:
 def test_a_keyboard_interrupt_leaves_no_half_walk_behind(method):
     interrupted, straight = StreamedMCCFR(Interrupting(LEDUC.rules, 3000), method), StreamedMCCFR(LEDUC, method)
     run = interrupted.run(10_000)
-    assert (run.stopped, run.message) == ("interrupted", "stopped by the user: the strategies are the latest")
+    assert (run.stopped, run.message) == (
+        "interrupted",
+        "stopped by the user: the solution holds the latest strategies",
+    )
     assert 0 < run.iterations < 10_000
     interrupted.run(40)
     straight.run(interrupted.iterations)
@@ -529,7 +532,7 @@ def test_a_history_without_an_end_is_refused(monkeypatch):
         StreamedMCCFR(Endless()).run(1)
     assert walks._LONGEST == 1_000_000
     monkeypatch.setattr(walks, "_LONGEST", 10_000)
-    with pytest.raises(GameTooLargeError, match="more than 10,000 moves: every one must end"):
+    with pytest.raises(GameTooLargeError, match="more than 10,000 moves: every history must end"):
         StreamedMCCFR(Coins()).run(1)
 
 

@@ -113,7 +113,7 @@ def test_results_are_told_apart_by_what_was_asked(tmp_path, monkeypatch):
         ("[gird]\np = [1]", "line 1: unknown table 'gird' (did you mean grid?); expected [grid] and [[list]]"),
         ("grid = 3", "line 1: grid is 3, expected a table, such as [grid]"),
         ("[list]\np = 1", "line 1: list is {'p': 1}, expected tables, such as [[list]]"),
-        ("list = []", "list: there is nothing in it"),
+        ("list = []", "list: it is empty"),
         ("[[list]]\np = {a = 1}", "list, setting 1: p is {'a': 1}, expected"),
         ("a = " + "[" * 5000, "it is not TOML"),
     ],
@@ -219,7 +219,7 @@ def test_solutions_are_kept_with_their_strategies(tmp_path):
 def test_a_worker_that_dies_leaves_what_is_done(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(SolverError, match=r"the workers ended with 2 settings left: .* what is done is kept"):
+        with pytest.raises(SolverError, match=r"the workers ended with 2 settings left: .* finished results are kept"):
             sweep(os._exit, tmp_path, grid={"status": [1, 2]}, backend="processes", jobs=2)
 
 
@@ -229,7 +229,7 @@ def test_a_worker_that_dies_leaves_what_is_done(tmp_path):
         ({"backend": "cluster"}, UnsupportedProblemError, "backend is 'cluster', expected one of processes, dask, ray"),
         ({"address": "tcp://a:1"}, UnsupportedProblemError, "backend is not dask or ray"),
         ({"jobs": 0}, UnsupportedProblemError, "jobs is 0, expected a whole number of at least 1"),
-        ({"settings": []}, UnsupportedProblemError, "there is nothing in it"),
+        ({"settings": []}, UnsupportedProblemError, "it is empty"),
     ],
 )
 def test_wrong_ways_to_run_are_refused(how, error, expected):

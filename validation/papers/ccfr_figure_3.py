@@ -134,10 +134,10 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     Notes
     -----
     The target plays, in both seats, an equilibrium of the abstract Leduc poker ``JQ.K/pair.nopair``, see
-    :func:`~treeplex.solvers.opponents.strategies.abstraction_profile`. The probe plays all actions alike but never
-    folds. What it observes bounds the target's plan (equations 50 and 51, by Wilson's intervals), and the
-    counter-profile is the best in each seat against the worst opponent within these bounds. Where observations exclude
-    each other, the opponent pays for each unit of violation 100 times the largest payoff.
+    :func:`~treeplex.solvers.opponents.strategies.abstraction_profile`. The probe plays all actions with equal
+    probability but never folds. Its observations bound the target's plan (equations 50 and 51, by Wilson's intervals),
+    and the counter-profile is the best in each seat against the worst opponent within these bounds. Where observations
+    exclude each other, the opponent pays for each unit of violation 100 times the largest payoff.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Figure 2 of the paper on constrained CFR, in the transit game.
 
-What a bound on the patroller's risk costs (a), how constrained CFR converges (b), and how long it and the linear
-program take by the size of the game (c).
+The cost of a bound on the patroller's risk (a), the convergence of constrained CFR (b), and the times of it and the
+linear program by the size of the game (c).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -396,9 +396,9 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
 
     Notes
     -----
-    Runs go in stages, and each goes on where the one before stopped. After each the patroller's average is judged: the
-    evader's best response to it, minus that to the linear program's patroller, is the difference of their
-    exploitabilities, whatever value these are measured from. Times are those of
+    Runs go in stages, and each goes on where the one before stopped. After each stage the patroller's average is
+    evaluated: the evader's best response to it, minus that to the linear program's patroller, is the difference of
+    their exploitabilities, whatever value these are measured from. Times are those of
     :func:`~treeplex.validation.papers.experiment.timed`.
 
     What is proven holds of every row, or it fails: the difference is at most the gap, and what a violation saves is at
@@ -428,7 +428,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
 
     @property
     def stages(self) -> list[int]:
-        """After how many iterations the averages are judged, rising."""
+        """The iterations after which the averages are evaluated, rising."""
         between = (round(10 ** (1.0 + power / _STAGES)) for power in range(60))
         return [*(stage for stage in between if stage < self.iterations), self.iterations]
 
@@ -722,7 +722,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
         ]
 
     def _claim(self, case: tuple[Any, float, str], said: str | None, ratios: Mapping[Any, float | None]) -> Claim:
-        """Return what is said of the times at one width and precision, and ours."""
+        """Return the paper's statement on the times at one width and precision, and ours."""
         width, precision, recipe = case
         words = f"width {width}: time of the linear program over that of constrained CFR to {precision:g}"
         claim = Claim(f"{words}, by {IN_WORDS[recipe]}", said, ratios.get(case)).judged(

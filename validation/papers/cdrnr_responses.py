@@ -71,7 +71,7 @@ class ResponseRow(Row):
         Its text.
     method : str
     p : float or None
-        How far the model is believed; ``None`` where a method has no such number.
+        The confidence in the model; ``None`` where a method has no such number.
     gain : float
         Against the opponent, over the value of the game, payoff units.
     exploitability : float
@@ -236,14 +236,14 @@ _MIXTURE = f"CDBR{MIXED}-NE"
 
 @dataclass(frozen=True)
 class CDRNRFigure5(Experiment[ResponseRow]):
-    """Gain and exploitability of robust responses against weak opponents, by how far the model is believed.
+    """Gain and exploitability of robust responses against weak opponents, by the confidence in the model.
 
     Parameters
     ----------
     games : tuple of str
         ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``, ``Liar's dice``.
     opponents : tuple of str
-        Their texts, such as ``cfr:iterations=5`` and ``random:seed=1``; player 1. Those of the same kind, which is what
+        Their texts, such as ``cfr:iterations=5`` and ``random:seed=1``; player 1. Those of the same kind, the text that
         stands before the colon, are averaged in the picture.
     ps : tuple of float
         From above 0 to 1.
@@ -500,7 +500,7 @@ GOOD, CLOSE = 34, 1.1
 
 @dataclass(frozen=True)
 class CDRNRFigure6(Experiment[ResponseRow]):
-    """What local and continual depth-limited best responses gain in Leduc poker and goofspiel.
+    """The gains of local and continual depth-limited best responses in Leduc poker and goofspiel.
 
     Parameters
     ----------
@@ -716,7 +716,7 @@ _ROBUST: Mapping[str, Response] = {
 
 @dataclass(frozen=True)
 class CDRNRFigure15(Experiment[ResponseRow]):
-    """What robust responses recover for all p in two rounds of biased rock, paper, scissors.
+    """The recovery of robust responses for all p in two rounds of biased rock, paper, scissors.
 
     Parameters
     ----------

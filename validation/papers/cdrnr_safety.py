@@ -44,7 +44,7 @@ class SafetyRow(Row):
         Of the player who responds.
     lookahead : int
     p : float
-        How far the model is believed.
+        The confidence in the model.
     way : str
         ``level`` and ``path`` with the full gadget, ``reach-resolving`` along paths.
     gain, exploitability : float

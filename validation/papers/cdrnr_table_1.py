@@ -238,7 +238,7 @@ def _judged(game: str, method: str, found: Solution, best: float, paper: str) ->
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a learned response is paid by a fixed opponent.
+    """The payoff of a learned response against a fixed opponent.
 
     Attributes
     ----------
@@ -281,7 +281,7 @@ class Learnt:
 
     @property
     def missed(self) -> str:
-        """What is wrong where the interval does not hold what is paid."""
+        """The failure text if the interval does not contain the payoff."""
         found, ends = self.estimate, f"{self.estimate.lower:.4f} to {self.estimate.upper:.4f}"
         return verdict((not found.lower <= self.paid <= found.upper, f"{self.paid:.4f} is not in {ends}"))
 

@@ -1,4 +1,4 @@
-"""A table like table 2 of the paper on depth-limited responses: what they win of fixed no-limit bots, in mBB a hand."""
+"""A table like table 2 of the paper on depth-limited responses: what they win of fixed no-limit bots, in mBB/hand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _COLOURS = {"best response": "slate", "CDBR1": "sky", "CDBR3": "blue", "LBR": "o
 
 @dataclass(frozen=True)
 class WinRow(Row):
-    """What one response wins of one bot, on average over both seats.
+    """The winnings of one response against one bot, on average over both seats.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class WinRow(Row):
     games : int or None
         That it has learned from in each seat.
     won : float
-        Exactly, in mBB a hand.
+        Exactly, in mBB/hand.
     lower, upper : float or None
         Of what is learned, the sum of the intervals by fresh games at 95 % in each seat: at 90 % or more.
     percent : float
@@ -67,7 +67,7 @@ class WinRow(Row):
 
 @dataclass(frozen=True)
 class CDRNRTable2(Experiment[WinRow]):
-    """What ABR, LBR and CDBR win of fixed no-limit bots, in mBB a hand.
+    """The winnings of ABR, LBR and CDBR against fixed no-limit bots, in mBB/hand.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class CDRNRTable2(Experiment[WinRow]):
     fresh_games: Annotated[int, Limits("[2, inf)")] = 200_000
 
     name = "cdrnr-table-2"
-    title = "what learned, local and depth-limited responses win of fixed no-limit bots, in mBB a hand"
+    title = "what learned, local and depth-limited responses win of fixed no-limit bots, in mBB/hand"
     figure = "table 2"
     paper = CONTINUAL_RESPONSES
     criterion = (
@@ -158,9 +158,7 @@ class CDRNRTable2(Experiment[WinRow]):
         claims = []
         for method, printed in PRINTED.items():
             won = [f"{row.won:.1f} ({row.spot}, {row.opponent})" for row in rows if row.method.startswith(method)]
-            said = (
-                f"{method}: won from SlumBot in no-limit hold'em, mBB a hand; here from the bots that stand in for it"
-            )
+            said = f"{method}: won from SlumBot in no-limit hold'em, mBB/hand; here from the bots that stand in for it"
             stand_in = "SlumBot is not published: other bots, in single spots, stand in for it"
             claims.append(Claim(said, printed, ", ".join(won) or None).judged(holds=False, otherwise=stand_in))
         for spot, opponent in dict.fromkeys((row.spot, row.opponent) for row in rows):
@@ -198,12 +196,12 @@ class CDRNRTable2(Experiment[WinRow]):
                     axes.plot([row.lower, row.upper], [place, place], color=COLOURS["black"], linewidth=1.6)
             axes.axvline(max((row.won for row in own), default=0.0), color=COLOURS["slate"], linestyle=":")
             axes.invert_yaxis()
-            axes.set(xlabel="won, mBB a hand", ylabel="response", title=f"{spot}, {opponent}")
+            axes.set(xlabel="won, mBB/hand", ylabel="response", title=f"{spot}, {opponent}")
         return figure
 
 
 def _in_mbb(chips: float) -> float:
-    """Return what is won in both seats together as mBB a hand."""
+    """Return what is won in both seats together as mBB/hand."""
     return chips / 2.0 / _BIG_BLIND * 1000.0
 
 

@@ -1,4 +1,4 @@
-"""What a paper claims, what was measured, and whether the claim is met."""
+"""Claims of papers, the measurements, and whether each claim is met."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +35,7 @@ class ClaimStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper reports, the same measured here, and the verdict.
+    """A number that a paper reports, the same measured here, and the verdict.
 
     Attributes
     ----------

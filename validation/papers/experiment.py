@@ -1,4 +1,4 @@
-"""What a figure or table of a paper is here, how it is computed and judged, and how its data and picture are written.
+"""Figures and tables of papers: how they are computed and checked, and how data and pictures are written.
 
 It has settings, rows of data, a picture, and the paper's claims beside ours. Figures compute by solves that Ctrl-C
 ends, solves by the clock, and many settings in several processes.
@@ -190,7 +190,7 @@ def largest(values: Iterable[float]) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Reproduction(Findings):
-    """What an experiment found.
+    """The results of an experiment.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Reproduction(Findings):
 
     @property
     def claims(self) -> list[Claim]:
-        """What the paper reports, the same measured here, and whether it is met."""
+        """The paper's numbers, the same measured here, and whether they are met."""
         return self.experiment.claims(self.rows)
 
     @property

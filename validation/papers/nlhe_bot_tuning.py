@@ -108,7 +108,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
 
     Notes
     -----
-    Whatever was judged by matches is evaluated exactly afterwards: the signal of a step is the exact change, its noise
+    Every match-based comparison is evaluated exactly afterwards: the signal of a step is the exact change, its noise
     the standard error of the change that the judge saw.
     """
 

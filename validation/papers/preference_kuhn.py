@@ -89,7 +89,7 @@ class Setting:
 
     @property
     def label(self) -> str:
-        """What a legend calls it."""
+        """The name in a legend."""
         if not self.preference:
             return self.name
         side = {"b": "bet", "p": "pass"}[self.preference[2]]
@@ -141,7 +141,7 @@ class BluffRow(Row):
         By how much player 0's behaviour at one of its infosets differs in the end, on the average, from the equilibrium
         strategy of table 1 with the same α: at the infoset where it differs most.
     points : tuple of int
-        Iterations at which curves were looked at.
+        Iterations at which curves were sampled.
     """
 
     setting: Annotated[str, Column("setting")]
@@ -237,7 +237,7 @@ class KuhnRuns(Experiment[BluffRow]):
 
     @property
     def settings_of_runs(self) -> Sequence[Setting]:
-        """What is run, in the order of the rows."""
+        """The runs, in the order of the rows."""
         raise NotImplementedError
 
     def panel_of(self, setting: Setting) -> str:
@@ -398,7 +398,7 @@ class PrefCFRFigure2(KuhnRuns):
     -----
     The degrees are of player 0's first decisions; by the rule ``br`` all infosets play one action alone. The
     equilibrium strategies of player 0 form a family with one parameter, the probability α of a bet holding the jack,
-    from 0 to 1/3 (the paper's table 1). What linear programs allow α to be at a run's own NashConv is 0 to
+    from 0 to 1/3 (the paper's table 1). At a run's own NashConv, linear programs allow α from 0 to
     1/3 + 3 NashConv as long as that is small.
 
     References

@@ -122,7 +122,7 @@ class StyleRow(Row):
     efficiency, efficiency_by_loss : float or None
         Of raises, as :class:`~treeplex.validation.papers.preference_runs.Measured` has them.
     points : tuple of int
-        Histories touched at which curves were looked at.
+        Histories touched at which curves were sampled.
     raises_by_loss_curve, calls_by_loss_curve : tuple of float
         The furthest that linear programs allow towards the style at the loss of the runs' own strategies, on the
         average; empty for the normal style.
@@ -311,7 +311,7 @@ class LeducStyles(Experiment[StyleRow]):
                 axes.set_xlim(rows[0].points[0], rows[0].points[-1])
         last = grid[0][2]
         EQUILIBRIA.plot(last, [], [], linewidth=1.0, label="equilibria")
-        Look("grey").plot(last, [], [], alpha=0.5, linewidth=7, label="all that the runs' NashConv allows")
+        Look("grey").plot(last, [], [], alpha=0.5, linewidth=7, label="range that the runs' NashConv allows")
         Look("black", line=":").plot(last, [], [], linewidth=1.2, label="furthest at the strategy's own loss")
         legend_below(figure, 4, grid[0][0], last)
         return figure
@@ -353,7 +353,7 @@ class PrefCFRFigure3(LeducStyles):
     Notes
     -----
     The paper says "12-card (6-pair)", and its published code plays the usual game of six cards; both are made here.
-    That code plays by the rule ``br`` at all infosets, so that its normal style is no external-sampling MCCFR but
+    That code plays by the rule ``br`` at all infosets, so that its normal style is not external-sampling MCCFR but
     sampled fictitious play; with the rule ``rm`` it is. The paper holds one card; here it is a king of either suit.
 
     References

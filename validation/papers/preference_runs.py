@@ -126,7 +126,7 @@ def _entries(curves: dict[str, tuple[float, ...]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What runs do of a style, beside what linear programs allow.
+    """The style of runs beside the range that linear programs allow.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
 }
 #: What each style prefers.
 PREFERRED: Mapping[str, tuple[str, ...]] = {"aggressive": ("raise 2", "raise 3"), "loose-passive": ("call",)}
-#: Table 2, mBB a hand: the style of the small blind, then of the big blind.
+#: Table 2, mBB/hand: the style of the small blind, then of the big blind.
 TABLE: Mapping[str, Mapping[str, float]] = {
     "aggressive": {"aggressive": 68.6, "normal": 58.7, "loose-passive": 67.6},
     "normal": {"aggressive": 80.2, "normal": 73.2, "loose-passive": 79.8},
@@ -153,7 +153,7 @@ class PreflopStyleRow(Row):
 
 @dataclass(frozen=True)
 class _InModel(Experiment[Row]):
-    """What both experiments are computed in."""
+    """The model of both experiments."""
 
     stack: Annotated[int, Limits("[4, 1000]")] = 100
     streets: Annotated[int, Limits("[1, 3]")] = 2
@@ -310,7 +310,7 @@ class MatchRow(Row):
     small_blind, big_blind : str
         Styles: the big blind's is what it does where it was trained against a small blind of that style.
     paper, value : float
-        What the small blind wins, mBB a hand.
+        The small blind's winnings, in mBB/hand.
     least, most : float
         Between which numbers that is, as best responses to both strategies prove.
     """
@@ -325,7 +325,7 @@ class MatchRow(Row):
 
 @dataclass(frozen=True)
 class PrefCFRTable2(_InModel):
-    """What styles win from each other, heads-up, exactly in the model.
+    """The winnings of styles against each other, heads-up, exact in the model.
 
     Parameters
     ----------
@@ -352,7 +352,10 @@ class PrefCFRTable2(_InModel):
             most = 1000 * model.profile(theirs).best_response_values[0]
             failure = verdict(
                 (not least - ROUNDING <= value <= most + ROUNDING, f"not between {least:.4f} and {most:.4f}"),
-                (mine == theirs == "normal" and not most - least <= 2 * BAR, f"{least:.2f} to {most:.2f} is no value"),
+                (
+                    mine == theirs == "normal" and not most - least <= 2 * BAR,
+                    f"{least:.2f} to {most:.2f} is not a single value",
+                ),
             )
             yield MatchRow(mine, theirs, TABLE[mine][theirs], value, least, most, failure=failure)
 
@@ -361,7 +364,7 @@ class PrefCFRTable2(_InModel):
         cells = [row for row in rows if isinstance(row, MatchRow)]
         normal = {row.big_blind: row for row in cells if row.small_blind == "normal"}
         found = [
-            Claim(f"{row.small_blind} against {row.big_blind}, mBB a hand", row.paper, row.value).judged(
+            Claim(f"{row.small_blind} against {row.big_blind}, mBB/hand", row.paper, row.value).judged(
                 near(row.paper, BAR), OTHER_MODEL
             )
             for row in cells
@@ -404,7 +407,7 @@ def draw_tables(
     Parameters
     ----------
     here, there : mapping of pairs of str to float
-        mBB a hand, by the style of either side.
+        mBB/hand, by the style of either side.
     styles : sequence of str
         In their order.
     seats : two str
@@ -421,5 +424,5 @@ def draw_tables(
                 axes.text(place[1], place[0], f"{value:.1f}", ha="center", va="center", color=colour)
         axes.set_xticks(range(len(styles)), styles)
         axes.set_yticks(range(len(styles)), styles)
-        axes.set(title=f"{title}, mBB a hand", xlabel=seats[1], ylabel=seats[0])
+        axes.set(title=f"{title}, mBB/hand", xlabel=seats[1], ylabel=seats[0])
     return figure

@@ -19,7 +19,7 @@ from .experiment import Experiment, Limits, Tell, largest, sweep
 from .preference_runs import PREFERENCE_CFR
 from .preflop_styles import BAR, DEGREE, MENU, OTHER_MODEL, POINTS, PREFERRED, VULNERABILITY, WITHIN, draw_tables
 
-#: Table 3, mBB a hand: the style of the button, then of both blinds. One cell is not printed.
+#: Table 3, mBB/hand: the style of the button, then of both blinds. One cell is not printed.
 TABLE: Mapping[tuple[str, str], float | None] = {
     ("normal", "normal"): None,
     ("normal", "aggressive"): 247.2,
@@ -42,7 +42,7 @@ PRINTED = (
 
 @dataclass(frozen=True)
 class Trained:
-    """What a run of one style found.
+    """The result of a run of one style.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class ThreeHandedRow(Row):
     button, blinds : str
         Styles: the blinds do what they do where they were trained against a button of that style.
     paper : float or None
-        What the button wins as the paper prints it, mBB a hand; one number is missing there.
+        The button's winnings in the paper, in mBB/hand; one number is missing there.
     value : float
         The same here, exact in the model.
     fold, call, raise_2, raise_3, all_in : float
@@ -127,7 +127,7 @@ class ThreeHandedRow(Row):
 
 @dataclass(frozen=True)
 class PrefCFRTable3(Experiment[ThreeHandedRow]):
-    """What styles of the button win with three players, exactly in the model.
+    """The winnings of the button's styles with three players, exact in the model.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
                 if style in own
             ]
             + [
-                Claim(f"{row.button} against {row.blinds}, mBB a hand", row.paper, row.value).judged(
+                Claim(f"{row.button} against {row.blinds}, mBB/hand", row.paper, row.value).judged(
                     near(row.paper, BAR), OTHER_MODEL
                 )
                 for row in rows

@@ -1,4 +1,4 @@
-"""What ``treeplex validate --suite extension`` checks."""
+"""The comparisons of ``treeplex validate --suite extension``."""
 
 from treeplex.validation import Case, Suite
 

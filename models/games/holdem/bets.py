@@ -184,7 +184,7 @@ class Betting:
         ----------
         bets : str or mapping
             Sizes of bets, or the table ``[bets]``: the keys ``bet``, ``raise`` and ``donk`` for everybody, and tables
-            of them by street, or by street and seat. What is not given is as in a ``Betting()``.
+            of them by street, or by street and seat. Missing keys are as in a ``Betting()``.
         thresholds : mapping, optional
             The table ``[thresholds]``: ``add_allin``, ``force_allin``, ``merge`` and ``raise_cap``.
         lines : mapping, optional
@@ -305,7 +305,7 @@ class Betting:
                 raise InvalidGameError(f"{where}: {shown(step, 40)} {said}{nearest(step, after)}; {known}")
             state = after[step]
         if not isinstance(state, Decision):
-            raise InvalidGameError(f"{where}: nobody decides there any more")
+            raise InvalidGameError(f"{where}: no player acts there")
         theirs, most = max(state.now), stack - state.before
         least = min(theirs + max(state.last, 1), most)
         for amount in self._lines[steps]:
@@ -419,7 +419,7 @@ class Decision:
 
     @property
     def paid(self) -> tuple[int, int]:
-        """What each has put in since the spot began."""
+        """The chips that each player has put in since the spot began."""
         return self.before + self.now[0], self.before + self.now[1]
 
 

@@ -94,7 +94,7 @@ def spot_page(
         callout(prose(*earned(solved)), prose(proof, cls="dim"), cls="good"),
         *browser_blocks(solved, cards=cards, limit=limit),
         *more,
-        *([heading("How it was found"), facts(known)] if known else []),
+        *([heading("Reproduce this answer"), facts(known)] if known else []),
         *([heading("Make it again"), code_block(again)] if again else []),
         footer(),
     ]

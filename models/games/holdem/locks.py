@@ -515,7 +515,7 @@ def _read_item(found: "re.Match[str]") -> Bound:
     number = number / 100 if text.endswith("%") else number
     if not 0 <= number <= 1:
         raise InvalidConstraintError(
-            f"{found['action']}: {text} is no probability, expected one from 0 to 1, or 0% to 100%"
+            f"{found['action']}: {text} is not a probability, expected a number from 0 to 1, or 0% to 100%"
         )
     sense: Any = _SENSES.get(found["sense"] or "", "==")
     return Bound(found["action"], sense, number)

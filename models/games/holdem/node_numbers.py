@@ -29,7 +29,7 @@ _MOST_VALUE = 1e100
 
 
 class NodeNumbers(ABC):
-    """What hands do at the nodes of a spot, how likely they come there, and what they earn and win.
+    """The actions of hands at the nodes of a spot, their reach, and what they earn and win.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class NodeNumbers(ABC):
 
 
 class ComputedNumbers(NodeNumbers):
-    """The numbers of a profile in memory, computed when they are asked for.
+    """The numbers of a profile in memory, computed on first use.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class ComputedNumbers(NodeNumbers):
 
 
 class StoredNumbers(NodeNumbers):
-    """The numbers of a file, of which what is asked for is read.
+    """The numbers of a file, read on demand.
 
     Nodes are numbered as in the spot's public form, which is built only for the whole :attr:`profile`: a node's
     children lie side by side, so that one number a node leads from the root to any of them.

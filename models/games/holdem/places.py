@@ -87,12 +87,12 @@ class Place:
 
     @property
     def paid(self) -> tuple[int, int]:
-        """What each player has put in since the spot began."""
+        """The chips that each player has put in since the spot began."""
         return self.state.paid
 
     @property
     def pot(self) -> int:
-        """What lies in the middle."""
+        """The chips in the middle."""
         return self.spot.pot + sum(self.paid)
 
     @cached_property

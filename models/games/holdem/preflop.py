@@ -199,7 +199,7 @@ class PreflopFamily(Family):
     """Games before the flop, made in public form."""
 
     def parts(self, rules: Preflop) -> dict[str, Any]:
-        """Return the public form, which is built when it is asked for."""
+        """Return the public form, which is built on first use."""
         return {
             "public_form": partial(_public_form, rules),
             "size": partial(_form_size, rules),

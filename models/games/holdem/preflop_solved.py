@@ -130,7 +130,7 @@ class PreflopNode(ChartedNode):
 
     @cached_property
     def reaches(self) -> tuple[Floats, ...]:
-        """What part of each class comes there, for both seats, shape (169,) each."""
+        """The share of each class that reaches the node, for both seats, shape (169,) each."""
         return tuple(self.solved.profile.reach(player, self.node) for player in (0, 1))
 
     @property
@@ -147,7 +147,7 @@ class PreflopNode(ChartedNode):
 
     @cached_property
     def evs(self) -> tuple[Floats, ...]:
-        """What each class wins from there on, for both seats, in big blinds; NaN for classes that cannot be there.
+        """The winnings of each class from there on, for both seats, in big blinds; NaN for impossible classes.
 
         Net of what it puts in from there on: a fold is worth 0.
         """
@@ -157,7 +157,7 @@ class PreflopNode(ChartedNode):
 
     @cached_property
     def equities(self) -> tuple[Floats, Floats]:
-        """What part of the pot each class wins if nobody bets any more, for both seats; NaN where nobody is met."""
+        """The share of the pot that each class wins without further bets, for both seats; NaN where it meets nobody."""
         found = []
         for player in (0, 1):
             met = pairs() * self.reaches[1 - player]

@@ -1,4 +1,4 @@
-"""What a fold and a showdown pay for every pair of hands."""
+"""The payoffs of folds and showdowns for every pair of hands."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -154,7 +154,7 @@ class Situation(ABC):
 
     @cached_property
     def equity(self) -> tuple[float, float]:
-        """What part of the pot each player wins on average if nobody bets any more."""
+        """The share of the pot that each player wins on average without further bets."""
         won = float(self.weights[0] @ self.won(self.cards) @ self.weights[1]) / self.pairs
         return 0.5 + won / 2, 0.5 - won / 2
 

@@ -86,7 +86,7 @@ def check_size(
         raise GameTooLargeError(
             f"{spot.spec or 'the spot'} has {counted(size.nodes)} decision nodes: {what} would take about "
             f"{in_words(needed)}, but the budget is {in_words(budget.limit)}; "
-            + (f"what would save most: {said}" if said else "take narrower ranges, or a later street")
+            + (f"the changes that save most: {said}" if said else "take narrower ranges, or a later street")
         )
 
 

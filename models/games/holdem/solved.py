@@ -45,7 +45,7 @@ class SolvedSpot:
     profile : PublicProfile or Profile
         In public form, or of the spot's game in sequence form.
     certificate : mapping, optional
-        What is known of how good it is, kept with the file.
+        The certificate, kept with the file.
 
     Notes
     -----
@@ -92,7 +92,7 @@ class SolvedSpot:
 
     @property
     def profile(self) -> PublicProfile:
-        """What both players do, at all nodes; of a file, everything is computed from it again."""
+        """The strategies of both players at all nodes; the source of everything that is recomputed."""
         return self.numbers.profile
 
     def at(self, line: str = "") -> "SpotNode":
@@ -406,8 +406,8 @@ class SpotNode(ChartedNode):
         Returns
         -------
         SpotTable
-            By rank, ``reach`` the part of the combinations that the board leaves which is still there. What is not
-            there has no numbers.
+            By rank; ``reach`` is the share of the combinations possible on the board that is still there. Missing
+            classes have no numbers.
         """
         who = self._seat(seat)
         held, likely = self.solved.spot.hands[who], self.likely[who]

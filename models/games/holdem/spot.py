@@ -68,10 +68,10 @@ class HoldemSpot(Situation):
     deck : {"full", "short"}
         Of 52 cards, or of 36 from six on, with which a flush beats a full house and A6789 is a straight.
     rake : float or str
-        What part of a pot goes to the house, such as ``0.05`` or ``"5%"``. A pot is what both players have put in; a
-        bet that is not called goes back before. Whoever wins pays, and of a split pot each one half.
+        The share of a pot that goes to the house, such as ``0.05`` or ``"5%"``. A pot is what both players have put in;
+        a bet that is not called is returned first. The winner pays; in a split pot each player pays half.
     rake_cap : float
-        What the house takes at most of a pot, in chips.
+        The most that the house takes of a pot, in chips.
 
     Raises
     ------
@@ -223,7 +223,7 @@ class HoldemSpot(Situation):
 
     @property
     def paid(self) -> Indices:
-        """What each player has put in since the spot began at each node of the public form, shape (num_nodes, 2)."""
+        """The chips that each player has put in at each node of the public form, shape (num_nodes, 2)."""
         return self._built[1]
 
     @property
@@ -298,7 +298,7 @@ class HoldemGame(Game):
 
     @property
     def payoff_words(self) -> str:
-        """What pot and stacks say of what oop earns."""
+        """The bounds on oop's EV that follow from pot and stacks alone."""
         low, high = -self.spot.stack, self.spot.pot + self.spot.stack
         return f"pot and stacks alone bound the EV of oop: {low:,.10g} to {high:,.10g}"
 
@@ -322,7 +322,7 @@ class HoldemGame(Game):
 
     @property
     def constraints(self) -> tuple[LinearConstraint, ...]:
-        """What the spot's locks are on the players' plans."""
+        """The spot's locks as constraints on the players' plans."""
         return self.spot.constraints
 
     def placed_offers(self, player: int) -> Iterator[PlacedOffer]:

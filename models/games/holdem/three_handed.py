@@ -69,8 +69,8 @@ class ThreeHanded:
     Notes
     -----
     *Simplified*: there are no bets after the flop. Cards that were folded count in who may hold what, and not in which
-    boards come; so two players are paid by the exact equities of their classes. What three win of a pot comes from
-    a file: two deals of every three classes on each kind of board, some 130,000 that can be dealt, which leaves a
+    boards come; so two players are paid by the exact equities of their classes. The shares of three players come from
+    a file: two deals of every three classes on each kind of board, about 130,000 possible ones, which leaves a
     standard error of about 0.2 % of the pot; ``examples/three_handed_equities.py`` makes it.
 
     *Infosets* are labelled by the actions so far and the class, such as ``(('raise 2', 'fold'), 'AKs')``.
@@ -161,7 +161,7 @@ class ThreeHandedFamily(Family):
     """Games of three players before the flop, made in public form."""
 
     def parts(self, rules: ThreeHanded) -> dict[str, Any]:
-        """Return the sequence form, which is built when it is asked for."""
+        """Return the sequence form, which is built on first use."""
         return {
             "sequence_form": partial(_sequence_form, rules),
             "size": rules.form_size,

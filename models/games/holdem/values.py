@@ -188,7 +188,7 @@ def hand_value(hand: tuple[int, int], board: Sequence[int], samples: int = SAMPL
     Returns
     -------
     float
-        The same for the same cards, whenever it is asked for: what is drawn follows from the cards.
+        The same for the same cards at any time: the random draws follow from the cards.
 
     Raises
     ------

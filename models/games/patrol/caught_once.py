@@ -113,7 +113,7 @@ class CaughtOnce(Problem):
 
     @cached_property
     def encounters(self) -> "Encounters":
-        """What pairs of routes pay."""
+        """The payoffs of pairs of routes."""
         from .encounters import Encounters
         from .game import PatrolGame
 

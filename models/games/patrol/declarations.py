@@ -102,7 +102,7 @@ class Attacker:
 
 @dataclass(frozen=True)
 class Sensor:
-    """What stands still and detects.
+    """A sensor: it stands still and detects.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What of a patrol is sound and can hardly be meant, in sentences."""
+"""Notes on parts of a patrol that are valid but probably not intended."""
 
 from collections.abc import Iterable, Iterator
 

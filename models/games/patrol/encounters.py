@@ -25,7 +25,7 @@ def routes_matrix(routes: Sequence[Whole], num_sequences: int) -> sp.csr_array:
 
 @dataclass(frozen=True, eq=False)
 class Encounters:
-    r"""What pairs of routes pay in a patrol where an attacker is caught by its first detection.
+    r"""The payoffs of pairs of routes in a patrol where the first detection catches an attacker.
 
     A route is the set of a body's sequences that a pure plan makes; a *joint* route has one of each unit. With p(k, s)
     the probability that the unit's sequence s detects an attacker at the contact k, a time and a place, a route r

@@ -1,4 +1,4 @@
-"""What can be said of a patrol in one number: functionals by name with arguments, made when they are asked for."""
+"""Functionals of a patrol by name with arguments, built on first use."""
 
 import json
 import re
@@ -31,7 +31,7 @@ class _Region:
 
 
 class _Call:
-    """A functional that is asked for: whom it is about, where and when."""
+    """A requested functional: whom it is about, where and when."""
 
     def __init__(self, patrol: Patrol, fingerprint: str, name: str, arguments: Sequence[str]) -> None:
         self.patrol, self.fingerprint, self.name = patrol, fingerprint, name
@@ -108,7 +108,7 @@ class _Call:
 
     @property
     def whose(self) -> str:
-        """Whom it is about, and when, in words."""
+        """The bodies and the times that the functional counts, in words."""
         when = f" from {self.window[0]} to {self.window[1]}" if self.window is not None else ""
         return (f" of {' and '.join(self.bodies)}" if self.bodies else "") + when
 

@@ -127,7 +127,7 @@ class PatrolGame(Game):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What was done to read the map, and what of the patrol can hardly be meant, in sentences.
+        """Notes on how the map was read, and on parts of the patrol that are probably not intended.
 
         Raises
         ------

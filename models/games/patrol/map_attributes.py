@@ -45,7 +45,7 @@ _ALIKE = 0.75
 
 @dataclass
 class Notes:
-    """What was done to read a map, each kind of thing once, with the first of the places where it was done."""
+    """Notes on how a map was read: each kind of change once, with the first place where it was made."""
 
     _places: dict[str, list[Any]] = field(default_factory=dict)
 

@@ -179,7 +179,7 @@ def _read_csv(content: bytes, roads: Roads) -> None:
             raise GameFileError(f"{found}, expected {expected}", line)
         pairs, rows = [ENDS[0]], _rows(text, mark)
     if len(set(columns)) < len(columns):
-        raise GameFileError(f"two columns are called {shown(max(columns, key=columns.count), 40)}", line)
+        raise GameFileError(f"two columns are named {shown(max(columns, key=columns.count), 40)}", line)
     roads.attributes(dict.fromkeys(columns, ""), "the header", line)
     for number, cells in rows:
         if len(cells) != len(columns):

@@ -253,7 +253,7 @@ class _Features:
 
 
 def _is_level(data: Mapping[str, Any]) -> bool:
-    """Return whether a street is said to be a bridge or a tunnel."""
+    """Return whether a street is tagged as a bridge or a tunnel."""
     said = (str(data.get(key) or "").strip().casefold() for key in ("bridge", "tunnel", "layer"))
     return any(each not in ("", "no", "f", "false", "0") for each in said)
 

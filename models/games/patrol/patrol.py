@@ -69,7 +69,7 @@ class Patrol:
     the same time, by arriving or by waiting there, in every step anew; and when they pass each other strictly inside
     an edge, which they do at most once: moving in opposite directions if both are on it in one and the same step,
     moving in the same direction if one of them begins later and arrives earlier. Where an attacker enters and where a
-    shift begins, nobody meets before the end of the first step. What meetings cost adds up over meetings and units.
+    shift begins, nobody meets before the end of the first step. The costs of meetings add up over meetings and units.
     """
 
     map: RoadMap
@@ -141,7 +141,7 @@ class Patrol:
         for name, nodes in self.areas.items():
             with about(f"areas.{name}"):
                 if name in self.map:
-                    raise InvalidGameError(f"areas.{name} is an area, but a node of the map is called so too")
+                    raise InvalidGameError(f"areas.{name} is an area, but a node of the map has the same name")
                 self.map.node_mask(texts(nodes, f"areas.{name}"), f"areas.{name}")
 
     @cached_property
@@ -182,7 +182,7 @@ class Patrol:
 
     @cached_property
     def _opened(self) -> dict[str, list[tuple[Any, Times]]]:
-        """What is closed to each side, and when."""
+        """The closures for each side, with their times."""
         closed: dict[str, list[tuple[Any, Times]]] = {"units": [], "attackers": []}
         for number, one in enumerate(self.closures, 1):
             key = f"closures[{number}]"
@@ -228,7 +228,7 @@ class Patrol:
 
     @cached_property
     def unit_bodies(self) -> tuple[Body, ...]:
-        """What each unit may do."""
+        """The possible moves of each unit."""
         bodies = []
         for number, unit in enumerate(self.units, 1):
             key = f"units[{number}]"
@@ -251,7 +251,7 @@ class Patrol:
             )
             if not body.entered.all():
                 raise PatrolError(
-                    f"{key}: no way leads {unit.name} from {self.map.nodes[start]} at time {shift[0]} to where its "
+                    f"{key}: no route leads {unit.name} from {self.map.nodes[start]} at time {shift[0]} to where its "
                     f"shift may end at time {shift[1]}, expected one that is open",
                     key,
                 )
@@ -278,7 +278,7 @@ class Patrol:
     def round_trip(self, number: int) -> float:
         """Return how many steps it takes a unit at least to leave its base and be back; infinite if no way leads back.
 
-        What is closed at some times counts as open.
+        Streets that are closed at some times count as open.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import dijkstra
@@ -313,7 +313,7 @@ class Patrol:
 
     @cached_property
     def attacker_bodies(self) -> tuple[Body, ...]:
-        """What each type of attacker may do."""
+        """The possible moves of each type of attacker."""
         return tuple(self._attacker_body(number, one) for number, one in enumerate(self.attackers, 1))
 
     def _attacker_body(self, number: int, one: Attacker) -> Body:
@@ -364,7 +364,7 @@ class Patrol:
         )
         if not (body.reachable & gone).any():
             raise PatrolError(
-                f"{key}.goals: no way leads {one.name} from an entry to a goal within {self.steps} steps, expected one",
+                f"{key}.goals: no route leads {one.name} from an entry to a goal within {self.steps} steps",
                 f"{key}.goals",
             )
         self._check_connected(body, f"{key}.goals")
@@ -385,7 +385,7 @@ class Patrol:
         lost = np.flatnonzero(missed & away)
         if len(lost):
             name = self.map.nodes[lost[0]]
-            raise PatrolError(f"{key} has {name}, to which no way leads from an entry, expected one", key)
+            raise PatrolError(f"{key} has {name}, to which no route leads from an entry, expected one", key)
 
     def goal_values(self, number: int) -> Floats:
         """Return what each node is worth to an attacker, shape (num_nodes,); NaN where it has no goal."""

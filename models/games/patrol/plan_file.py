@@ -64,7 +64,7 @@ class PatrolPlan:
 
     @property
     def patrol(self) -> Patrol:
-        """What the game is of."""
+        """The patrol of the game."""
         return patrol_of(self.game)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -112,11 +112,11 @@ class PatrolPlan:
         with naming(name), refusing_damaged(name, "is not the plan of a patrol, or a damaged one", GameFileError):
             metadata, arrays = read_archive(name)
             if metadata.get("format") != FORMAT or metadata.get("plan") != _PLAN:
-                raise GameFileError("expected the plan of a patrol, as treeplex patrol … --out plan.npz writes it")
+                raise GameFileError("expected the plan of a patrol, written by treeplex patrol … --out plan.npz")
             game = PatrolGame(_patrol(metadata, arrays))
             strategies = [Strategy(game, player, arrays[f"behaviour_{player}"]) for player in range(2)]
             if game.fingerprint != metadata.get("fingerprint"):
-                raise GameFileError("the strategies are of another patrol than the one that it declares")
+                raise GameFileError("the strategies belong to another patrol than the declared one")
             return cls(game, Profile(strategies), dict(metadata.get("certificate") or {}))
 
 

@@ -387,12 +387,12 @@ def _names(graph: "nx.Graph[Any]", attribute: str) -> tuple[str, ...]:
             )
     twice = [name for name, count in Counter(own).items() if count > 1]
     if twice:
-        raise InvalidGameError(f"two nodes are called {shown(twice[0], 60)}, expected names that differ")
+        raise InvalidGameError(f"two nodes are named {shown(twice[0], 60)}, expected names that differ")
     return tuple(own)
 
 
 def _text(value: Any) -> str:
-    """Return what an attribute says as text; nothing for numbers with a fraction, and for what is no plain value."""
+    """Return the value of an attribute as text; nothing for fractional numbers and for values that are not plain."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip() if isinstance(value, str | int) else ""

@@ -16,7 +16,7 @@ _CHUNK = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """What one unit does on some days.
+    """The routes of one unit on some days.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ def sampled_walks(units: Party, behaviour: Floats, days: Sequence[int], seed: in
         The probability of each sequence's action at its infoset.
     days : sequence of int
         Their numbers. A day is drawn by a generator of its own, ``numpy.random.default_rng([seed, day])``: it is the
-        same whatever other days are asked for.
+        same for any choice of other days.
     seed : int
 
     Returns

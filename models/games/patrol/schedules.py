@@ -271,7 +271,7 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
         raise UnsupportedProblemError(f"{game.spec} has no units, and so no schedule")
     strategy = plan[1] if isinstance(plan, Profile) else check_type(plan, "plan", InvalidStrategyError, Strategy)
     if strategy.player != 1:
-        raise InvalidStrategyError("plan is a strategy of the attackers, expected one of the units, player 1")
+        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
     check_same_game(strategy, game)
     days = check_whole(days, "days", InvalidStrategyError, f"[1, {MOST_DAYS}]")
     seed = check_whole(seed, "seed", InvalidStrategyError)

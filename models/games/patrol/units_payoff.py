@@ -1,4 +1,4 @@
-"""What a patrol is worth to the units where that is not the opposite of what it is worth to attackers."""
+"""The units' payoffs of a patrol whose units do not simply lose what attackers gain."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

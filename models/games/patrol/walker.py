@@ -216,7 +216,7 @@ class Walker:
     success, failure : ndarray of float64, shape (num_moves,)
         Probability that it does not fail, and that it does; the body is then where it was one step later.
     entry_times, entry_nodes, entry_sequences : ndarray of int64, shape (e,)
-        When, where and by which sequence the body may begin; the empty sequence, 0, if that is no choice.
+        When, where and by which sequence the body may begin; the empty sequence, 0, if there is no choice.
     """
 
     body: Body
@@ -288,7 +288,7 @@ class Party:
 
 @dataclass(eq=False)
 class _Built:
-    """What a treeplex of several bodies is put together from."""
+    """The parts of a treeplex of several bodies."""
 
     counts: list[Whole] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
