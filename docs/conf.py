@@ -1,6 +1,7 @@
 """Sphinx: ``make docs`` builds the pages from the installed package, without a network."""
 
 import importlib.util
+from importlib.metadata import metadata
 from pathlib import Path
 
 import treeplex
@@ -51,9 +52,16 @@ mathjax_path = "mathjax/tex-chtml.js"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"treeplex {release}"
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "header_links_before_dropdown": 8}
+# The header stays in one row at 1280 pixels: seven links, the others under "More".
+html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "header_links_before_dropdown": 7}
+# The addresses are in pyproject.toml, and nowhere else.
+_urls = dict(url.split(", ", 1) for url in metadata("treeplex").get_all("Project-URL", []))
+if "Repository" in _urls:
+    _link = {"name": "Repository", "url": _urls["Repository"], "icon": "fa-solid fa-code-branch"}
+    html_theme_options["icon_links"] = [_link]
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
-html_sidebars = {page: [] for page in ("changelog", "gallery", "install")}  # sections of one page
+_SINGLE = ("changelog", "cite", "features", "gallery", "install", "limitations", "stability")
+html_sidebars = {page: [] for page in _SINGLE}  # sections of one page
 html_static_path = ["_static", str(_mathjax)]
 html_css_files = ["pages.css"]
 html_show_sourcelink = False
