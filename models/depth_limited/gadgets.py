@@ -62,7 +62,7 @@ GADGETS: dict[str, Gadget] = {
 
 @dataclass(frozen=True, eq=False)
 class TrunkSolution:
-    """What both players were found to play in the whole game, from which subgames are solved anew.
+    """The strategies found for both players in the whole game, from which subgames are solved anew.
 
     Attributes
     ----------

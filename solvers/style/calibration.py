@@ -298,9 +298,9 @@ def calibrate_style(
     δ alone, and then each target's β is raised: it doubles until the target is met or the loss is more than allowed,
     and is bisected from there, all targets at once; a target that is lost again, because others pull, is taken up
     again. For ``cvar`` the actions are those of its gradient at the last run within the loss: after which payoffs fall
-    short of that run's value at risk least. What is reached is computed from the distribution of the payoff. More
+    short of that run's value at risk least. The reached value is computed from the distribution of the payoff. More
     vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that
-    they rise together is not known, so that what is returned is judged by what its own run reached. Runs begin anew: to
+    they rise together is not known, so each returned value comes from its own run. Runs begin anew: to
     start from the last strategies was not quicker.
 
     Examples

@@ -74,7 +74,7 @@ class TailTarget:
 
     @property
     def payoffs(self) -> Floats:
-        """What each leaf pays the player, shape (num_leaves,)."""
+        """The payoff of each leaf to the player, shape (num_leaves,)."""
         table = self.game.sequence_form.leaves
         assert table is not None
         payoffs: Floats = table.payoffs[:, self.player].astype(np.float64)

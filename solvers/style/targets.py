@@ -369,7 +369,7 @@ class _Search:
 
     @cached_property
     def ranges(self) -> Mapping[int, StyleRange]:
-        """What each functional can be within the loss, by its identity."""
+        """The range of each functional within the loss, by its identity."""
         different = {id(one.functional): one.functional for one in self.subjects if one.functional is not None}
         return {
             key: style_range(self.game, one, self.max_loss, method=self.method, game_value=self.paid(self.reachable))
@@ -432,7 +432,7 @@ class _Search:
 
     @cached_property
     def tail_ranges(self) -> Mapping[str, StyleRange]:
-        """What each tail can be within the loss, by the target's name."""
+        """The range of each tail within the loss, by the target's name."""
         found = {}
         for one in self.subjects:
             if isinstance(one, TailTarget):
