@@ -319,7 +319,7 @@ def test_a_floor_that_is_missed_shows_in_the_error():
     certificate = problem.certify(type(profile)([always, profile[1]]))
     assert certificate.objective == 0.0
     assert problem.error(certificate) == pytest.approx(-1 / 18 - worst_case(KUHN, always))
-    with pytest.raises(InvalidConstraintError, match="is called safety"):
+    with pytest.raises(InvalidConstraintError, match="is named safety"):
         FeasibilityRelaxation(KUHN, 0, [LinearConstraint(0, {2: 1}, 0.5, "safety")], floor=0.0)
     with pytest.raises(InvalidGameError, match="floor is 'high', expected"):
         FeasibilityRelaxation(KUHN, 0, targets, floor="high")
