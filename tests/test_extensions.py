@@ -163,7 +163,7 @@ def test_two_things_may_not_have_the_name_of_the_librarys_own() -> None:
     class Mine(type(find_method("cfr"))):
         name = "cfr"
 
-    with pytest.raises(UnknownMethodError, match="two methods are called 'cfr': one of treeplex"):
+    with pytest.raises(UnknownMethodError, match="two methods are named 'cfr': one of treeplex"):
         register_method(Mine)
 
 
@@ -255,7 +255,7 @@ def problem(**attributes):
         (register_method, method(serves=...), "Mine has no attribute serves; expected the features that it has, such"),
         (register_method, method(serves={"program"}), "Mine: serves is {'program'}, expected the features that it has"),
         (register_method, method(backend=...), "Mine has no attribute backend; expected a method backend"),
-        (register_method, method(name="cfr"), "two methods are called 'cfr': one of treeplex"),
+        (register_method, method(name="cfr"), "two methods are named 'cfr': one of treeplex"),
         (register_method, method(__annotations__={"step": float}), "Mine: the hyper-parameter step has no default"),
         (register_problem, problem(name=...), "Mine has no attribute name; expected what --problem calls it"),
         (register_problem, problem(saddle=...), "Mine has no method saddle; expected one, as Problem describes it"),
