@@ -171,7 +171,7 @@ def test_of_two_packages_with_one_name_the_second_is_left_out(entry_points) -> N
     entry_points("beta", {"treeplex.games": {"guess": "beta:Guess"}}, GUESS)
     entry_points("gamma", {"treeplex.games": {"guess": "gamma:Guess"}}, GUESS)
     expected = (
-        r"the game 'guess' of the package (beta|gamma) is left out: two games are called 'guess': one of (beta|gamma) "
+        r"the game 'guess' of the package (beta|gamma) is left out: two games are named 'guess': one of (beta|gamma) "
         r"\((beta|gamma)\.Guess\) and one of (beta|gamma) \((beta|gamma)\.Guess\); rename one"
     )
     with pytest.warns(ExtensionWarning, match=expected):
