@@ -58,7 +58,7 @@ def _options() -> list[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class Limiting:
-    """What strategies are to keep to, and what it costs at most to break it."""
+    """The constraints on strategies, and the largest price of breaking them."""
 
     constrain: Annotated[
         list[str] | None,
@@ -74,7 +74,7 @@ class Limiting:
         typer.Option(
             metavar="B",
             parser=tolerance,
-            help="What a unit of violation costs at most, in payoff units; no bound by default.",
+            help="The largest price of a unit of violation, in payoff units; no bound by default.",
         ),
     ] = None
 
@@ -86,7 +86,7 @@ class Limiting:
 
 @dataclass(frozen=True)
 class Estimating:
-    """What is estimated of the strategies afterwards."""
+    """The estimates that are made of the strategies afterwards."""
 
     games: Annotated[
         int | None,

@@ -70,7 +70,7 @@ class LabelledConstraint:
 
     @property
     def sign(self) -> float:
-        """What turns the sum into a function that is to be small."""
+        """The factor that turns the sum into a function that should be small."""
         return 1.0 if self.sense == "<=" else -1.0
 
     @property

@@ -166,7 +166,7 @@ def partition_steps(
     public : PublicTree
     player : int
     roots : ndarray of int32
-        The public states at which subgames begin; one may lie below another.
+        The public states at which subgames begin; they may lie below each other.
     along, trunk
         As for :func:`decision_steps`, with a subgame in the place of a public state, and for the level of a state the
         number of roots on the way to it.

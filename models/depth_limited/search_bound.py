@@ -58,7 +58,7 @@ def search_bound(
     in equilibrium, r · m ≤ 0. Some margin is positive, or r̂ · m would be negative, so that r · max(−m, 0) ≤
     (1 − min r) d and r̂ · m ≤ η d with η = (ϱ − ρ) (1 − min r). Margins of 0 are possible, so the optimum has
     p r̂ · m ≥ (1 − p) d. Together d (1 − p (1 + η)) ≤ 0: as long as p < 1 / (1 + η) there is no d > 0, and beyond
-    nothing is said. A gap, and an equilibrium off by ε, add (gap + p ϱ ε / R) / (1 − p (1 + η)), R being the weight
+    this proves nothing. A gap, and an equilibrium off by ε, add (gap + p ϱ ε / R) / (1 − p (1 + η)), R being the weight
     with which the equilibrium's opponent comes. The opponent loses at most what a plan of it collects of these.
 
     From a blueprint whose values are off by up to Δ the same lines give d ≤ 2 Δ (1 − p) / (1 − p (1 + η)): the margin

@@ -77,7 +77,7 @@ def pure_plans(treeplex: Treeplex) -> float:
 
 @dataclass(frozen=True)
 class SampledConstants:
-    """What bounds on a player's sampled regret know of a problem and a method.
+    """The facts of a problem and a method that bound a player's sampled regret.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class SampledConstants:
 
 @dataclass(frozen=True, eq=False)
 class SampledCCFRBounds(CCFRBounds):
-    """What a sampled run of constrained CFR has come to, and what holds with a given probability.
+    """The state of a sampled run of constrained CFR, and the bounds that hold with a given probability.
 
     Attributes
     ----------

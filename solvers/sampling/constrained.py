@@ -247,7 +247,7 @@ class ConstrainedState:
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedSamplingState(RunState):
-    """What a constrained sampling method needs to go on where it stopped."""
+    """The state from which a constrained sampling method continues."""
 
     method: CCFRSampling
     rows: SampledRows

@@ -17,7 +17,7 @@ Answer = Callable[[Hashable, Sequence[Hashable]], Sequence[float]]
 
 
 class InfosetCosts:
-    """What the sequences of one player cost in each row, at the infosets that have been met.
+    """The costs of one player's sequences in each row, at the infosets that have been met.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class StreamedRows:
 
     @property
     def identity(self) -> list[str]:
-        """What a file says of the rows, and of how their multipliers move."""
+        """The rows in a file, and how their multipliers move."""
         return [
             *(f"{one.player}: {one.name}: {one.constant!r}: {one.terms!r}" for one in self.constraints),
             repr((self._cap, self._step, self._power)),

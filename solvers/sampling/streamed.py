@@ -91,7 +91,7 @@ class StreamedRun:
 
 @dataclass(frozen=True)
 class ConstraintEstimate:
-    """What a run over rules knows of a constraint.
+    """The state of a constraint in a run over rules.
 
     Attributes
     ----------
@@ -344,7 +344,7 @@ class StreamedMCCFR:
 
     @property
     def _duals(self) -> dict[str, "array[float]"]:
-        """What is known of multipliers."""
+        """The state of the multipliers."""
         rows = self._rows
         return {} if rows is None else rows.changing
 
@@ -495,7 +495,7 @@ class StreamedMCCFR:
 
     @property
     def constraints(self) -> tuple[ConstraintEstimate, ...]:
-        """What is known of each constraint at the average strategies."""
+        """The values of the constraints at the average strategies."""
         rows = self._rows
         if rows is None:
             return ()

@@ -41,7 +41,7 @@ OVERFLOW = (
 
 
 class LaysOut(Protocol):
-    """What is told of infosets that are met for the first time."""
+    """Receives infosets that are met for the first time."""
 
     def lay_out(self, table: "Infosets", number: int, label: Hashable, actions: Sequence[Hashable]) -> None:
         """Note an infoset; again, if Ctrl-C broke into it."""
