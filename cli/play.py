@@ -17,10 +17,12 @@ from .progress import building, filling, waiting
 from .tables import print_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from ..models.play import PlayLogWriter, Results
-    from ..seqform.arrays import Integers
+    from ..models.play import MeanResult, PlayLogWriter, Results
+    from ..seqform.arrays import Floats, Integers
+    from ..seqform.game import Game
+    from ..seqform.sequence_form import SequenceForm
 
 #: How sure the intervals of mean results are.
 _CONFIDENCE = 0.95
@@ -51,9 +53,14 @@ def play(
 
     The log holds what one seat sees: its own private information, public information, and whatever the rules reveal of
     the other player's at the end. After Ctrl-C it ends with a complete line.
+
+    There is no log of games before the flop, nor of a game too large to enumerate. That is played move by move, by
+    players that do without the whole game: uniform, random, perturbed, a file of strategies by label (.jsonl), and
+    cdbr and cdrnr with values=V.
     """
     if out == STANDARD_OUTPUT and json == STANDARD_OUTPUT:
         raise CommandLineError("--out and --json cannot both go to standard output; give one of them a file name")
+    asked = out
     if out is None and json != STANDARD_OUTPUT:
         out = STANDARD_OUTPUT
     check_files({"GAME": game, "--seat0": seat0, "--seat1": seat1}, out=out, json=json)
@@ -74,8 +81,16 @@ def play(
         loaded = record.load(game)
         if loaded.num_players != 2:
             raise CommandLineError(f"{loaded.spec} has {loaded.num_players} players: play is for games of two")
+        form = _enumerated(loaded)
+        in_public = form is not None and form.leaves is None and loaded.public_form is not None
+        if form is None or in_public:
+            if asked is not None:
+                raise CommandLineError(
+                    f"--out: {loaded.spec} is not enumerated, and a log is written of games that are; leave it out"
+                )
+            record.taken, record["log"] = False, None
+            return (_play_in_public if in_public else _walk)(record, loaded, games, seed)
         with building(loaded):
-            form = loaded.sequence_form
             if form.leaves is None:
                 raise CommandLineError(f"{loaded.spec} has no histories, so it cannot be played")
             view = None if out is None else observer_tree(loaded, observer)
@@ -115,6 +130,98 @@ def play(
     )
 
 
+def _enumerated(game: "Game") -> "SequenceForm | None":
+    """Return the sequence form of a game; ``None`` if it is too large, and has rules to walk."""
+    from ..seqform.errors import GameTooLargeError
+
+    try:
+        with building(game):
+            return game.sequence_form
+    except GameTooLargeError:
+        if game.rules is None:
+            raise
+        return None
+
+
+def _walk(record: Record, game: "Game", games: int, seed: int) -> int:
+    """Play a game that is not enumerated, move by move."""
+    from ..solvers.depth_limited.encounters import encounter
+    from ..solvers.opponents.strategies import opponent_player
+
+    players = [opponent_player(name, game, player) for player, name in enumerate(record["seats"])]
+    paid: list[list[float]] = []
+    begun = now()
+    record["interrupted"] = False
+    try:
+        with filling(f"playing {game.spec}", "games", shown=record.shown) as progress:
+
+            def count_game(number: int, row: "Floats") -> None:
+                paid.append(row.tolist())
+                if progress is not None:
+                    progress(number, number / games)
+
+            encounter(game, players, games, seed, count_game)
+        record.held.begin()
+    except KeyboardInterrupt:
+        record.held.begin()
+        record["interrupted"] = True
+        print_interrupted()
+    return _deliver(record, paid, game.payoff_range, None, now() - begun)
+
+
+def _play_in_public(record: Record, game: "Game", games: int, seed: int) -> int:
+    """Play a game in public form, all games public state by public state."""
+    from ..models.play.public_games import simulate_public
+    from ..seqform.evaluate import expected_payoffs
+    from ..seqform.strategy import Profile
+    from ..solvers.opponents.strategies import opponent_strategy
+
+    with waiting("strategies of " + " and ".join(record["seats"])):
+        profile = Profile([opponent_strategy(name, game, player) for player, name in enumerate(record["seats"])])
+    form, begun = game.public_form, now()
+    assert form is not None
+    paid = simulate_public(form, profile, games, seed)
+    took, record["interrupted"] = now() - begun, False
+    bounds = -game.payoff_scale, game.payoff_scale
+    return _deliver(record, paid, bounds, expected_payoffs(game, profile).tolist(), took)
+
+
+def _deliver(
+    record: Record,
+    paid: "Sequence[Sequence[float]] | Floats",
+    bounds: tuple[float, float] | None,
+    expected: list[float] | None,
+    took: float,
+) -> int:
+    """Print and write what games paid, of which there is no log."""
+    import numpy as np
+
+    from ..models.play.simulation import mean_interval
+    from ..solvers.sampling.streamed_play import student_interval
+
+    rows = np.array(paid, dtype=float).reshape(-1, 2)
+    sums = np.unique(rows.sum(axis=1).round(9))
+    means: list[MeanResult | None] = [None, None]
+    for player, own in enumerate(rows.T if len(rows) else ()):
+        if bounds is not None and len(sums) == 1:  # what one is paid and the other add up to the same in every game
+            ends = bounds if player == 0 else (float(sums[0]) - bounds[1], float(sums[0]) - bounds[0])
+            means[player] = mean_interval(*np.unique(own, return_counts=True), *ends, _CONFIDENCE)
+        elif len(own) > 1:
+            means[player] = student_interval(float(own.mean()), own.var(ddof=1) / len(own), len(own), _CONFIDENCE)
+    return Outputs(record).deliver(
+        ExitStatus.INTERRUPTED if record["interrupted"] else ExitStatus.SUCCESS,
+        lambda: _print(record),
+        lambda: {
+            "games": len(rows),
+            "mean": [None if each is None else each.mean for each in means],
+            "interval": [None if each is None else [each.lower, each.upper] for each in means],
+            "expected": expected,
+            "seconds": took,
+            "games_per_second": len(rows) / took if took > 0.0 else None,
+        },
+    )
+
+
 def _play(
     chunks: "Iterator[Integers]", games: int, writer: "PlayLogWriter | None", results: "Results", title: str | None
 ) -> None:
@@ -138,7 +245,13 @@ def _print(record: dict[str, Any]) -> None:
         Row("games", record["games"], count),
     ]
     for player, (mean, ends) in enumerate(zip(record["mean"], record["interval"], strict=True)):
-        expected, label = f"expected {payoff(record['expected'][player])}", f"result of seat {player}"
+        label = f"result of seat {player}"
+        if record["expected"] is None:  # the game is not enumerated
+            if mean is not None:
+                measured = {"mean": mean, "lower": ends[0], "upper": ends[1]}
+                rows.append(Row("mean", measured, estimate, label=label))
+            continue
+        expected = f"expected {payoff(record['expected'][player])}"
         if mean is None:
             rows.append(Row("expected", expected, label=label))
         else:

@@ -414,6 +414,8 @@ class Game(HasSequenceForm, Displayed):
     def public_tree(self) -> "PublicTree":
         """The public states: from the rules' ``public_state`` if it is defined, otherwise derived from the infosets.
 
+        In a game made from a public form they are its public states.
+
         Raises
         ------
         InvalidGameError
@@ -427,6 +429,8 @@ class Game(HasSequenceForm, Displayed):
         from .public_from_tree import public_tree_from_infosets
         from .public_tree import public_tree_from_rules
 
+        if self.rules is None and self._make_public_form is not None and self.public_form is not None:
+            return self.public_form.public_tree()
         rules, form = self._walkable(), self.sequence_form  # the walk to the sequence form checks the rules
         with self._naming():
             if public_labels(rules) is None:

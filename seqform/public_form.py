@@ -20,6 +20,7 @@ from .histories import walk
 from .payoffs import Payoff
 from .polytope import Treeplex
 from .public_payoff import Leaves, PublicPayoff
+from .public_tree import PublicTree
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
 
@@ -571,6 +572,37 @@ class PublicForm(ReadOnly):
         Budget().require(self.sequence_form_bytes, "the infosets and sequences of a game in public form")
         treeplexes = [self._treeplex(player) for player in range(len(self.states))]
         return SequenceForm(treeplexes, factored=self._payoff, known_as=self.fingerprint)
+
+    def public_tree(self) -> PublicTree:
+        """Return the public states at which somebody moves, in the order of the nodes, without a leaf table.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> PublicForm.from_rules(load_game("leduc").rules).public_tree()
+        PublicTree(states=191, levels=9)
+        """
+        inner = np.flatnonzero(self.players != TERMINAL)
+        number = np.full(len(self.players) + 1, -1, dtype=np.int32)  # the last is for what is before the root
+        number[inner] = np.arange(len(inner))
+        parents = number[self.parents[inner]]
+        levels = np.zeros(len(inner), dtype=np.int32)
+        for state, parent in enumerate(parents[1:].tolist(), 1):
+            levels[state] = levels[parent] + 1
+        movers = self.players[inner].tolist()
+        present = [np.array([len(pair[player]) for pair in self.present]) for player in range(len(self.states))]
+        return PublicTree(
+            parents=parents,
+            levels=levels,
+            players=tuple((mover,) if mover != CHANCE else () for mover in movers),
+            infoset_states=tuple(
+                np.repeat(number[nodes], counts[self.boards[nodes]])
+                for player, counts in enumerate(present)
+                for nodes in [np.flatnonzero(self.players == player)]
+            ),
+            leaf_states=np.zeros(0, dtype=np.int32),
+            labels=tuple(", ".join(map(str, self.path(node))) for node in inner.tolist()),
+        )
 
     @property
     def sequence_form_bytes(self) -> int:

@@ -216,7 +216,7 @@ class PublicPayoff(Factorable):
 
     @cached_property
     def _first(self) -> sp.csr_array:
-        return self.in_factors.matrix if self.is_zero_sum else self._made(0)
+        return self._made(0)
 
     @cached_property
     def _second(self) -> sp.csr_array:
@@ -236,7 +236,7 @@ class PublicPayoff(Factorable):
         mine, theirs = map(len, self.form.weights)
         entries = sum(len(group.nodes) for group in self.form.leaves) * mine * theirs
         Budget().require(24 * entries, f"what player {player} is paid for each pair of sequences")
-        return self._factors(player).matrix
+        return self.in_factors.matrix if self.is_zero_sum else self._factors(player).matrix
 
     def _factors(self, player: int) -> FactoredPayoff:
         form = self.form

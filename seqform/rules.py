@@ -59,6 +59,10 @@ class Rules(Protocol):
     Rules of betting games may define a method ``betting(state)`` that returns the mover's possible bets and the
     strength of its hand as a :class:`~treeplex.models.games.betting.Offer`.
 
+    Rules may define a method ``uniform_payoffs(state)`` that returns what the players are paid on average if all
+    actions from a state on are drawn at random, or ``None`` if it does not know. Players who look ahead then need no
+    games to find it out.
+
     Rules may define a method ``payoff_range()`` that returns the smallest and the largest payoff of player 0. They
     bound the value if a time limit expires before the game is built.
 

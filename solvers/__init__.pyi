@@ -1,9 +1,10 @@
 from .checkpoint import Checkpoint as Checkpoint
 from .depth_limited.agent import Agent as Agent
-from .depth_limited.agent import encounter as encounter
 from .depth_limited.cfr_value import CFRValue as CFRValue
+from .depth_limited.encounters import encounter as encounter
 from .depth_limited.learned_values import LinearValue as LinearValue
 from .depth_limited.learned_values import NetworkValue as NetworkValue
+from .depth_limited.lookahead import LookaheadPlayer as LookaheadPlayer
 from .depth_limited.method import DepthLimitedCFR as DepthLimitedCFR
 from .empirical_run import EmpiricalRun as EmpiricalRun
 from .iteration import Stepper as Stepper

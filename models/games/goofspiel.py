@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from ...seqform.parameters import About, check_parameters
@@ -187,6 +188,29 @@ class Goofspiel:
             events += [prize] if prize else ["?", f"t{bid}" if end == "t" else end] if end else ["?"]
         return tuple(events)
 
+    def uniform_payoffs(self, state: Any) -> Sequence[float] | None:
+        """Return what both are paid on average if they draw all bids to come at random; ``None`` for wins and losses.
+
+        Every pair of cards is as likely as every other one to meet, for whichever prize.
+
+        Examples
+        --------
+        >>> rules = Goofspiel(cards=3)
+        >>> rules.uniform_payoffs(rules.child(rules.initial_state(), "3"))  # 2 of 3 points, and 1 of the other 3 lost
+        (1.0, -1.0)
+        """
+        if self.payoff != "points":
+            return None
+        if state[0] == TERMINAL:
+            lead = state[1][0]
+            return lead, -lead
+        before, bid = (state[3], state[4]) if state[0] == 1 else (state, "")
+        _, _, hand0, _, hand1, lead, prize, prizes = before
+        lead += sum(prizes) * _edge(hand0 - (1 << int(bid)) if bid else hand0, hand1)
+        if prize is not None:
+            lead += prize * _edge(1 << int(bid) if bid else hand0, hand1)
+        return lead, -lead
+
     def shows(self, state: Any) -> tuple[int, ...]:
         """Return nobody: bids stay hidden."""
         return ()
@@ -194,6 +218,13 @@ class Goofspiel:
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return each player's points minus the other's, or the sign of that."""
         return state[1]  # type: ignore[no-any-return]
+
+
+@lru_cache(2**20)
+def _edge(hand0: int, hand1: int) -> float:
+    """Return how likely a card of one hand beats one of another, less how likely it loses; hands are bit masks."""
+    cards0, cards1 = ([card for card in range(1, hand.bit_length()) if hand >> card & 1] for hand in (hand0, hand1))
+    return sum(_sign(one - two) for one in cards0 for two in cards1) / (len(cards0) * len(cards1))
 
 
 def _sign(number: int) -> int:

@@ -1,18 +1,22 @@
 """Models of opponents by name: what ``uniform``, ``random:seed=1``, ``nash`` and the like stand for."""
 
 import dataclasses
+import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from ...models.depth_limited.cut_off import PLAYOUTS, THRESHOLD
 from ...models.opponents import Abstraction, Threshold, leduc_buckets, mixture, perturbed, uniform_without
 from ...models.opponents.threshold import BOT_FILE
-from ...models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
-from ...seqform.errors import InvalidStrategyError, one_line, shown
+from ...models.problems import CDBR, CDBRNE, CDRNR, LBR, SES, Nash
+from ...seqform.checks import check_player
+from ...seqform.errors import InvalidStrategyError, TreeplexError, nearest, one_line, shown
 from ...seqform.extensions import accepting
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar, usage, without_parentheses
@@ -24,8 +28,15 @@ from ...seqform.strategy_files import SUFFIXES
 from ..methods import find_method
 from ..solve import solve_part
 
+if TYPE_CHECKING:
+    from ..depth_limited.continuations import Continuation
+    from ..depth_limited.lookahead import LookaheadPlayer
+    from ..sampling.streamed_play import Answer, StreamedProfile
+
 #: Iterations of PCFR+ that solve an abstract game.
 ABSTRACTION_ITERATIONS = 10_000
+#: Files of strategies by the labels of infosets.
+_STREAMED = ".jsonl"
 #: How many opponents may stand within each other.
 _DEEPEST = 8
 _GRAMMAR = Grammar("opponent", InvalidStrategyError, InvalidStrategyError, prefix="opponent ")
@@ -79,6 +90,47 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     """
     with answering("opponent"), doing(f"the opponent {spec} was computed"):
         return Seat(game, checked_player(game, player)).strategy(spec)
+
+
+def opponent_player(spec: str, game: Game, player: int) -> "Answer | LookaheadPlayer":
+    """Return who plays as a text says in a game that is not enumerated, move by move.
+
+    Parameters
+    ----------
+    spec : str
+        Of the texts of :func:`opponent_strategy`, those that can do without the whole game: ``uniform``, ``random``
+        (probabilities are drawn by the seed, the seat and the label, and are others than in an enumerated game),
+        ``perturbed`` by ``epsilon``, a file of strategies by label (.jsonl), and ``cdbr`` and ``cdrnr`` with
+        ``values``, whose model is any of these but the last.
+    game : Game
+        With rules.
+    player : int
+
+    Returns
+    -------
+    callable or LookaheadPlayer
+        For :func:`~treeplex.solvers.encounter`. A callable takes the label of an infoset and its actions, and returns
+        probabilities.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If there is no such opponent, a parameter is wrong or missing, or it takes the whole game.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import encounter
+    >>> from treeplex.solvers.opponents.strategies import opponent_player
+    >>> game = load_game("goofspiel:cards=8")
+    >>> seats = ["cdbr:opponent=uniform,lookahead=1,values=uniform,method=lp", "uniform"]
+    >>> paid = encounter(game, [opponent_player(text, game, player) for player, text in enumerate(seats)], games=5)
+    >>> paid.shape
+    (5, 2)
+    """
+    player = check_player(player, game.num_players, InvalidStrategyError)
+    with answering("opponent"), doing(f"the opponent {spec} was made"):
+        return Seat(game, player).taker(spec)
 
 
 def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITERATIONS) -> Profile:
@@ -144,35 +196,161 @@ class Seat:
 
     def strategy(self, spec: str) -> Strategy:
         """Return the strategy that a text names."""
-        spec = without_parentheses(spec)
-        if self.depth > _DEEPEST:
-            raise InvalidStrategyError(f"opponent {shown(spec, 60)}: more than {_DEEPEST} opponents within each other")
-        name, text = _GRAMMAR.split(spec)
+        spec, name, text = self._split(spec)
         if name in OPPONENTS:
-            kind = OPPONENTS[name]
-            opponent: Opponent = kind(**_GRAMMAR.read(name, text, parameters_of(kind)))
-            return opponent.strategy(self)
+            return self._opponent(name, text).strategy(self)
         if name in _AGENTS:
-            return self._agent(_AGENTS[name], _GRAMMAR.read(name, text, _agent_parameters(name)))
+            return self._agent(name, _GRAMMAR.read(name, text, _agent_parameters(name)))
+        if Path(spec).suffix.lower() == _STREAMED:
+            return _streamed(spec)[self.player].to_strategy(self.game)
         if Path(spec).suffix.lower() in SUFFIXES:
             profile = self.game.own_profile(spec)
             return Strategy.load(spec, self.game, self.player) if profile is None else profile[self.player]
         if Path(spec).suffix.lower() == BOT_FILE:
             return Threshold.from_file(spec).strategy(self.game, self.player)
-        files = f", a strategy file (.npz, .json or .csv), or a bot file ({BOT_FILE})"
-        raise _GRAMMAR.unknown_name(name, opponent_forms(), files, known=[*OPPONENTS, *_AGENTS])
+        raise self._unknown(name)
+
+    def taker(self, spec: str) -> "Answer | LookaheadPlayer":
+        """Return who plays as a text says where the game is not enumerated."""
+        spec, name, text = self._split(spec)
+        if name in _LOOKING:
+            values = _GRAMMAR.read(name, text, _agent_parameters(name))
+            if "values" not in values:
+                raise InvalidStrategyError(
+                    f"opponent {name}: {self.game.spec} is not enumerated, so that the rest of the game cannot be "
+                    f"solved; expected values=V, such as {name}:opponent=uniform,lookahead=1,values=uniform"
+                )
+            return self._looking(name, values, self.within(other_player=True).answer(values.pop("opponent")))
+        return self.answer(spec)
+
+    def answer(self, spec: str) -> "Answer":
+        """Return what the opponent that a text names does at an infoset, where the game is not enumerated."""
+        spec, name, text = self._split(spec)
+        if name in OPPONENTS:
+            return self._opponent(name, text).answer(self)
+        if Path(spec).suffix.lower() == _STREAMED:
+            return _streamed(spec)[self.player].probabilities
+        if name in _LOOKING:
+            raise InvalidStrategyError(
+                f"opponent {name}: where {self.game.spec} is not enumerated, a player that looks ahead is nobody's "
+                "model; expected uniform, random, perturbed or a file of strategies by label (.jsonl)"
+            )
+        if name in _AGENTS or Path(spec).suffix.lower() in (*SUFFIXES, BOT_FILE):
+            raise not_enumerated(shown(spec, 60), self.game)
+        raise self._unknown(name)
+
+    def _split(self, spec: str) -> tuple[str, str, str | None]:
+        """Return a text without parentheses around it, the name in it, and what follows that."""
+        spec = without_parentheses(spec)
+        if self.depth > _DEEPEST:
+            raise InvalidStrategyError(f"opponent {shown(spec, 60)}: more than {_DEEPEST} opponents within each other")
+        return spec, *_GRAMMAR.split(spec)
+
+    @staticmethod
+    def _opponent(name: str, text: str | None) -> "Opponent":
+        kind = OPPONENTS[name]
+        opponent: Opponent = kind(**_GRAMMAR.read(name, text, parameters_of(kind)))
+        return opponent
+
+    def _unknown(self, name: str) -> TreeplexError:
+        files = f", a strategy file (.npz, .json, .csv or {_STREAMED}), or a bot file ({BOT_FILE})"
+        return _GRAMMAR.unknown_name(name, opponent_forms(), files, known=[*OPPONENTS, *_AGENTS])
 
     def within(self, other_player: bool = False) -> "Seat":
         """Return the seat of an opponent within this one, or of the other player."""
         return Seat(self.game, 1 - self.player if other_player else self.player, self.depth + 1)
 
-    def _agent(self, problem: Any, values: dict[str, Any]) -> Strategy:
+    def _agent(self, name: str, values: dict[str, Any]) -> Strategy:
         from ..depth_limited.agent import Agent
 
         model = self.within(other_player=True).strategy(values.pop("opponent"))
-        limits = {name: values.pop(name) for name in ("tolerance", "seconds") if name in values}
-        method = values.pop("method", "cfr+")
-        return Agent(problem(self.game, model, **values), method, **limits).strategy()
+        if "values" in values:
+            from ..sampling.streamed_play import answer_of
+
+            return self._looking(name, values, answer_of(model)).strategy(self.game)
+        alone = next((key for key in ("biased", "playouts", "threshold") if key in values), None)
+        if alone is not None:
+            raise InvalidStrategyError(f"opponent {name}: {alone} goes with values, which are missing")
+        limits = {key: values.pop(key) for key in ("tolerance", "seconds") if key in values}
+        method = values.pop("method", "lp" if name == LBR.name else "cfr+")  # the answer is one action
+        return Agent(_AGENTS[name](self.game, model, **values), method, **limits).strategy()
+
+    def _looking(self, name: str, values: dict[str, Any], model: "Answer") -> "LookaheadPlayer":
+        """Return the player whose steps end at the depth limit."""
+        from ..depth_limited.lookahead import LookaheadPlayer
+
+        if values.pop("gadget", "full") != "full" or values.pop("along", "path") != "path":
+            raise InvalidStrategyError(
+                f"opponent {name}: with values, decisions go along the path of play with the gadget full; leave gadget "
+                "and along out"
+            )
+        text, preferred, playouts = values.pop("values"), values.pop("biased", None), values.pop("playouts", PLAYOUTS)
+        worths = self._continuations(name, text, preferred, playouts)
+        return LookaheadPlayer(self.game, self.player, model, values=worths, **{"p": 1.0, **values})
+
+    def _continuations(self, name: str, text: str, preferred: str | None, playouts: int) -> "list[Continuation]":
+        """Return how the game goes on beyond the depth limit, as given, and with each action the other one prefers."""
+        from ..depth_limited.continuations import CheckDown, Playouts, biased, uniformly
+
+        named = [] if preferred is None else [each.strip() for each in preferred.split("/")]
+        if text == "checkdown" and not named:
+            return [CheckDown()]
+        if text == "uniform":
+            first: Answer = uniformly
+            second: Answer = uniformly
+        elif Path(text).suffix.lower() == _STREAMED:
+            first, second = (strategy.probabilities for strategy in _streamed(text))
+        elif text == "checkdown":
+            raise InvalidStrategyError(f"opponent {name}: biased goes with values=uniform or a file of strategies")
+        else:
+            raise self._no_values(name, text)
+        found: list[Continuation] = [Playouts(None if text == "uniform" else (first, second), playouts)]
+        for action in named:
+            label = _known_action(self.game, 1 - self.player, action)
+            pair = (first, biased(second, label)) if self.player == 0 else (biased(first, label), second)
+            found.append(Playouts(pair, playouts))
+        return found
+
+    def _no_values(self, name: str, text: str) -> InvalidStrategyError:
+        return InvalidStrategyError(
+            f"opponent {name}: values is {shown(text, 60)}{nearest(text, ('uniform', 'checkdown'))}; expected uniform, "
+            f"checkdown or a file of strategies ({_STREAMED})"
+        )
+
+
+def _known_action(game: Game, player: int, text: str) -> str:
+    """Return the name of an action that a text names, which a player has in some of the games drawn at random.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the player has had no such action.
+    """
+    from ..depth_limited.continuations import drawn_actions
+
+    rules, name = game.rules, str(game.action_words.get(text, text))
+    assert rules is not None
+    known = drawn_actions(rules, player)
+    if name not in known:
+        raise InvalidStrategyError(
+            f"player {player} of {game.spec} had no action {shown(text, 60)} in games drawn at random"
+            f"{nearest(text, [*known, *game.action_words])}; expected one of {', '.join(sorted(known)[:10])}"
+        )
+    return name
+
+
+def _streamed(path: str) -> "StreamedProfile":
+    from ..sampling.streamed_play import StreamedProfile
+
+    return StreamedProfile.load(path)
+
+
+def not_enumerated(what: str, game: Game) -> InvalidStrategyError:
+    """Return the error for an opponent who takes the whole game, where that is not enumerated."""
+    return InvalidStrategyError(
+        f"opponent {what} takes all of the game, and {game.spec} is not enumerated; expected uniform, random, "
+        "perturbed, cdbr, cdrnr, or a file of strategies by label (.jsonl)"
+    )
 
 
 class Opponent(ABC):
@@ -183,6 +361,16 @@ class Opponent(ABC):
     @abstractmethod
     def strategy(self, seat: Seat) -> Strategy:
         """Return what it plays; ``seat.within().strategy(text)`` is that of another opponent."""
+
+    def answer(self, seat: Seat) -> "Answer":
+        """Return what it does at an infoset by the label and the actions, where nobody enumerates the game.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it takes the whole game.
+        """
+        raise not_enumerated(self.name, seat.game)
 
 
 @dataclass(frozen=True)
@@ -197,6 +385,16 @@ class _Uniform(Opponent):
         if self.without is not None:
             return uniform_without(seat.game, seat.player, self.without)
         return Strategy.uniform(seat.game, seat.player)
+
+    def answer(self, seat: Seat) -> "Answer":
+        avoided = None if self.without is None else _known_action(seat.game, seat.player, self.without)
+
+        def shares(infoset: Hashable, actions: Sequence[Hashable]) -> list[float]:
+            kept = [float(str(action) != avoided) for action in actions]
+            total = sum(kept)
+            return [share / total for share in kept] if total else [1.0 / len(actions)] * len(actions)
+
+        return shares
 
 
 _Seed = About("seed of the draws", minimum=0, large=True, form="S")
@@ -214,6 +412,14 @@ class _Random(Opponent):
         treeplex = seat.game.sequence_form.treeplexes[seat.player]
         drawn = [rng.dirichlet(np.ones(count)) for count in treeplex.num_actions.tolist()]
         return Strategy(seat.game, seat.player, np.concatenate([[1.0], *drawn]))
+
+    def answer(self, seat: Seat) -> "Answer":
+        def shares(infoset: Hashable, actions: Sequence[Hashable]) -> list[float]:
+            rng = np.random.default_rng((self.seed, seat.player, zlib.crc32(repr(infoset).encode())))
+            drawn: list[float] = rng.dirichlet(np.ones(len(actions))).tolist()
+            return drawn
+
+        return shares
 
 
 @dataclass(frozen=True)
@@ -312,6 +518,16 @@ class _Perturbed(Opponent):
             )
         return perturbed(seat.within().strategy(self.opponent), self.epsilon or 0.0, self.concentration, self.seed)
 
+    def answer(self, seat: Seat) -> "Answer":
+        if self.concentration is not None or self.epsilon is None:
+            raise not_enumerated(f"{self.name} with a concentration", seat.game)
+        epsilon, inner = self.epsilon, seat.within().answer(self.opponent)
+
+        def shares(infoset: Hashable, actions: tuple[Hashable, ...]) -> list[float]:
+            return [epsilon / len(actions) + (1.0 - epsilon) * share for share in inner(infoset, actions)]
+
+        return shares
+
 
 @dataclass(frozen=True)
 class _AgentLimits:
@@ -320,6 +536,33 @@ class _AgentLimits:
     method: Annotated[str, About("method of the decisions", form="M")] = "cfr+"
     tolerance: Annotated[float, About("tolerance of each decision, in payoff units", minimum=0)] = 0.0
     seconds: Annotated[float, About("time for each decision", minimum=0)] = 0.0
+
+
+@dataclass(frozen=True)
+class _LookaheadLimits:
+    """What an agent's text may say besides where its steps end at the depth limit."""
+
+    values: Annotated[
+        str | None,
+        About(
+            "worth of states at the depth limit: uniform, checkdown or a file of strategies (.jsonl), by which both "
+            "go on",
+            shown="the rest of the game, solved",
+            form="V",
+        ),
+    ] = None
+    biased: Annotated[
+        str | None,
+        About(
+            "actions that the opponent may choose to take five times as often beyond the limit",
+            shown="none",
+            form="A/A",
+        ),
+    ] = None
+    playouts: Annotated[int, About("games played out from a state at the limit; 0 for the exact mean", minimum=0)] = (
+        PLAYOUTS
+    )
+    threshold: Annotated[float, About("probabilities below this are not played", minimum=0, maximum=1)] = THRESHOLD
 
 
 #: The library's own opponents, in the order in which they are listed.
@@ -338,14 +581,17 @@ OPPONENTS: Registry[type[Any]] = Registry(
     _GRAMMAR, "treeplex.opponents", accepting(Opponent, InvalidStrategyError, "careful"), _OWN, __package__
 )
 #: Problems that an agent solves decision by decision, as it plays.
-_AGENTS: dict[str, Any] = {problem.name: problem for problem in (CDBR, CDRNR, CDBRNE, SES)}
+_AGENTS: dict[str, Any] = {problem.name: problem for problem in (CDBR, CDRNR, CDBRNE, SES, LBR)}
+
+#: Those of them whose steps may end at the depth limit, so that nobody needs to enumerate the game.
+_LOOKING = (CDBR.name, CDRNR.name)
 
 
 def _agent_parameters(name: str) -> tuple[Parameter, ...]:
     """Return what an agent's text may say: the problem, with the opponent as text, and how decisions are made."""
     problem = parameters_of(_AGENTS[name])
     named = [dataclasses.replace(each, kind=str) if each.name == "opponent" else each for each in problem]
-    return (*named, *parameters_of(_AgentLimits))
+    return (*named, *parameters_of(_AgentLimits), *(parameters_of(_LookaheadLimits) if name in _LOOKING else ()))
 
 
 def opponent_forms() -> list[str]:

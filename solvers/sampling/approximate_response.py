@@ -2,7 +2,7 @@
 
 import zlib
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -17,15 +17,15 @@ from ...seqform.errors import CheckpointError, InvalidGameError, InvalidStrategy
 from ...seqform.game import Game
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import Rules
-from ...seqform.strategy import Profile, Strategy
+from ...seqform.strategy import Profile
 from ..checkpoint import Checkpoint, Saved, digest
 from ..outcome import checked_seed
 from . import search_kernel as kernel
-from .grown_tree import Answer, GrownTree
+from .grown_tree import GrownTree
 from .search_kernel import LearnerArrays, SearchArrays, SearchNumbers
 from .splitmix import first_random_state
 from .streamed import MESSAGES, STOPS, Stop, StreamedRun, WalkingStepper, iterate_kept, limits_of
-from .streamed_play import StreamedProfile, StreamedStrategy, rules_of, student_interval
+from .streamed_play import StreamedProfile, StreamedStrategy, answer_of, rules_of, student_interval
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class ApproximateBestResponse:
         self.settings = SearchSettings() if settings is None else settings
         self.seed = checked_seed(seed)
         self._digest = digest((rules, [each for other, each in enumerate(profile) if other != player]))
-        others = {other: _answer(profile[other]) for other in range(len(profile)) if other != player}
+        others = {other: answer_of(profile[other]) for other in range(len(profile)) if other != player}
         self._tree = GrownTree(rules, self.player, others, self.settings.particles, self.settings.buckets, memory)
         size = self.settings.buckets
         self._learner = LearnerArrays(np.zeros(size), np.zeros(size), np.zeros(size))
@@ -385,15 +385,3 @@ def _room(infosets: int, places: int) -> SearchArrays:
     stamps, path, chosen = (np.zeros(infosets, dtype=np.int64) for _ in range(3))
     visits, totals, priors = (np.zeros(places) for _ in range(3))
     return SearchArrays(stamps, visits, totals, priors, path, chosen, np.zeros(2))
-
-
-def _answer(strategy: Strategy | StreamedStrategy) -> Answer:
-    """Return what a strategy does at an infoset."""
-    if isinstance(strategy, StreamedStrategy):
-        return strategy.probabilities
-
-    def answer(infoset: Hashable, actions: Sequence[Hashable]) -> list[float]:
-        known = strategy[infoset]
-        return [float(known[action]) for action in actions]
-
-    return answer

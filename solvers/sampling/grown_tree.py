@@ -1,7 +1,7 @@
 """The part of a game that a search has met: everybody but the searcher is drawn, as chance is."""
 
 import zlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,8 @@ from ...seqform.rules import CHANCE, PROBABILITY_TOLERANCE, TERMINAL, Rules, out
 from .label_features import action_hash, features_of
 from .search_kernel import DRAW, HISTORIES, LEAF, PARENT, START, STOP, UNKNOWN, TreeArrays
 from .splitmix import cumulative
+from .streamed_play import Answer
 
-#: What a player does at an infoset: from its label and its actions to probabilities.
-Answer = Callable[[Hashable, tuple[Hashable, ...]], Sequence[float]]
 #: Bytes of a history, with its state until it is expanded, about.
 _HISTORY = 400
 #: Below this probabilities are multiplied by a power of two, which loses nothing.

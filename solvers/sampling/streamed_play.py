@@ -4,7 +4,7 @@ import json
 import math
 import warnings
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from numbers import Integral
@@ -43,6 +43,8 @@ from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
 from .splitmix import SplitMix64, first_random_state
 from .walks import OVERFLOW, Infosets, OutOfTimeError, Settings, Walker, WeightOverflowError, one_hot
 
+#: What a player does at an infoset: from its label and its actions to probabilities.
+Answer = Callable[[Hashable, tuple[Hashable, ...]], Sequence[float]]
 _FILE_VERSION = 1
 #: Bytes of memory for each byte of a file.
 _EXPANSION = 6
@@ -288,6 +290,18 @@ class StreamedGain:
     player: int
     strategy: StreamedStrategy
     gain: MeanResult
+
+
+def answer_of(strategy: Strategy | StreamedStrategy) -> Answer:
+    """Return what a strategy does at an infoset."""
+    if isinstance(strategy, StreamedStrategy):
+        return strategy.probabilities
+
+    def answer(infoset: Hashable, actions: Sequence[Hashable]) -> list[float]:
+        known = strategy[infoset]
+        return [float(known[action]) for action in actions]
+
+    return answer
 
 
 def streamed_payoffs(

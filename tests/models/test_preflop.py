@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from treeplex import InvalidGameError, Nash, load_game, solve
+from treeplex import CDRNR, InvalidGameError, Nash, load_game, solve, worst_case
 from treeplex.cli import main
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
 from treeplex.models.games.holdem.equities import equities, pairs
@@ -15,6 +15,7 @@ from treeplex.models.games.holdem.preflop_form import blueprint, played_out
 from treeplex.models.games.holdem.preflop_solved import SolvedPreflop
 from treeplex.seqform.public_form import PublicForm
 from treeplex.seqform.public_profile import PublicProfile
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 SMALL = Preflop(stack=4, raises=1)
 
@@ -224,3 +225,25 @@ def test_the_command_line_learns_to_the_papers_bar(options, method, tolerance, c
     record = json.loads(capsys.readouterr().out)
     assert (record["method"], record["status"]) == (method, "converged")
     assert record["exploitability"] <= tolerance
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize(
+    "opponent",
+    [
+        "uniform",
+        "random:seed=1",
+        "uniform:without=fold",
+        "cfr:iterations=10",
+        "perturbed:(cfr:iterations=10),epsilon=0.2",
+    ],
+)
+def test_a_robust_response_looks_ahead_before_the_flop_and_its_worst_case_is_proven(opponent, player):
+    game = Preflop(stack=2, continuations=1).game
+    problem = CDRNR(game, opponent_strategy(opponent, game, 1 - player), p=0.5, lookahead=1)
+    solution = solve(problem, "cfr+", tol=0.01)
+    assert solution.gain >= -sum(step.gap for step in solution.certificate.steps) / 0.5
+    assert 0.0 <= solution.exploitability <= problem.safety_bound(solution.certificate)
+    value = solution.opponent_value - solution.gain
+    assert worst_case(game, solution.profile[player]) == pytest.approx(value - solution.exploitability, abs=1e-9)
+    assert game.sequence_form.leaves is None

@@ -24,6 +24,25 @@ def places(form, other):
 
 
 @pytest.mark.parametrize("name", GAMES)
+def test_its_public_tree_is_that_of_the_rules(name):
+    game = load_game(name)
+    own, known = Game.from_public_form(PublicForm.from_rules(game.rules)), game.public_tree
+    public, order = own.public_tree, places(own.sequence_form, game.sequence_form)
+    number = np.full(public.num_states, -1)
+    for player, treeplex in enumerate(own.sequence_form.treeplexes):
+        infosets = game.sequence_form.treeplexes[player].sequence_infosets[order[player][treeplex.offsets[:-1]]]
+        states = known.infoset_states[player][infosets]
+        assert (public.infoset_levels(player) == known.levels[states]).all()
+        number[public.infoset_states[player]] = states
+    assert (public.num_states, public.num_levels) == (known.num_states, known.num_levels)
+    decided = np.flatnonzero(number >= 0)
+    assert len(np.unique(number[decided])) == len(decided)
+    assert [public.players[state] for state in decided] == [known.players[state] for state in number[decided]]
+    above = decided[(public.parents[decided] >= 0) & (number[public.parents[decided]] >= 0)]
+    assert (number[public.parents[above]] == known.parents[number[above]]).all()
+
+
+@pytest.mark.parametrize("name", GAMES)
 def test_it_pays_what_the_sequence_form_pays(name):
     game = load_game(name)
     form, known = PublicForm.from_rules(game.rules).sequence_form(), game.sequence_form

@@ -38,6 +38,7 @@ from treeplex import (
 )
 from treeplex.models.depth_limited import decision_steps, partition_roots, partition_steps, roots_after_chance
 from treeplex.models.problems import SaddleProblem
+from treeplex.seqform.public_form import PublicForm
 from treeplex.solvers import DepthLimitedLP
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
@@ -764,3 +765,22 @@ def test_there_is_no_single_program_and_one_method():
         solve(Nash(KUHN), "lp")
     with pytest.raises(UnknownMethodError, match="lp: algorithm = pdlp; expected one of auto, simplex"):
         DepthLimitedLP("pdlp")
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize(("name", "p"), [("kuhn", 0.3), ("leduc:merge_suits=true", 1.0), ("kuhn:cards=5", 0.5)])
+def test_games_in_public_form_have_the_same_steps(name, p, player):
+    rules = load_game(name)
+    public = Game.from_public_form(PublicForm.from_rules(rules.rules))
+    found = [solve(CDRNR(game, Strategy.uniform(game, 1 - player), p=p, lookahead=1), "lp") for game in (rules, public)]
+    assert found[1].steps[0] == pytest.approx(found[0].steps[0], abs=1e-9)
+    assert len(found[1].steps) == len(found[0].steps)
+    assert found[1].objective >= found[1].steps[0] - 1e-9
+    if p == 1.0:  # best responses go to the same optimum at every step, whatever the order of sequences
+        assert found[1].steps == pytest.approx(found[0].steps, abs=1e-9)
+
+
+def test_gadgets_take_leaves_that_games_in_public_form_do_not_list():
+    public = Game.from_public_form(PublicForm.from_rules(load_game("kuhn").rules))
+    with pytest.raises(UnsupportedProblemError, match="leaf table"):
+        solve(CDRNR(public, Strategy.uniform(public, 1), p=0.5, lookahead=1, gadget="resolving"), "lp")
