@@ -28,7 +28,7 @@ def simulate_public(form: PublicForm, profile: Profile, games: int, seed: int = 
     Returns
     -------
     ndarray of float64, shape (games, 2)
-        Payoff units. What chance decides at a leaf, such as the cards after an all-in, counts by its mean.
+        Payoff units. Chance at a leaf, such as the cards after an all-in, counts by its mean.
 
     Raises
     ------

@@ -91,7 +91,7 @@ class LookaheadPlayer:
         As for :class:`~treeplex.Agent`, for each decision.
     threshold : float
         Actions that the player would come to and take with less than this probability, by its own choices alone, are
-        not played, but for the likeliest of an infoset. What is left is scaled to sum to one. So all later trees have
+        not played, but for the likeliest of an infoset. The rest is scaled to sum to one. So all later trees have
         at most 1 / threshold of its sequences for each private deal, and one for each public action.
 
     Attributes
@@ -112,7 +112,7 @@ class LookaheadPlayer:
     on the path as they were made; the values of the paper's function V are payoffs of M there. The paper's bounds on
     gain and loss hold up to the errors of these values, which nobody knows, and along paths not even with exact ones:
     nothing is proven. In games that can be enumerated :meth:`strategy` is the whole strategy, to be certified by best
-    responses. Decisions are kept and do not depend on the order in which they are asked for.
+    responses. Decisions are kept and do not depend on the order of the questions.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 3 and 4. Thresholds: S. Ganzfried, T. Sandholm, K. Waugh, "Strategy

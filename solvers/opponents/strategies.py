@@ -540,7 +540,7 @@ class _AgentLimits:
 
 @dataclass(frozen=True)
 class _LookaheadLimits:
-    """What an agent's text may say besides where its steps end at the depth limit."""
+    """The settings in an agent's text whose steps end at the depth limit."""
 
     values: Annotated[
         str | None,
