@@ -186,7 +186,7 @@ def test_a_run_in_parts_is_the_run_in_one_and_goes_on_from_a_checkpoint(tmp_path
         for mine, theirs in zip(whole._learner, other._learner, strict=True):
             assert np.array_equal(mine, theirs)
         assert dict(other.strategy()) == dict(whole.strategy())
-    with pytest.raises(CheckpointError, match="has learned already"):
+    with pytest.raises(CheckpointError, match="has already learned"):
         parts.run(games=70, checkpoint=Checkpoint(path, resume=True))
     with pytest.raises(CheckpointError):
         ApproximateBestResponse(game, profile, 1, QUICK, seed=3).run(games=70, checkpoint=Checkpoint(path, resume=True))
