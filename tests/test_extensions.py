@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, thorough
 
 import treeplex
 from treeplex import (
@@ -66,6 +66,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@thorough
 def test_the_template_passes_its_own_tests(tmp_path: Path) -> None:
     project = tomllib.loads((TEMPLATE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     install(tmp_path, project["name"], project["entry-points"])

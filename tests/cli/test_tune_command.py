@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import thorough
 
 from treeplex import Checkpoint
 from treeplex.cli import main
@@ -25,6 +26,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     Path("shy.toml").write_text(SHY)
 
 
+@thorough
 def test_the_bot_that_is_written_earns_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "shy.toml", *SHORT, "--out", "tuned.toml", "--json", "-"]) == 0
     record = json.loads(capsys.readouterr().out)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import thorough
 
 from treeplex import InvalidGameError, Nash, Profile, expected_payoffs, load_game, solve
 from treeplex.models.games.holdem.cards import HANDS
@@ -66,6 +67,7 @@ def test_the_tree() -> None:
     assert form.players[form.find("call, call")] == 2
 
 
+@thorough
 def test_what_hands_are_worth_when_everybody_calls() -> None:
     """All play to the showdown for one big blind each: each is paid its share of three."""
     game = load_game("three_handed:stack=10")
@@ -95,6 +97,7 @@ def test_parameters() -> None:
         load_game("three_handed:stack=3")
 
 
+@thorough
 def test_the_script_estimates_parts_of_pots() -> None:
     """On a sample of boards, every three classes share a pot, and differ from the file by chance alone."""
     path = Path(__file__).parents[2] / "examples" / "three_handed_equities.py"

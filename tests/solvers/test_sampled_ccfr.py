@@ -5,6 +5,7 @@ import itertools
 import cvxpy as cp
 import numpy as np
 import pytest
+from effort import thorough
 from every_sample import Draws, drawing, every_sample, expectation
 from random_trees import seeded_tree, to_game
 from whole_walks import whole_walk
@@ -266,6 +267,7 @@ def test_multipliers_stay_below_the_penalty():
     assert solution.lower <= exact.objective <= solution.upper
 
 
+@thorough
 def test_constraints_that_exclude_each_other_are_found_out():
     solution = solve(kuhn_problem("0/J_:b >= 0.7", "0/J_:b <= 0.4"), "es-ccfr", tol=1e-3, max_iterations=2000, seed=1)
     assert solution.status is Status.INFEASIBLE

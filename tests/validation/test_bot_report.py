@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from effort import thorough
 from figures import reproduced
 
 from treeplex.validation.papers import nlhe_bot_exploited, nlhe_bot_samples, nlhe_bot_tuning
@@ -48,6 +49,7 @@ def test_responses_that_take_little_or_risk_much_do_not_pass() -> None:
     assert nlhe_bot_exploited._row(0, "best response", [answer], 1.0, 4.0).passed
 
 
+@thorough
 def test_more_samples_come_closer_to_exact_values() -> None:
     few, some, many = reproduced("nlhe-bot-samples").rows[3:]
     assert few.error > 3 * some.error > 5 * many.error

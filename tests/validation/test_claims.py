@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import few
+from effort import few, thorough
 from figures import TINY, reproduced
 
 from treeplex.cli import main
@@ -72,6 +72,7 @@ def test_an_experiment_passes_by_its_rows_and_by_all_claims(monkeypatch: pytest.
     assert not broken.passed
 
 
+@thorough
 @pytest.mark.parametrize("name", ["cdrnr-figure-5", "cdrnr-figure-6", "cdrnr-table-2"])
 def test_figures_that_print_other_numbers_than_the_paper_do_not_pass(name: str) -> None:
     found = reproduced(name)

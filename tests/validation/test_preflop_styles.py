@@ -21,6 +21,7 @@ def test_rows_are_the_styles_and_claims_stand_beside_the_paper():
     assert len(claims) == len(PRINTED) * len(MENU) + 3
 
 
+@thorough
 def test_nobody_wins_less_than_a_strategy_guarantees():
     rows = reproduced("pref-cfr-table-2").rows
     assert {(row.small_blind, row.big_blind) for row in rows} == {(one, two) for one in TABLE for two in TABLE[one]}

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import networkx as nx
 import pytest
+from effort import thorough
 
 from treeplex import CDRNR, Nash, SolverError, Strategy, UnsupportedProblemError, load_game, solve
 from treeplex.models.depth_limited import GADGETS
@@ -198,6 +199,7 @@ def test_unknown_suite() -> None:
         find_suite("slow")
 
 
+@thorough
 def test_reduced_quick_suite() -> None:
     small = {"kuhn", "kuhn:players=3", "rps:rock=3", "goofspiel:cards=4", "leduc:merge_suits=true"}
     cases = tuple(
