@@ -67,7 +67,19 @@ def test_every_row_meets_its_criterion(traps, leduc, rounds):
         assert len(found.rows) == found.experiment.num_rows
 
 
-# Figure 4
+# Figures 4 and 9
+
+
+def test_the_actions_that_gadgets_play_are_those_on_the_envelope_of_worths(traps):
+    found = reproduced("cdrnr-figure-9")
+    assert found.rows_passed
+    assert [claim.status.name for claim in found.claims] == ["MET"] * 6
+    played = {(row.game, row.gadget, row.action): (row.least_p, row.most_p) for row in traps.rows}
+    for row in found.rows:
+        least, most = played[row.game, row.gadget, row.action]
+        assert row.is_best == (least is not None)
+        if row.is_best and row.gadget != "full":  # both by the gadget's own program
+            assert (row.from_p, row.to_p) == pytest.approx((least, most), abs=traps.experiment.accuracy)
 
 
 def test_the_full_gadget_recovers_five_actions_and_the_others_two(traps):

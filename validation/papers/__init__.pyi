@@ -8,6 +8,7 @@ from .ccfr_transit import FrontierRow as FrontierRow
 from .ccfr_transit import TimeRow as TimeRow
 from .cdrnr_figure_4 import CDRNRFigure4 as CDRNRFigure4
 from .cdrnr_figure_4 import RecoveryRow as RecoveryRow
+from .cdrnr_figure_9 import CDRNRFigure9 as CDRNRFigure9
 from .cdrnr_responses import CDRNRFigure5 as CDRNRFigure5
 from .cdrnr_responses import CDRNRFigure6 as CDRNRFigure6
 from .cdrnr_responses import CDRNRFigure15 as CDRNRFigure15

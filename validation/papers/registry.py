@@ -26,6 +26,7 @@ _OWN = {
     "cdrnr-figure-4": "cdrnr_figure_4:CDRNRFigure4",
     "cdrnr-figure-5": "cdrnr_responses:CDRNRFigure5",
     "cdrnr-figure-6": "cdrnr_responses:CDRNRFigure6",
+    "cdrnr-figure-9": "cdrnr_figure_9:CDRNRFigure9",
     "cdrnr-figure-15": "cdrnr_responses:CDRNRFigure15",
     "cdrnr-safety": "cdrnr_safety:CDRNRSafety",
     "cdrnr-table-1": "cdrnr_table_1:CDRNRTable1",

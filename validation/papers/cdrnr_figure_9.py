@@ -1,0 +1,174 @@
+"""Figure 9 of the paper on depth-limited responses: the worth of exploiting actions by gadget."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from ...models.games import load_game
+from ...models.problems import CDRNR, Nash
+from ...seqform.arrays import Floats
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import COLOURS, Figure, Look, legend, panels
+from ...seqform.strategy import Profile, Strategy
+from ..table import Column, Row, verdict
+from .cdrnr_figure_4 import ACTIONS, GADGETS, GAMES, RECOVERED
+from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF, WEIGHT
+from .claims import Claim
+from .experiment import Experiment, Limits, Tell, completed
+
+#: The gadgets of which the paper says that two actions dominate all others.
+_DOMINATED = ("resolving", "max-margin")
+
+
+@dataclass(frozen=True)
+class WorthRow(Row):
+    """The worth of one action by one gadget in one game.
+
+    Attributes
+    ----------
+    game, gadget, action : str
+    worth_at_0, worth_at_1 : float
+        In the gadget's game, payoff units: against the free opponent alone, and against the model alone. In between
+        the worth is linear in p.
+    mixed : float
+        How far the worth halfway between two p is from the mean, which is 0 up to round-off.
+    from_p, to_p : float or None
+        For which p no other action is worth more; ``None`` if there is always one.
+    """
+
+    game: Annotated[str, Column("game")]
+    gadget: Annotated[str, Column("gadget", width=16)]
+    action: Annotated[str, Column("action")]
+    worth_at_0: Annotated[float, Column("worth at p = 0", ".2f")]
+    worth_at_1: Annotated[float, Column("at p = 1", ".2f")]
+    mixed: float
+    from_p: Annotated[float | None, Column("best for p from", "{from_p:.4f} to {to_p:.4f}", missing="never")]
+    to_p: float | None
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the action is ever best."""
+        return self.from_p is not None
+
+
+@dataclass(frozen=True)
+class CDRNRFigure9(Experiment[WorthRow]):
+    """The worth of five exploiting actions in the games that gadgets make of two games.
+
+    Parameters
+    ----------
+    middle : float
+        The worths are computed at 0, this p and half of it, by the step's program, and continued to 1: they are linear.
+
+    Notes
+    -----
+    The games and the blueprint are those of figure 4. The actions that a gadget plays for some p are on the upper
+    envelope of these lines; an action below it for all p is never played.
+
+    References
+    ----------
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", ALA 2024 (arXiv:2112.12594), figure 9 and appendix C.
+    """
+
+    middle: Annotated[float, Limits("(0, 1)")]
+
+    name = "cdrnr-figure-9"
+    title = "the worth of exploiting actions by p in the games that gadgets make, in two games made to mislead gadgets"
+    figure = "9"
+    paper = CONTINUAL_RESPONSES
+    criterion = "the best actions for some p are those that figure 4 expects of the gadget, and worths are linear in p"
+
+    quick_settings: ClassVar = {"middle": 0.5}
+    full_settings: ClassVar = {"middle": 0.5}
+
+    @property
+    def num_rows(self) -> int:
+        """One a game, gadget and action."""
+        return len(GAMES) * len(GADGETS) * len(ACTIONS)
+
+    def rows(self, tell: Tell) -> Iterator[WorthRow]:
+        """Yield the rows game by game and gadget by gadget."""
+        for name in GAMES:
+            game = load_game(name)
+            assert game.rules is not None
+            model = Strategy.from_dict(game, 1, getattr(game.rules, "model"))  # noqa: B009
+            equilibrium = completed(Nash(game), "highs-simplex").profile
+            for gadget in GADGETS:
+                tell(f"{name}: {gadget}")
+                start, half, end = (
+                    _worths(game, model, equilibrium, gadget, p) for p in (0.0, self.middle / 2, self.middle)
+                )
+                last = start + (end - start) / self.middle
+                for number, (action, span) in enumerate(zip(ACTIONS, _envelope(start, last), strict=True)):
+                    mixed = float(abs(half[number] - (start[number] + end[number]) / 2))
+                    worths = float(start[number]), float(last[number])
+                    yield self.judged(WorthRow(name, gadget, action, *worths, mixed, *(span or (None, None))))
+
+    def judged(self, row: WorthRow) -> WorthRow:
+        """Return a row with what is wrong with it."""
+        right = row.action in RECOVERED[row.game, row.gadget]
+        found = "it is best for some p" if row.is_best else "it is never best"
+        return row.failing(verdict((row.is_best != right, found), (row.mixed > ROUND_OFF, "it is not linear in p")))
+
+    def claims(self, rows: Sequence[WorthRow]) -> list[Claim]:
+        """Return how many actions are best for some p."""
+        claims = []
+        for game in GAMES:
+            for gadget in ("full", *_DOMINATED):
+                own = [row for row in rows if (row.game, row.gadget) == (game, gadget)]
+                paper = 2 if gadget in _DOMINATED else len(ACTIONS)
+                measured = sum(row.is_best for row in own) if len(own) == len(ACTIONS) else None
+                claims.append(
+                    Claim(f"{game}, {gadget}: actions that are best for some p", paper, measured).judged(
+                        measured == paper, "the paper does not print its games; these are the library's"
+                    )
+                )
+        return claims
+
+    def draw(self, rows: Sequence[WorthRow]) -> "Figure":
+        """Draw a row of panels a game, one a gadget: each action's line, bold where it is best for some p."""
+        games = list(dict.fromkeys(row.game for row in rows)) or [""]
+        gadgets = list(dict.fromkeys(row.gadget for row in rows)) or [""]
+        size = 0.8 + 2.6 * len(gadgets), 0.6 + 2.7 * len(games)
+        figure, axes = panels(len(games), len(gadgets), size, squeeze=False, sharex=True)
+        colours = dict(zip(ACTIONS, COLOURS, strict=False))
+        for game, line in zip(games, axes, strict=True):
+            for gadget, panel in zip(gadgets, line, strict=True):
+                for row in (each for each in rows if (each.game, each.gadget) == (game, gadget)):
+                    ends, width = (row.worth_at_0, row.worth_at_1), 2.4 if row.is_best else 0.8
+                    Look(colours[row.action]).plot(panel, (0.0, 1.0), ends, linewidth=width, label=row.action)
+                panel.set(title=gadget, xlim=(0.0, 1.0))
+            line[0].set_ylabel(f"worth, {game}")
+        for panel in axes[-1]:
+            panel.set_xlabel(WEIGHT)
+        legend(axes[0][0], "lower right", fontsize="small")
+        return figure
+
+
+def _worths(game: Game, model: Strategy, equilibrium: Profile, gadget: str, p: float) -> Floats:
+    """Return what each action is worth in a gadget's game."""
+    posed = CDRNR(game, model, p=p, lookahead=1, gadget=gadget, blueprint=equilibrium, game_value=0.0)
+    program = posed.start().program(0)
+    plans = (Strategy.from_dict(game, 0, {"_": {action: 1.0}}).plan for action in ACTIONS)
+    return np.array([program.guaranteed(plan[program.sequences]) for plan in plans])
+
+
+def _envelope(first: Floats, last: Floats) -> list[tuple[float, float] | None]:
+    """Return for which p from 0 to 1 each of some lines is the highest; ``None`` if it never is."""
+    found: list[tuple[float, float] | None] = []
+    for own in range(len(first)):
+        low, high = 0.0, 1.0
+        for ahead, rise in zip((first[own] - first).tolist(), (last[own] - last).tolist(), strict=True):
+            # The line is ahead of another one by ahead + p (rise - ahead), which is at least 0 on one side of a p.
+            slope = rise - ahead
+            if slope > 0.0:
+                low = max(low, -ahead / slope)
+            elif slope < 0.0:
+                high = min(high, -ahead / slope)
+            elif ahead < 0.0:
+                high = -1.0
+        found.append((low, high) if high - low > ROUND_OFF else None)
+    return found
