@@ -217,7 +217,7 @@ GROUPS = {
         ),
         "evaluate": (
             "strategies",
-            "Judge strategies of any origin: payoffs, how exploitable they are, and which constraints they break.",
+            "Evaluate strategies of any origin: payoffs, exploitability and violated constraints.",
         ),
         "compare": (
             "strategies",

@@ -169,7 +169,7 @@ COMMANDS = [
     ("fit eq.npz --game kuhn --seat 0", "eq.npz", "treeplex show reads it"),
     ("fit log.jsonl --game kuhn --seat 0 --confidence 95%", "95%", "between 0 and 1, such as 0.95"),
     ("fit log.jsonl --game kuhn --seat 0 --interval wald", "'wald'", "expected wilson, clopper-pearson"),
-    ("sample kuhn", "no end", "--max-iterations or --time-limit"),
+    ("sample kuhn", "never ends", "--max-iterations or --time-limit"),
     ("sample kuhn --method cfr --max-iterations 10", "cfr is not for sample", "es-mccfr"),
 ]
 
@@ -226,7 +226,7 @@ STATEMENTS = [
     ("EpsilonSafeResponse(game, profile[1], epsilon=-1)", "epsilon is -1", "of at least 0"),
     ("EpsilonSafeStyle(game, 'bet@first')", "too many positional", "maximise, minimise"),
     ("DataBiasedResponse(game, profile[1], p=2)", "p is 2", "a mapping of infosets"),
-    ("CDBR(game, profile[1])", "'lookahead'", "expected CDBR(game, opponent"),
+    ("CDBR(game, profile[1])", "lookahead is missing", "expected a whole number of at least 1, or level"),
     ("best_response(game, profile)", "'player'", "expected best_response(game, profile, player)"),
     ("exploitability(profile)", "'profile'", "expected exploitability(game, profile)"),
     ("exploitability(profile, game)", "game is Profile", "expected a Game"),
@@ -250,7 +250,7 @@ STATEMENTS = [
     ("Agent(game)", "Game('kuhn')", "such as CDRNR"),
     ("Profile([profile[0]])", "players [0]", "players [0, 1]"),
     ("Profile(profile[0], profile[1])", "too many positional", "expected Profile(strategies)"),
-    ("Profile.load('eq.npz')", "'game'", "expected Profile.load(path, game)"),
+    ("Profile.load('eq.npz')", "'game'", "expected Profile.load(path, game"),
     ("Profile.load('none.npz', game)", "none.npz", "no such file"),
     ("Profile.load('eq.npz', leduc)", "kuhn", "fingerprint"),
     ("Profile.from_json(game, 'eq.json')", "not JSON", "Profile.load(path, game) reads a file"),

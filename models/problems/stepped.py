@@ -173,6 +173,10 @@ class DepthLimitedResponse(SteppedResponse):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.level is None:
+            if self.lookahead is None:
+                raise InvalidGameError(
+                    f"{self.name}: lookahead is missing, expected a whole number of at least 1, or level in its place"
+                )
             lookahead = check_whole(self.lookahead, f"{self.name}: lookahead", InvalidGameError, "[1, inf)")
             object.__setattr__(self, "lookahead", lookahead)
         elif self.lookahead is not None:

@@ -283,7 +283,7 @@ MISTAKES = {
     ),
     "steps of no multipliers": (
         ("solve", "kuhn", "--method", "cfr+", "--step", "1"),
-        "--step is for --method ccfr, and --method is cfr+",
+        "--step is for --method ccfr, es-ccfr, os-ccfr, and --method is cfr+",
     ),
     "steps of an unknown kind": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),

@@ -100,7 +100,7 @@ def test_a_setting_that_fails_is_kept_with_its_message(file, capsys):
     [
         ("", 'sweep.toml: command is missing, expected a name such as "solve"'),
         ("command = 3", "sweep.toml: command is 3, expected a name"),
-        ('command = "slove"', "sweep.toml: unknown command 'slove' (did you mean solve?); expected one of games,"),
+        ('command = "slove"', "sweep.toml: unknown command 'slove' (did you mean solve?); expected one of solve,"),
         ('command = "export"\ngame = "kuhn"', "unknown command 'export'"),
         ('command = "solve"', "sweep.toml: missing argument 'GAME'"),
         ('command = "solve"\ngame = "kuhn"\ntol = "few"', "sweep.toml: invalid value for '--tol': few, expected"),

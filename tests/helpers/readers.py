@@ -170,7 +170,7 @@ READERS = {
     "map_csv": Reader(read_roads, ".csv"),
     "settings": Reader(read_settings, ".toml"),
     "threshold": Reader(Threshold.from_file, ".toml"),
-    "bot_file": Reader(declared_bot, ".toml"),
+    "bot_file": Reader(lambda path: declared_bot(str(path)), ".toml"),
     "results": Reader(read_results, ".jsonl"),
     "log": Reader(read_log, ".jsonl", GZIP),
     "phh": Reader(read_hands, ".phhs", GZIP),
