@@ -214,7 +214,7 @@ def test_an_agent_plays_on_the_command_line(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cdrnr:opponent=uniform,p=0.5", "cdrnr: lookahead is None, expected a whole number of at least 1"),
+        ("cdrnr:opponent=uniform,p=0.5", "cdrnr: lookahead is missing, expected a whole number of at least 1"),
         ("cdrnr:opponent=uniform,p=2,lookahead=3", "opponent cdrnr: p = 2; expected a number from 0 to 1"),
         ("cdbr:opponent=uniform,lookahead=0", "opponent cdbr: lookahead = 0; expected an integer of at least 1"),
         ("cdbr:opponent=uniform,lookahead=1,gadget=full", "opponent cdbr: unknown parameter 'gadget'"),
