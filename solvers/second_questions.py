@@ -33,7 +33,7 @@ class SecondQuestion:
         --------
         >>> from treeplex.solvers.second_questions import SecondQuestion
         >>> SecondQuestion("what the locks are worth", "stopped at the time limit").added_to("converged")
-        'converged; what the locks are worth is not known: the time limit came'
+        'converged; what the locks are worth is not known: stopped at the time limit'
         """
         return f"{message}; {self}" if self.reason else message
 

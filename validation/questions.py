@@ -62,7 +62,7 @@ def question_parameters(problem: str) -> dict[str, Parameter]:
     --------
     >>> from treeplex.validation.questions import question_parameters
     >>> {name: each.required for name, each in question_parameters("cdrnr").items()}
-    {'opponent': True, 'lookahead': True, 'along': False, 'p': True, 'gadget': False, 'player': False}
+    {'opponent': True, 'lookahead': False, 'level': False, 'along': False, 'p': True, 'gadget': False, 'player': False}
     """
     declared = {each.word: each for each in parameters_of(find_problem(problem)) if each.about.option}
     if any(each.kind is Strategy for each in declared.values()):

@@ -64,9 +64,22 @@ def search_bound(
     From a blueprint whose values are off by up to Δ the same lines give d ≤ 2 Δ (1 − p) / (1 − p (1 + η)): the margin
     of max-margin with p = 0, infinite at p = 1/2 with η = 1. So says appendix H of D. Milec, O. Kubíček, V. Lisý, 2021
     (arXiv:2112.12594) of the bound of M. Liu and others, NeurIPS 2022.
+
+    Examples
+    --------
+    A model that comes to subgames as the equilibrium does is safe for every p below 1, another one for none:
+
+    >>> from treeplex import SES, Nash, Strategy, load_game, solve
+    >>> game = load_game("kuhn")
+    >>> equilibrium = solve(Nash(game)).profile[1]
+    >>> for model in (equilibrium, Strategy.uniform(game, 1)):
+    ...     found = solve(SES(game, model, p=0.1, level=2))
+    ...     print(found.problem.bound(found.dual_certificate).largest_p)
+    1.0
+    0.0
     """
     reach, kept = model[roots.way_sequences], found.free[roots.way_sequences]
-    comes = roots.masses(view.game, found.plan)[0] > 0.0
+    comes = roots.masses(view.game, found.plan[roots.own_sequences]) > 0.0
     error = max(0.0, float(view.best_case(found.free) - view.worst_case(found.plan)))
     losses, distance = np.zeros(roots.num_ways), 0.0
     for number in range(roots.num_subgames):

@@ -31,6 +31,22 @@ def profile_from_gambit(game: Game | SequenceForm, profile: Any) -> Profile:
     Notes
     -----
     Players, infosets and actions are taken in pygambit's order, which is that of a depth-first walk of the file.
+
+    Examples
+    --------
+    With a stand-in for pygambit's profile of one player with one infoset:
+
+    >>> from types import SimpleNamespace
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import profile_from_gambit
+    >>> game = load_game("matching_pennies")
+    >>> class Mixed(dict):
+    ...     game = SimpleNamespace(
+    ...         players=[SimpleNamespace(infosets=[SimpleNamespace(actions=[f"{n}{a}" for a in "HT"])]) for n in "01"]
+    ...     )
+    >>> profile = profile_from_gambit(game, Mixed({"0H": 0.25, "0T": 0.75, "1H": "1/2", "1T": "1/2"}))
+    >>> profile[0].behaviour.tolist(), profile[1].behaviour.tolist()
+    ([1.0, 0.25, 0.75], [1.0, 0.5, 0.5])
     """
     try:
         played = [

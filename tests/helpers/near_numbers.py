@@ -8,7 +8,7 @@ import re
 MARK = "<!-- digits differ -->"
 NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 #: Rows that depend on the machine alone, and rows that fall towards zero.
-SECONDS = re.compile(r"(?m)^(\s*seconds\b).*$")
+SECONDS = re.compile(r"(?m)^(\s*seconds\b).*(?:\n {12,}\S.*)*$")  # which may go on in the next lines
 FREE = ("built in", "size", "variance saved")
 SMALL = ("gap", "exploitability", "regrets", "violation", "ε-Nash", "proven", "least loss", "iterations", "runs")
 CLOSE, SMALLEST = 0.05, 2e-3

@@ -151,7 +151,7 @@ def equity_against(hand: tuple[int, int], board: Sequence[int], share: float) ->
     >>> from treeplex.models.games.holdem.values import equity_against
     >>> kings = tuple(read_cards("KsKh"))
     >>> [round(equity_against(kings, [], share), 4) for share in (1, 0.1, 6 / 1225)]
-    [0.824, 0.6916, 0.1805]
+    [0.824, 0.7245, 0.1805]
     """
     check_number(share, "share", InvalidGameError, "(0, 1]")
     equity, standing, together = _matchups(_checked(hand, board), tuple(sorted(board)))
