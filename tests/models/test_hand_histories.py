@@ -340,7 +340,7 @@ def test_a_showdown_with_unknown_cards_has_no_result_unless_it_is_stated() -> No
         ("p2 cbr 6", "p2 cbr 201", "contradiction", "goes to 201, expected 4 to 200"),
         ("p2 cbr 6", "p2 cbr nan", "malformed", "has the amount 'nan', expected a number"),
         ("p2 cbr 6", "p1 cbr 6", "contradiction", "comes where p2 is to act"),
-        ("p2 cbr 6", "p2 pb", "malformed", "is no action"),
+        ("p2 cbr 6", "p2 pb", "malformed", "is not an action"),
         ("p2 cbr 6", "p7 f", "malformed", "has the player 'p7', expected p1 to p2"),
         ("p2 AcAd", "p2 AcAc", "contradiction", "has Ac, which was dealt before"),
         ("2c7d9h", "2c7dAc", "contradiction", "has Ac, which was dealt before"),
