@@ -5,6 +5,7 @@ Against weak opponents in Leduc poker and other games (5, 6), and in repeated bi
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...solvers import CFRValue, DepthLimitedCFR, Solution, Status, solve
 from ...solvers.opponents.strategies import opponent_strategy
 from ..table import Column, Row, verdict
 from .claims import Claim, near
-from .experiment import Experiment, Limits, Paper, Tell, completed, largest
+from .experiment import Experiment, Limits, Paper, Tell, completed, kept, largest
 
 CONTINUAL_RESPONSES = Paper(
     citation='D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in '
@@ -149,13 +150,17 @@ class Exploiter:
         solver = "highs-simplex" if problem in (RestrictedNash, BestNash) else None
         posed = problem(self.game, self.model, game_value=self.value, **given)
         if method == VALUED:
-            iterations, queried = self.valued
-            found = solve(posed, DepthLimitedCFR("cfr+", CFRValue(queried)), tol=0, max_iterations=iterations)
-            if found.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            return response_row(self.label, self.opponent, method, p, found)
+            return kept(f"{self.label}, {self.opponent}: {method}, {p}", partial(self._valued, posed, p), ResponseRow)
         solution = completed(posed, solver)
         return response_row(self.label, self.opponent, method, p, solution)
+
+    def _valued(self, posed: Any, p: float | None) -> ResponseRow:
+        """Solve with an inexact value function, whose steps keep no checkpoint of their own."""
+        iterations, queried = self.valued
+        found = solve(posed, DepthLimitedCFR("cfr+", CFRValue(queried)), tol=0, max_iterations=iterations)
+        if found.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return response_row(self.label, self.opponent, VALUED, p, found)
 
     def rows(
         self, methods: Mapping[str, Response], ps: Sequence[float], tell: Tell
