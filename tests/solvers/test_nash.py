@@ -591,7 +591,7 @@ def test_unknown_methods(method, message):
         (lambda: CFR(averaging=None), "cfr: averaging = None; expected"),
         (lambda: CFR(averaging=[1]), r"cfr: averaging = \[1\]; expected"),
         (lambda: CFRPlus(updates="both"), r"cfr\+: updates = both; expected one of alternating, simultaneous"),
-        (lambda: PCFRPlus(iterate="best"), r"pcfr\+: iterate = best; expected one of average, last"),
+        (lambda: PCFRPlus(iterate="first"), r"pcfr\+: iterate = first; expected one of average, last, best"),
         (lambda: DCFR(alpha=float("nan")), "dcfr: alpha = nan; expected a number"),
         (lambda: DCFR(beta="zero"), "dcfr: beta = zero; expected a number"),
         (lambda: HiGHS(algorithm="barrier"), "algorithm = barrier; expected one of auto, simplex, ipm"),
