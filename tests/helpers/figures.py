@@ -40,7 +40,7 @@ TINY = {
     "cdrnr-figure-4": CDRNRFigure4(points=24, halvings=5),
     "cdrnr-figure-5": CDRNRFigure5(("Leduc",), ("random:seed=1",), (0.3, 1.0), (1, 3), (5, 5)),
     "cdrnr-figure-6": CDRNRFigure6((3,), (1,), ("Leduc",)),
-    "cdrnr-figure-9": CDRNRFigure9(middle=0.5),
+    "cdrnr-figure-9": CDRNRFigure9(points=2),
     "cdrnr-figure-15": CDRNRFigure15(points=9),
     "cdrnr-safety": CDRNRSafety(("Leduc",), seats=(0,), ps=(0.1,)),
     "nlhe-bot-tuning": NLHEBotTuning(("cautious",), ("uniform",), rounds=1, steps=3, deals=100),

@@ -32,8 +32,8 @@ class WorthRow(Row):
     worth_at_0, worth_at_1 : float
         In the gadget's game, payoff units: against the free opponent alone, and against the model alone. In between
         the worth is linear in p.
-    mixed : float
-        How far the worth halfway between two p is from the mean, which is 0 up to round-off.
+    off_line : float
+        The largest distance of a worth from the line, 0 up to round-off.
     from_p, to_p : float or None
         For which p no other action is worth more; ``None`` if there is always one.
     """
@@ -43,7 +43,7 @@ class WorthRow(Row):
     action: Annotated[str, Column("action")]
     worth_at_0: Annotated[float, Column("worth at p = 0", ".2f")]
     worth_at_1: Annotated[float, Column("at p = 1", ".2f")]
-    mixed: float
+    off_line: float
     from_p: Annotated[float | None, Column("best for p from", "{from_p:.4f} to {to_p:.4f}", missing="never")]
     to_p: float | None
 
@@ -59,8 +59,9 @@ class CDRNRFigure9(Experiment[WorthRow]):
 
     Parameters
     ----------
-    middle : float
-        The worths are computed at 0, this p and half of it, by the step's program, and continued to 1: they are linear.
+    points : int
+        The number of p between 0 and 1 at which the step's program is asked. The line through the worths at 0 and at
+        the last of them is held to the others.
 
     Notes
     -----
@@ -73,7 +74,7 @@ class CDRNRFigure9(Experiment[WorthRow]):
     games", ALA 2024 (arXiv:2112.12594), figure 9 and appendix C.
     """
 
-    middle: Annotated[float, Limits("(0, 1)")]
+    points: Annotated[int, Limits("[2, 10_000]")]
 
     name = "cdrnr-figure-9"
     title = "the worth of exploiting actions by p in the games that gadgets make, in two games made to mislead gadgets"
@@ -81,8 +82,8 @@ class CDRNRFigure9(Experiment[WorthRow]):
     paper = CONTINUAL_RESPONSES
     criterion = "the best actions for some p are those that figure 4 expects of the gadget, and worths are linear in p"
 
-    quick_settings: ClassVar = {"middle": 0.5}
-    full_settings: ClassVar = {"middle": 0.5}
+    quick_settings: ClassVar = {"points": 3}
+    full_settings: ClassVar = {"points": 99}
 
     @property
     def num_rows(self) -> int:
@@ -98,20 +99,19 @@ class CDRNRFigure9(Experiment[WorthRow]):
             equilibrium = completed(Nash(game), "highs-simplex").profile
             for gadget in GADGETS:
                 tell(f"{name}: {gadget}")
-                start, half, end = (
-                    _worths(game, model, equilibrium, gadget, p) for p in (0.0, self.middle / 2, self.middle)
-                )
-                last = start + (end - start) / self.middle
+                ps = np.linspace(0.0, 1.0, self.points + 2)[:-1]
+                worths = np.array([_worths(game, model, equilibrium, gadget, p) for p in ps.tolist()])
+                start, last = worths[0], worths[0] + (worths[-1] - worths[0]) / ps[-1]
+                off = np.abs(worths - np.outer(1.0 - ps, start) - np.outer(ps, last)).max(axis=0)
                 for number, (action, span) in enumerate(zip(ACTIONS, _envelope(start, last), strict=True)):
-                    mixed = float(abs(half[number] - (start[number] + end[number]) / 2))
-                    worths = float(start[number]), float(last[number])
-                    yield self.judged(WorthRow(name, gadget, action, *worths, mixed, *(span or (None, None))))
+                    line = float(start[number]), float(last[number]), float(off[number])
+                    yield self.judged(WorthRow(name, gadget, action, *line, *(span or (None, None))))
 
     def judged(self, row: WorthRow) -> WorthRow:
         """Return a row with what is wrong with it."""
         right = row.action in RECOVERED[row.game, row.gadget]
         found = "it is best for some p" if row.is_best else "it is never best"
-        return row.failing(verdict((row.is_best != right, found), (row.mixed > ROUND_OFF, "it is not linear in p")))
+        return row.failing(verdict((row.is_best != right, found), (row.off_line > ROUND_OFF, "it is not linear in p")))
 
     def claims(self, rows: Sequence[WorthRow]) -> list[Claim]:
         """Return how many actions are best for some p."""
@@ -140,10 +140,8 @@ class CDRNRFigure9(Experiment[WorthRow]):
                 for row in (each for each in rows if (each.game, each.gadget) == (game, gadget)):
                     ends, width = (row.worth_at_0, row.worth_at_1), 2.4 if row.is_best else 0.8
                     Look(colours[row.action]).plot(panel, (0.0, 1.0), ends, linewidth=width, label=row.action)
-                panel.set(title=gadget, xlim=(0.0, 1.0))
+                panel.set(title=gadget, xlabel=WEIGHT, xlim=(0.0, 1.0))
             line[0].set_ylabel(f"worth, {game}")
-        for panel in axes[-1]:
-            panel.set_xlabel(WEIGHT)
         legend(axes[0][0], "lower right", fontsize="small")
         return figure
 
