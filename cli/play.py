@@ -54,7 +54,7 @@ def play(
     The log holds what one seat sees: its own private information, public information, and whatever the rules reveal of
     the other player's at the end. After Ctrl-C it ends with a complete line.
 
-    There is no log of games before the flop, nor of a game too large to enumerate. That is played move by move, by
+    Games before the flop and games too large to enumerate have no log. The latter are played move by move, by
     players that do without the whole game: uniform, random, perturbed, a file of strategies by label (.jsonl), and
     cdbr and cdrnr with values=V.
     """
@@ -193,7 +193,7 @@ def _deliver(
     expected: list[float] | None,
     took: float,
 ) -> int:
-    """Print and write what games paid, of which there is no log."""
+    """Print and write the payoffs of games that have no log."""
     import numpy as np
 
     from ..models.play.simulation import mean_interval

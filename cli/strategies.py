@@ -599,7 +599,7 @@ def _strategies(
     if read.equilibria > 1:
         print_note(f"{text} holds {read.equilibria} equilibria, of which the first is taken; {text}:2 is the second")
     if normalise:
-        print_note(f"{text}: probabilities of an infoset summed to 1 but for {read.corrected:.2g}, and are normalised")
+        print_note(f"{text}: normalised probabilities, which were up to {read.corrected:.2g} away from 1 in sum")
     return found, read.left_out
 
 

@@ -283,11 +283,11 @@ QUICK = Suite(
             "es-mccfr@1e-2 os-mccfr@1e-2 es-pref-cfr@1e-2 cfr:updates=simultaneous@1e-3 "
             "cfr+:updates=simultaneous@1e-3 pref-cfr:updates=simultaneous@1e-3",
         ),
-        *ask("kuhn", _TWO, "highs-simplex cvxpy rational highs-ipm ccfr@1e-4 es-ccfr@2e-2 os-ccfr@2e-2", known="-1/10"),
+        *ask("kuhn", _TWO, "highs-simplex cvxpy rational highs-ipm ccfr@1e-4 es-ccfr@1e-2 os-ccfr@1e-2", known="-1/10"),
         *ask(
             "kuhn",
             "constrained --constrain '0/Q_:b>=0.4' --constrain 'plan(0/Q_pb:b)<=0.1'",
-            "highs-simplex cvxpy rational ccfr@1e-4 es-ccfr:costs=sampled@2e-2",
+            "highs-simplex cvxpy rational ccfr@1e-4 es-ccfr:costs=sampled@1e-2",
             known="-7/90",
         ),
         *ask(
@@ -296,7 +296,7 @@ QUICK = Suite(
         *ask(
             "kuhn",
             "constrained --constrain '0/J_:b>=0.5' --penalty 1/20",
-            "highs-simplex cvxpy ccfr@1e-4 os-ccfr:costs=sampled@2e-2",
+            "highs-simplex cvxpy ccfr@1e-4 os-ccfr:costs=sampled@1e-2",
         ),
         # Convex, and so a cone program.
         *ask("kuhn", _TWO, "cvxpy ccfr@1e-4", near=0.5),

@@ -91,7 +91,7 @@ class LookaheadPlayer:
         As for :class:`~treeplex.Agent`, for each decision.
     threshold : float
         Actions that the player would come to and take with less than this probability, by its own choices alone, are
-        not played, but for the likeliest of an infoset. The rest is scaled to sum to one. So all later trees have
+        not played, except the likeliest of an infoset. The rest is scaled to sum to one. So all later trees have
         at most 1 / threshold of its sequences for each private deal, and one for each public action.
 
     Attributes

@@ -29,8 +29,8 @@ class DepthLimitedCFR(BasedMethod):
         :class:`~treeplex.solvers.depth_limited.ValueFunction`.
     updates, iterate : str
         As :class:`RegretMethod`; the iterate is the average or, where the opponent is held to the model above the
-        limit (:class:`~treeplex.CDBR`, or p = 1), the best. With alternating updates an iteration asks twice, but for
-        the best iterate once.
+        limit (:class:`~treeplex.CDBR`, or p = 1), the best. With alternating updates an iteration asks twice, or
+        once for the best iterate.
     averaging : str or float, optional
         By default that of the base.
 

@@ -332,7 +332,9 @@ class _Portfolio(MatchBot):
 
 @dataclass(frozen=True)
 class _Defending(MatchBot):
-    plays: Annotated[str, About("whom it plays like but for all-ins", form="BOT", first=True)] = "threshold"
+    plays: Annotated[str, About("the bot that it plays like, except against all-ins", form="BOT", first=True)] = (
+        "threshold"
+    )
 
     name: ClassVar[str] = "defending"
 

@@ -1,4 +1,4 @@
-"""The theorems on constrained CFR for runs that sample: with what is lost to chance, but for a given probability."""
+"""The theorems on constrained CFR for runs that sample, which hold with a given probability."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def calibrate_style(
         Of two players or more.
     targets : str or LinearConstraint, or several of them
         Bounds of one player's actions, such as ``"top@first >= 0.5"``, or of the worst share of its payoffs, such as
-        ``"cvar@0.1 >= -2"``. An equation is none: give both its ends.
+        ``"cvar@0.1 >= -2"``. Equations are not targets: give both bounds.
     max_loss : float, Fraction or str
         What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units. In a
         game of more players, or of payoffs that do not sum to a constant, there is no such value: then it is what any

@@ -252,7 +252,8 @@ def read_styles(
     Raises
     ------
     InvalidConstraintError
-        As :func:`~treeplex.solvers.style.answer.read_targets`, and if a text begins as one of that form and is none.
+        As :func:`~treeplex.solvers.style.answer.read_targets`, and if a text that begins like such a target
+        cannot be read.
     UnsupportedProblemError
         If the game has no table of leaves, which these need.
     """

@@ -590,19 +590,29 @@ def test_safe_exploitation_search_gains_little_and_risks_little():
         assert found.objective >= -1e-9
 
 
+@pytest.mark.parametrize("turns", [False, True])
 @pytest.mark.parametrize("surplus", [0.0, 0.1, 0.25, 0.5])
-def test_the_search_is_safe_up_to_the_bound_s_p_and_no_further(surplus):
-    """Player 1 lays a coin, player 0 guesses: eta is the surplus of heads over 1/2 twice, and infinite at 1/2 of p."""
+def test_the_search_is_safe_up_to_the_bound_s_p_and_no_further(surplus, turns):
+    """Player 1 lays a coin, player 0 guesses: eta is the surplus of heads over 1/2 twice, and infinite at 1/2 of p.
+
+    With turns player 0 may first turn to a subgame that costs it 9, whose ways in then do not count.
+    """
     paid = {("h", "H"): 1, ("h", "T"): -1, ("t", "H"): -1, ("t", "T"): 1}
-    guesses = {
-        coin: Decision(0, "guess", tuple((call, Leaf((paid[coin, call], -paid[coin, call]))) for call in "HT"))
-        for coin in "ht"
-    }
+
+    def guess(coin, cost, label):
+        amounts = {call: paid[coin, call] - cost for call in "HT"}
+        return Decision(0, label, tuple((call, Leaf((amount, -amount))) for call, amount in amounts.items()))
+
+    guesses = {coin: guess(coin, 0, "guess") for coin in "ht"}
+    if turns:
+        guesses = {
+            coin: Decision(0, "way", (("aside", guess(coin, 9, "aside")), ("on", guesses[coin]))) for coin in "ht"
+        }
     game = Game.from_tree(to_graph(Decision(1, "coin", tuple(guesses.items()))))
     model = Strategy.from_dict(game, 1, {"coin": {"h": 0.5 + surplus, "t": 0.5 - surplus}})
     limit = 1 / (1 + 2 * surplus)
     for p in (0.0, 0.9 * limit, min(1.0, 1.1 * limit)):
-        found = solve(SES(game, model, p=p, level=1, game_value=0))
+        found = solve(SES(game, model, p=p, level=1 + turns, game_value=0))
         bound = found.problem.bound(found.dual_certificate)
         assert (bound.distance, bound.largest_p) == pytest.approx((2 * surplus, limit))
         if p < limit:

@@ -141,8 +141,7 @@ def test_suites_are_sound() -> None:
         for case in part:
             load_game(case.game)
             case.chosen_method()
-            sampled = case.method.startswith(("es-", "os-"))
-            assert 0 < case.tolerance <= (2e-2 if sampled else 1e-2)
+            assert 0 < case.tolerance <= 1e-2
             if not games or games[-1] != case.game:
                 assert case.game not in games, "the cases of a game stand together"
                 games.append(case.game)
