@@ -22,21 +22,21 @@ KEPT = ("version", "settings", "rows_passed", "passed")
 HEAD = """\
 # The papers, claim by claim
 
-Find what a paper has by its name there: algorithms, theorems, figures and tables.
-Each has its place in the library, and the status of its claims:
+This page lists the algorithms, theorems, figures and tables of each paper under the paper's own names.
+For each it gives the code, the test, and the status of its claims:
 
 | status | means |
 |---|---|
 | met | the measurement, or a test, agrees with the claim |
-| not met | it does not; the reason is the likely one |
-| refuted | the claim is false, and the test named is a counter-example |
-| open | nothing here tells: it is not measured in this size, or not reproduced |
+| not met | the measurement disagrees; the likely reason follows |
+| refuted | the claim is false, and the named test is a counter-example |
+| open | not decided here: not measured at this size, or not reproduced |
 
-Numbers of figures and tables are those of the quick size of `treeplex reproduce NAME`; the pages linked below have
-those of the full size. An experiment has passed if every row meets its criterion and every claim is met or refuted.
-Tests are paths below `tests/`, and names of Python begin with `treeplex.`
+Numbers of figures and tables are from the quick size of `treeplex reproduce NAME`; the linked pages have those of the
+full size. An experiment passes if every row meets its criterion and every claim is met or refuted.
+Paths of tests are relative to `tests/`, and Python names to `treeplex`.
 
-<!-- Made by benchmarks/claims.py of papers.toml and papers.json: do not edit. -->
+<!-- Made by benchmarks/claims.py from papers.toml and papers.json: do not edit. -->
 """
 
 

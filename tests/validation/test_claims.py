@@ -101,7 +101,7 @@ def test_the_command_says_why_a_claim_is_not_met(
     monkeypatch.setattr(EXPERIMENTS["cdrnr-table-2"], "rows", lambda experiment, tell: iter(rows))
     assert main(["reproduce", "cdrnr-table-2"]) == 1
     shown = capsys.readouterr().out.splitlines()
-    place = next(number for number, line in enumerate(shown) if line.startswith("  LBR: won from SlumBot"))
+    place = next(number for number, line in enumerate(shown) if line.startswith("  LBR: winnings against SlumBot"))
     assert shown[place].endswith("(paper: 1388 ± 150) not met")
     assert "SlumBot is not published" in shown[place + 1]
     assert "all passed" in shown[-1]

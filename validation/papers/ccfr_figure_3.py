@@ -283,7 +283,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         ).judged(lambda share: share >= SHARE, unknown)
         return [
             Claim(
-                "observed games from which on the highest confidence beats the equilibrium on average",
+                "observed games after which the highest confidence beats the equilibrium on average",
                 "fewer than 100",
                 _first_above([(row.games, row.expected, row.equilibrium) for row in highest]),
             ).judged(lambda games: games < FEW, unknown),

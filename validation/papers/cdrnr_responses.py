@@ -233,7 +233,7 @@ GAMES: Mapping[str, tuple[str, int | None]] = {
 #: How far the mixed response looks.
 MIXED = 3
 #: Why what the text says of its opponents may not hold here.
-UNKNOWN_OPPONENTS = "the paper does not say which opponents it has; these are others"
+UNKNOWN_OPPONENTS = "the paper does not name its opponents; these differ"
 #: "Slightly above" as a factor; "almost none" of exploitability in payoff units, at which gains are compared too.
 SLIGHTLY, ALMOST_NONE = 1.1, 0.05
 _MIXTURE = f"CDBR{MIXED}-NE"
@@ -480,7 +480,7 @@ def _claims_of_values(where: str, by: Mapping[str, Sequence[ResponseRow]]) -> li
     name = "CDRNR1 with an inexact value function"
     words = f"{where}: p gain less (1 - p) exploitability of {name}, over that with an exact one, mean over p"
     claim = Claim(words, "slightly below 1", worth[0] / worth[1] if worth[1] > 0.0 else None)
-    nearly = "by its errors a step may take another of nearly equal decisions"
+    nearly = "its errors can make a step choose another of nearly equal decisions"
     claims = [claim.judged(lambda share: 1 / SLIGHTLY <= share <= 1.0 + ROUND_OFF, nearly)]
     kind, _, number = pairs[0][0].opponent.partition(":iterations=")
     over = [one.exploitability - one.gain for one, _ in pairs if one.p == 0.5]
@@ -619,11 +619,11 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         ]
         claims = [
             Claim(
-                f"gain of LBR from opponents of {GOOD} iterations of CFR and more, payoff units, at most",
+                f"gain of LBR against opponents with {GOOD} or more iterations of CFR, payoff units, at most",
                 "none",
                 largest(good),
                 reason="" if good else f"the run has no opponent of {GOOD} iterations",
-            ).judged(lambda gain: gain <= 0.0, "the paper's LBR, or its game, may be another one"),
+            ).judged(lambda gain: gain <= 0.0, "the paper's LBR or its game may differ"),
             Claim(
                 "gain of CDBR, payoff units, at least",
                 "at least 0",

@@ -151,7 +151,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
                     worst = largest(row.share for row in own)
                     within = Claim(f"{said}: largest exploitability over the bound", 1, worst)
                     claims += [
-                        claim.refuted(COUNTEREXAMPLE, "the proof counts one path, and every path spends the slack")
+                        claim.refuted(COUNTEREXAMPLE, "the proof counts one path, but every path uses the slack")
                         if way == "path" and broken
                         else claim.judged(not broken, "a proof of the library is wrong")
                         for claim in (holds, within)

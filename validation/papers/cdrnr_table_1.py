@@ -147,7 +147,7 @@ class CDRNRTable1(Experiment[GainRow]):
         return [
             Claim(f"{row.game}, {row.method}: percent of a best response's gain", float(row.paper), row.percent).judged(
                 _rounded(row.percent, row.paper) == row.paper,
-                "the paper does not say from what its ABR has learned" if row.method == "ABR" else row.failure,
+                "the paper does not say what its ABR was trained on" if row.method == "ABR" else row.failure,
             )
             for row in rows
         ]

@@ -83,7 +83,7 @@ class CDRNRTable2(Experiment[WinRow]):
 
     Notes
     -----
-    The paper plays all of no-limit hold'em against SlumBot, which is not published; here others stand in for it, in
+    The paper plays all of no-limit hold'em against SlumBot, which is not published; here other bots replace it, in
     spots of no-limit hold'em in which everything can be computed exactly: a raised pot of 6 big blinds with 97 behind,
     by fold, call, pot and all-in, as in the paper. Numbers are therefore not comparable with the printed ones, their
     order is.
@@ -158,8 +158,8 @@ class CDRNRTable2(Experiment[WinRow]):
         claims = []
         for method, printed in PRINTED.items():
             won = [f"{row.won:.1f} ({row.spot}, {row.opponent})" for row in rows if row.method.startswith(method)]
-            said = f"{method}: won from SlumBot in no-limit hold'em, mBB/hand; here from the bots that stand in for it"
-            stand_in = "SlumBot is not published: other bots, in single spots, stand in for it"
+            said = f"{method}: winnings against SlumBot in no-limit hold'em, mBB/hand; here against its replacements"
+            stand_in = "SlumBot is not published: other bots, in single spots, replace it"
             claims.append(Claim(said, printed, ", ".join(won) or None).judged(holds=False, otherwise=stand_in))
         for spot, opponent in dict.fromkeys((row.spot, row.opponent) for row in rows):
             own = [row for row in rows if (row.spot, row.opponent) == (spot, opponent)]
@@ -171,12 +171,12 @@ class CDRNRTable2(Experiment[WinRow]):
                 continue
             listed = ", ".join(f"{name} {most[name]:.1f}" for name in order)
             claims += [
-                Claim(f"{spot}, {opponent}: what wins the most", "CDBR", listed).judged(
+                Claim(f"{spot}, {opponent}: the most profitable response", "CDBR", listed).judged(
                     order[0] == "CDBR", "in a spot this small a best response is learned"
                 ),
-                Claim(f"{spot}, {opponent}: LBR beside ABR", "LBR wins more", listed).judged(
+                Claim(f"{spot}, {opponent}: LBR compared with ABR", "LBR wins more", listed).judged(
                     order.index("LBR") < order.index("ABR"),
-                    "in a spot this small ABR learns nearly all there is, and LBR assumes calls to the end",
+                    "in so small a spot ABR learns almost a best response, and LBR assumes calls to the end",
                 ),
             ]
         return claims

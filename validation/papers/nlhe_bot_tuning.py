@@ -154,10 +154,10 @@ class NLHEBotTuning(Experiment[TuningRow]):
                 claims += [
                     Claim(f"{case}: improvement in antes a hand", "limited improvement", improved).judged(
                         row.after - row.before <= LIMITED * (row.best - row.before) + _NOTHING,
-                        f"more than {LIMITED:.0%} of what was left to gain: the game is smaller than the report's",
+                        f"more than {LIMITED:.0%} of the possible gain: the game is smaller than the report's",
                     ),
                     Claim(
-                        f"{case}: noise of a step, in antes; steps that change nothing; rises that are none",
+                        f"{case}: noise of a step, in antes; steps that change nothing; false rises",
                         "the randomness of the comparison is very large",
                         f"{row.noise:.3f}; {row.idle:.1%}; " + ("-" if row.mistaken is None else f"{row.mistaken:.1%}"),
                     ).judged(row.mistaken is None or row.mistaken > 0.5, "more than half of the rises are real"),
@@ -165,10 +165,10 @@ class NLHEBotTuning(Experiment[TuningRow]):
             elif row.against == "itself":
                 claims.append(
                     Claim(
-                        f"{row.start}: earnings against the bot made by hand, after a round of responses and the last",
+                        f"{row.start}: payoff against the hand-made bot, after the first and last round of responses",
                         'it "may not good enough in the global view"',
                         f"{row.first:.4f}, {row.after:.4f}",
-                    ).judged(row.after <= row.first, "more rounds improve it against the first bot too")
+                    ).judged(row.after <= row.first, "more rounds also improve it against the first bot")
                 )
         return claims
 

@@ -285,9 +285,7 @@ class KuhnRuns(Experiment[BluffRow]):
 
 
 #: Why runs do not end at 0.2.
-ELSEWHERE = (
-    "the end depends on the first regrets and on the order of updates, or the limit is too far for a run to show it"
-)
+ELSEWHERE = "the end depends on the first regrets and the order of updates, or the run is too short to reach the limit"
 #: The paper's start, and where it says that α ends, with the room that 10,000 iterations leave.
 PAPER_START, EXPECTED = 1.0, (0.18, 0.22)
 _WORDS: dict[Updates, str] = {"simultaneous": "both at once", "alternating": "in turn"}
@@ -442,7 +440,7 @@ class PrefCFRFigure2(KuhnRuns):
         plain = by_name.get("CFR")
         preferring = [row for row in rows if row.preference]
         return [
-            Claim("alpha that CFR ends at", 0.2, None if plain is None else plain.bluff.end).judged(
+            Claim("alpha at which CFR ends", 0.2, None if plain is None else plain.bluff.end).judged(
                 near(0.2, SLACK), ELSEWHERE
             ),
             *(

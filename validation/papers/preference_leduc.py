@@ -289,7 +289,7 @@ class LeducStyles(Experiment[StyleRow]):
                 largest(abs(row.raises.end - row.equilibrium_raises) for row in free),
             ).judged(
                 lambda distance: distance <= NEAR,
-                "styles without vulnerability are still on their way",
+                "styles without vulnerability have not converged yet",
             )
         ]
 
@@ -413,20 +413,20 @@ class PrefCFRFigure4(LeducStyles):
         called = ", ".join(f"{row.calls:.3f}" for row in rising)
         return [
             *super()._claims_of(rows, where),
-            Claim(f"{where}: raises by rising beta", "text: more raises", listed or None).judged(
+            Claim(f"{where}: raises by increasing beta", "text: more raises", listed or None).judged(
                 [row.raises.end for row in rising] == sorted(row.raises.end for row in rising), "the runs are too short"
             ),
             Claim(
-                f"{where}: NashConv by rising beta, antes",
+                f"{where}: NashConv by increasing beta, antes",
                 "higher exploitability",
                 ", ".join(f"{row.nash_conv:.3f}" for row in rising) or None,
             ).judged(
                 [row.nash_conv.end for row in rising] == sorted(row.nash_conv.end for row in rising),
                 "NashConv of samples of this length is mostly sampling error",
             ),
-            Claim(f"{where}: calls with a king by rising beta", "caption: more calls", called or None).refuted(
+            Claim(f"{where}: calls with a king by increasing beta", "caption: more calls", called or None).refuted(
                 "tests/validation/test_preference_figures.py::test_more_vulnerability_is_more_raises_in_figure_4",
-                "the text says the opposite of the caption, and is right: raises are preferred, and calls fall",
+                "the text contradicts the caption and is right: raises are preferred, and calls decrease",
             ),
         ]
 

@@ -47,7 +47,7 @@ BAR, ROUNDING = 4.0, 1e-6
 #: How far frequencies may be from the printed ones, in points; and how far styles may fall behind by the text, mBB.
 POINTS, WITHIN = 1.0, 10.0
 #: Why numbers are others than the printed ones.
-OTHER_MODEL = "the paper says neither how deep stacks are nor what comes after the flop; the model here is another one"
+OTHER_MODEL = "the paper gives neither stack sizes nor play after the flop; the model here differs"
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class PrefCFRFigure5(_InModel):
         if normal is not None and "loose-passive" in styles:
             share = styles["loose-passive"].fold / normal.fold if normal.fold else None
             claim = Claim("loose-passive: folds, as a share of normal's", 0.3 / 5.4, share)
-            bound = "β bounds regret hand by hand, and where the worst hands all call the big blind adapts"
+            bound = "β bounds the regret of each hand, and if the worst hands all call, the big blind adapts"
             found.append(claim.judged(near(0.3 / 5.4, POINTS / 100), bound))
         if normal is not None and "aggressive" in styles:
             bold = styles["aggressive"]
