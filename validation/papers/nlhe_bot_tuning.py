@@ -150,9 +150,9 @@ class NLHEBotTuning(Experiment[TuningRow]):
         for row in rows:
             if row.judge == "matches":
                 case = f"{row.start}, against {row.against}"
-                improved = f"{row.after - row.before:.4f} in place of {row.believed:.4f} believed"
+                improved = f"{row.after - row.before:.4f} ({row.believed:.4f} as the judge measured)"
                 claims += [
-                    Claim(f"{case}: improvement in antes a hand", "limited improvement", improved).judged(
+                    Claim(f"{case}: improvement in antes per hand", "limited improvement", improved).judged(
                         row.after - row.before <= LIMITED * (row.best - row.before) + _NOTHING,
                         f"more than {LIMITED:.0%} of the possible gain: the game is smaller than the report's",
                     ),
