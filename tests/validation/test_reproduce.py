@@ -251,7 +251,7 @@ def test_local_responses_gain_less_than_best_ones() -> None:
     shares = {claim.quantity: claim.measured for claim in figure.claims}
     lbr = gains["random:seed=1", "LBR"] / gains["random:seed=1", "best response"]
     assert shares["LBR: gain over a best response's, mean over random opponents"] == pytest.approx(lbr)
-    few = next(claim for claim in figure.claims if claim.quantity.startswith("gain of LBR from opponents of 34"))
+    few = next(claim for claim in figure.claims if claim.quantity.startswith("gain of LBR against"))
     assert (few.measured, str(few.status), few.reason) == (None, "open", "the run has no opponent of 34 iterations")
 
 
