@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from filelock import FileLock, Timeout
 from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite.binding.ffi import lib as llvm_library  # type: ignore[import-untyped]
 
 from ..seqform.errors import SolverError, one_line
 from ..seqform.limits import compiling
@@ -36,6 +37,7 @@ try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler, Flags
     from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+    from numba.core.cpu import CPUContext
     from numba.core.targetconfig import ConfigStack
     from numba.core.typing.templates import AttributeTemplate
     from numba.extending import intrinsic, models, overload, register_model
@@ -280,13 +282,45 @@ class _Remembering:
 
     def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
         """Return the signature of a call."""
-        if not isinstance(function, types.Function):
+        if not isinstance(function, types.Function | types.NumberClass) and function is not operator.getitem:
             return self._context.resolve_function_type(function, arguments, named)
         inlines = ConfigStack.top_or_none().forceinline  # an option that what implements the function inherits
         call = id(function), tuple(arguments), tuple(named.items()), inlines
         if call not in self._found:
             self._found[call] = self._context.resolve_function_type(function, arguments, named), function
         return self._found[call][0]
+
+    def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
+        """Return the signature of the replacement of an item."""
+        replace = self._context.resolve_value_type(operator.setitem)
+        return self.resolve_function_type(replace, (target, index, value), {})
+
+    def resolve_value_type(self, value: Any) -> Any:
+        """Return the type of a constant; for a built-in function, one that asks this context for its signatures."""
+        found = self._context.resolve_value_type(value)
+        return _Remembered(found) if type(found) is types.Function else found
+
+
+class _Remembered(types.Function):
+    """The type of a built-in function that asks the typing context for its signatures.
+
+    numba's code generator would otherwise ask the function itself, which remembers nothing.
+    """
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function.templates)
+        self._function = function
+
+    def get_call_type(self, context: Any, arguments: Any, named: Any) -> Any:
+        """Return the signature of a call."""
+        return context.resolve_function_type(self._function, arguments, named)
+
+    def get_impl_key(self, signature: Any) -> Any:
+        """Return the key of the implementation for a signature."""
+        return self._function.get_impl_key(signature)
+
+
+register_model(_Remembered)(models.OpaqueModel)
 
 
 class _SettledFlags(Flags):
@@ -306,6 +340,25 @@ class _SettledFlags(Flags):
         return self._hash
 
 
+class _LeanContext(CPUContext):
+    """numba's context for generating code, which remembers what generates the code of a call."""
+
+    _found: ClassVar[dict[Any, Any]] = {}
+
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """Return what generates the code of a call with a signature."""
+        if fn == "__array__":  # numba asks for it whenever code touches an array; only other libraries' have it
+            raise NotImplementedError("no arrays but numpy's")
+        signature = sig.as_function()
+        call = (fn.get_impl_key(signature) if isinstance(fn, types.Callable) else fn), signature
+        if call not in self._found:
+            self._found[call] = super().get_function(fn, sig, _firstcall)  # type: ignore[no-untyped-call]
+        found = self._found[call]
+        here = object.__new__(type(found))
+        vars(here).update(vars(found), _context=self)
+        return here
+
+
 class _LeanCompiler(Compiler):
     """numba's compiler without the passes that compiled functions of this library do not need.
 
@@ -313,12 +366,18 @@ class _LeanCompiler(Compiler):
     looked for anew after each pass: the passes that are left do that themselves where they must.
     """
 
+    is_part = False  # whether only compiled functions call the function
+
     def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
         if "get_abi_sizeof" not in vars(target_context):  # each time it would have LLVM read a program to tell a size
             target_context.get_abi_sizeof = functools.cache(target_context.get_abi_sizeof)
-        if not isinstance(typing_context, _Remembering):
-            typing_context = _Remembering(typing_context)
+        typing_context, target_context = _Remembering(typing_context), copy.copy(target_context)
+        target_context.__class__, target_context.typing_context = _LeanContext, typing_context
+        if self.is_part:  # what calls the function has just asked both contexts to look for new declarations
+            typing_context.refresh = target_context.refresh = _do_nothing
         super().__init__(typing_context, target_context, *rest)  # type: ignore[no-untyped-call]
+        if self.is_part:
+            del self.state.targetctx.refresh
         self.state.flags = _SettledFlags(self.state.flags)  # type: ignore[no-untyped-call]
 
     def define_pipelines(self) -> list[Any]:
@@ -339,19 +398,14 @@ class _LeanCompiler(Compiler):
 _NEEDLESS = {
     "with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function", "inline_inlinables",
     "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads", "nopython_rewrites",
-    "dump_parfor_diagnostics", "annotate_types",
+    "dump_parfor_diagnostics", "annotate_types", "nopython_supported_feature_validation", "ir_legalization",
 }  # fmt: skip
 
 
 class _PartCompiler(_LeanCompiler):
     """The compiler of functions that only compiled functions call."""
 
-    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
-        # What calls the function has just asked both contexts to look for new declarations.
-        typing_context, target_context = _Remembering(typing_context), copy.copy(target_context)
-        typing_context.refresh = target_context.refresh = _do_nothing
-        super().__init__(typing_context, target_context, *rest)
-        del self.state.targetctx.refresh
+    is_part = True
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function into a :class:`_PartLibrary`."""
@@ -401,6 +455,7 @@ def _announce(dispatcher: Any, kept: Any) -> None:
                 key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
                 stack.enter_context(kept.alone(key))
             stack.enter_context(_without_collecting())
+            stack.enter_context(_untimed())
             stack.enter_context(warnings.catch_warnings())
             # With NUMBA_OPT=0 addresses stay in the code, which is then compiled in each process: nothing to act on.
             warnings.filterwarnings("ignore", message="Cannot cache compiled function")
@@ -431,6 +486,17 @@ def _without_collecting() -> Iterator[None]:
             if not froze:
                 gc.unfreeze()
             gc.enable()
+
+
+@contextlib.contextmanager
+def _untimed() -> Iterator[None]:
+    """Keep numba from timing each of the thousands of calls of LLVM."""
+    callbacks = getattr(llvm_library._lock, "_cblist", [])
+    removed = [callbacks.pop() for _ in list(callbacks)]
+    try:
+        yield
+    finally:
+        callbacks += reversed(removed)
 
 
 def _sources(function: Any) -> Iterator[tuple[Any, ...]]:

@@ -108,8 +108,14 @@ def _unbox(record: Any, value: Any, c: Any) -> Any:
     address = c.builder.bitcast(alloca_once(c.builder, ir.ArrayType(ir.IntType(64), size)), ir.IntType(8).as_pointer())
     failed, cleanups = c.context.get_constant(types.boolean, False), []
     for number, member in enumerate(record.members):
-        native = c.unbox(member, c.pyapi.tuple_getitem(value, number))
-        c.builder.store(native.value, _field(c.context, c.builder, record, address, number))
+        item, field = c.pyapi.tuple_getitem(value, number), _field(c.context, c.builder, record, address, number)
+        if type(member) is types.Array:
+            # In place, and without numba's second look at the type, by which this code was chosen.
+            code = c.pyapi.numba_array_adaptor(item, c.builder.bitcast(field, address.type))
+            failed = c.builder.or_(failed, c.builder.icmp_signed("!=", code, code.type(0)))
+            continue
+        native = c.unbox(member, item)
+        c.builder.store(native.value, field)
         failed = c.builder.or_(failed, native.is_error)
         if native.cleanup is not None:
             cleanups.append(native.cleanup)

@@ -12,6 +12,7 @@ from numba.core import typeinfer
 from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import _pass_registry
+from numba.core.lowering import Lower
 
 import treeplex
 from treeplex.solvers import compilation
@@ -158,5 +159,7 @@ def test_what_a_library_overrides_is_what_numba_calls():
     assert "self._optimize_functions(" in inspect.getsource(base.add_llvm_module)
     assert "_ENFORCING" in inspect.getsource(compilation.PassManager._runPass)
     assert "context.resolve_function_type(" in inspect.getsource(typeinfer.TypeInferer.resolve_call)
+    assert "typing_context.resolve_value_type(" in inspect.getsource(Lower.lower_getitem)
+    assert "self.context.get_function(" in inspect.getsource(Lower.lower_getitem)
     assert hasattr(base, "_finalize_dynamic_globals")
     assert next(FunctionIdentity._unique_ids) < next(FunctionIdentity._unique_ids)
