@@ -25,11 +25,13 @@ sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 # The readable reference of all compiled rules is an example.
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
-# The same examples in every run, few of them by default; "explore" looks for new ones: TREEPLEX_TESTS=explore.
+# The same examples in every run, few of them by default; "whole" also runs all cases of all tests, and "explore" looks
+# for new examples: TREEPLEX_TESTS=explore.
 # No deadline: the first call of a compiled function takes seconds.
 base = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", base, max_examples=5)
-settings.register_profile("thorough", base, max_examples=50)
+settings.register_profile("thorough", base, max_examples=20)
+settings.register_profile("whole", base, max_examples=50)
 settings.register_profile("explore", base, max_examples=1000, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("TREEPLEX_TESTS", "quick"))
 

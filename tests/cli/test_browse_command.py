@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, few
 
 from treeplex import Nash, solve
 from treeplex.cli import main
@@ -44,6 +44,7 @@ def refused(capsys, *arguments):
     return shown.err
 
 
+@few
 @needs_server
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM") or os.name == "nt", reason="Ctrl-C goes to consoles there")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

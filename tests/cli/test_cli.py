@@ -18,7 +18,7 @@ from typing import Annotated
 import pytest
 import typer
 from clocks import Clock
-from effort import PATIENCE, either, thorough
+from effort import PATIENCE, either, few, thorough
 
 import treeplex
 from treeplex import Profile, exploitability, load_game
@@ -775,6 +775,7 @@ def test_closed_streams() -> None:
     assert (ended.returncode, ended.stderr) == (2, "error: cannot write to standard output: it is closed\n")
 
 
+@few
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of a shell")
 @pytest.mark.parametrize(
     "arguments",

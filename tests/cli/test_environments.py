@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from effort import PATIENCE, SHARE, soaked, thorough
+from effort import PATIENCE, SHARE, few, soaked, thorough
 
 import treeplex
 
@@ -65,6 +65,7 @@ def test_homes_that_cannot_be_written_to(tmp_path):
     assert (tmp_path / "found.svg").exists()
 
 
+@few
 @pytest.mark.parametrize(
     ("setting", "said"),
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import thorough
 
 from treeplex import Profile, load_game, read_play_log
 from treeplex.cli import main
@@ -335,6 +336,7 @@ def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys
     assert "100 games, seen from seat 0" in shown
 
 
+@thorough
 def test_bounds_may_be_trusted_in_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = (histories(tmp_path), *PREFLOP, "--player", "us", "--bonferroni", "--tol", "1e-3")
     whole, part = json_of(capsys, *asked), json_of(capsys, *asked, "--p", "1/2")

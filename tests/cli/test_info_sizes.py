@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import thorough
 
 from treeplex import Game, load_game
 from treeplex.cli import main
@@ -99,7 +100,7 @@ def test_lines_are_named_without_payoffs(capsys: pytest.CaptureFixture[str]) -> 
         "preflop:stack=4,continuations=1",
         "preflop:stack=7,continuations=2,chooser=sb,raises=1",
         "preflop:stack=5,continuations=0,streets=2",
-        "three_handed:stack=4",
+        pytest.param("three_handed:stack=4", marks=thorough),
     ],
 )
 def test_sizes_are_those_of_the_form(spec: str) -> None:

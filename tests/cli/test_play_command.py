@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, few
 
 from treeplex import Profile, Strategy, expected_payoffs, load_game, read_play_log, simulate, write_play_log
 from treeplex import observer_tree as view_of
@@ -156,6 +156,7 @@ def test_bad_input_is_one_line(arguments, message, capsys):
     assert not os.listdir()  # noqa: PTH208
 
 
+@few
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import soaked
+from effort import soaked, thorough
 from locked_spots import drawn_problem
 from scipy.optimize import linprog
 
@@ -116,6 +116,7 @@ def test_a_flop_beyond_the_memory_is_refused_with_what_would_save_most(capsys):
 # solve
 
 
+@thorough
 def test_16_bits_are_taken_where_asked_for_or_where_memory_is_short(capsys, monkeypatch):
     asked = json_of(capsys, "solve", "river.toml", "--precision", "half")
     monkeypatch.setenv("TREEPLEX_MEMORY", "40kB")

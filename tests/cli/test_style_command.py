@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import thorough
 
 from treeplex import Profile, frequency, load_game, worst_case
 from treeplex.cli import main
@@ -32,6 +33,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0
     return shown.out
 
 
+@thorough
 def test_large_linear_programs_are_announced(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,6 +64,7 @@ def search(path: str | None = None, stop: int | None = None, resume: bool = Fals
     return tune(judge, start, Annealing(rounds=1, steps=4), seed=1, on_step=tell, checkpoint=kept), len(told)
 
 
+@thorough
 def test_runs_go_on_to_the_bit_wherever_they_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, of_all = search()
     judged, score = [0], MatchJudge.score

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from effort import either
+from effort import either, thorough
 
 from treeplex import InvalidGameError, InvalidStrategyError
 from treeplex.models.games.holdem.cards import HANDS, read_cards
@@ -168,6 +168,7 @@ def test_calls_on_the_river_are_best_responses_to_any_hand(board: str) -> None:
     assert given_up > 0  # which the report fears
 
 
+@thorough
 def test_hands_wait_for_the_river_where_all_ins_come() -> None:
     pytest.importorskip("pokerkit")
     bot, table = DefendingBot(ThresholdBot(samples=100)), Table(stack=5_000)

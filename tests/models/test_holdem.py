@@ -283,6 +283,7 @@ def test_the_equity_of_a_flop_counts_each_turn_and_river_once():
     assert spot.equity[0] == pytest.approx(0.5 + won / len(runouts) / 2, abs=1e-12)
 
 
+@thorough
 def test_a_flop_that_is_checked_down_pays_the_equity():
     spot = HoldemSpot("Td9d6h", ["AsAh", "8c7c"], 10, 10, Betting({}, {}))
     form = spot.game.sequence_form

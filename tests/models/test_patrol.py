@@ -7,7 +7,7 @@ import pickle
 import networkx as nx
 import numpy as np
 import pytest
-from effort import either
+from effort import either, thorough
 from patrol_oracle import Histories, random_patrol
 from random_profiles import random_profile
 from scipy.optimize import linprog
@@ -221,6 +221,7 @@ def test_regret_minimisation_solves_patrols_that_are_trees():
     assert solve(Nash(game), "cfr+", tol=1e-4).value == pytest.approx(exact, abs=1e-4)
 
 
+@thorough
 @pytest.mark.parametrize("failure", [0.0, 0.2])
 def test_without_units_attackers_gain_what_their_best_way_pays(failure, tmp_path):
     """What patrols are compared with: sensors alone cost attackers something."""

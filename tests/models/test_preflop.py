@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import thorough
 
 from treeplex import CDRNR, InvalidGameError, Nash, load_game, solve, worst_case
 from treeplex.cli import main
@@ -227,6 +228,7 @@ def test_the_command_line_learns_to_the_papers_bar(options, method, tolerance, c
     assert record["exploitability"] <= tolerance
 
 
+@thorough
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize(
     "opponent",

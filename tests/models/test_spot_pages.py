@@ -8,6 +8,7 @@ from html import unescape
 import numpy as np
 import pytest
 from chromium import browser, opened, overflows
+from effort import thorough
 
 from treeplex import Nash, solve
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
@@ -129,6 +130,7 @@ def test_a_river_in_a_browser(toy, tmp_path, chromium):
         assert page.locator(".hand").first.bounding_box()["width"] > 20
 
 
+@thorough
 def test_a_turn_in_a_browser(turn, tmp_path, chromium):
     path = tmp_path / "turn.html"
     spot_page(turn, cards=["7s", "2c"], limit=20_000).save(path)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from chromium import browser, overflows, visited
+from effort import thorough
 
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
 from treeplex.models.games.holdem.bets import Betting
@@ -340,6 +341,7 @@ def test_another_program_cannot_read_it_without_the_token(address):
         assert answer.status == 200
 
 
+@thorough
 def test_a_server_that_has_ended_is_said(solved, chromium):
     context = chromium.new_context()
     page = context.new_page()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import thorough
+from effort import few, thorough
 
 from treeplex import InvalidGameError, Nash, Profile, expected_payoffs, load_game, solve
 from treeplex.models.games.holdem.cards import HANDS
@@ -38,6 +38,7 @@ def test_shares_make_a_pot() -> None:
     np.testing.assert_array_equal(shares(), shares().transpose(0, 2, 1))
 
 
+@few
 @pytest.mark.parametrize("names", [("AA", "KK", "QQ"), ("AKs", "QQ", "JTs"), ("72o", "83o", "94o")])
 def test_shares_are_those_of_sampled_deals(names: tuple[str, ...]) -> None:
     """Six cards are dealt, and boards compared by the evaluator; the file has other deals and boards."""

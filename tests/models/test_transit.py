@@ -138,6 +138,7 @@ def both_forms(request):
     return load_game(spec), load_game(f"{spec},form=histories"), ON_RECORD[request.param]
 
 
+@thorough
 @few
 def test_histories_have_the_size_on_record(both_forms):
     _, tree, record = both_forms

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import thorough
 
 from treeplex import (
     BestResponse,
@@ -123,6 +124,7 @@ def test_chains_are_part_of_the_fingerprint() -> None:
     assert forms[0].fingerprint != forms[1].fingerprint
 
 
+@thorough
 def test_chains_between_flows_are_those_of_the_matrix() -> None:
     """In the transit game several sequences lead to an infoset."""
     treeplexes = load_game("transit:width=2").sequence_form.treeplexes

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from chromium import browser, opened, overflows
+from effort import thorough
 
 from treeplex import GameFileError
 from treeplex.seqform.interchange.page import (
@@ -193,6 +194,7 @@ def test_notebooks_leave_a_fragment_its_look(tmp_path: Path, chromium: Any) -> N
         assert page.evaluate("getComputedStyle(document.querySelector('td')).textAlign") == "left"
 
 
+@thorough
 def test_policy_stops_foreign_scripts_and_requests(tmp_path: Path, chromium: Any) -> None:
     """Even where markup had come through."""
     path = tmp_path / "page.html"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import few
 from random_trees import Chance, Decision, Leaf, to_game
 from whole_walks import least_p_value, whole_walk
 
@@ -32,6 +33,7 @@ def bits(state):
     return {name: array.tobytes() for name, array in state.changing.items()}
 
 
+@few
 @pytest.mark.parametrize("bias", [None, LocalBias("0/r@first:5", 0.05)], ids=["regrets", "preference"])
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("game", [LEDUC, THREE], ids=["leduc", "kuhn of three"])

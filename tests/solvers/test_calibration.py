@@ -274,6 +274,7 @@ def test_the_command(tmp_path, capsys):
 # Three players
 
 
+@thorough
 @few
 @pytest.mark.parametrize(("target", "max_loss"), [("2/bet@first >= 0.34", 0.02), ("cvar@0.5 >= -1.02", 0.1)])
 def test_three_players_have_a_style_within_an_epsilon(target, max_loss):
@@ -288,6 +289,7 @@ def test_three_players_have_a_style_within_an_epsilon(target, max_loss):
     assert found.to_dict()["game_value"] is None
 
 
+@thorough
 def test_how_often_three_players_act_before_the_flop_is_counted_by_the_deal():
     game = load_game("three_handed:stack=4")
     own = game.sequence_form.treeplexes[0]

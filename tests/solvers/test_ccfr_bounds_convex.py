@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from constrained_cases import KUHN, random_plan
-from effort import examples, few
+from effort import examples, few, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from observed_games import opponent_of, versus
@@ -122,6 +122,7 @@ def test_all_bounds_hold_whether_or_not_constraints_can_be_met(posed, beta, iter
     assert found.holds, str(found)
 
 
+@thorough
 @examples(20)
 @given(convex_programs(flows=True), st.floats(0.02, 20.0), st.integers(1, 200), STEPS, TANGENTS)
 def test_all_bounds_hold_in_flows(posed, beta, iterations, steps, tangents):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numba
 import pytest
-from effort import PATIENCE, either
+from effort import PATIENCE, either, few, thorough
 
 from treeplex import SolverError
 from treeplex.solvers.compilation import _CheckedCacheFile, compiled
@@ -34,6 +34,7 @@ def loaded(path: Path) -> Any:
     return compiled(module.double, cache=True)
 
 
+@few
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_cache_is_compiled_again(
@@ -57,6 +58,7 @@ def test_a_damaged_cache_is_compiled_again(
     assert sum(healed.stats.cache_hits.values()) == 1
 
 
+@few
 @pytest.mark.parametrize(("setting", "value"), [("OPT", 1), ("BOUNDSCHECK", 1), ("DEBUGINFO_DEFAULT", 1)])
 def test_code_of_other_settings_is_compiled_again(
     setting: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -115,6 +117,7 @@ run = compiled(run, cache=True)
 """
 
 
+@thorough
 def test_what_changes_in_another_file_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -173,6 +176,7 @@ def test_processes_that_compile_at_once_do_not_take_each_other_s_code(tmp_path: 
     assert newer.load("first") is None
 
 
+@thorough
 def test_functions_of_different_processes_have_different_names() -> None:
     """Otherwise code of two processes, kept in one cache and loaded by a third, may call each other's functions."""
     code = "import treeplex.solvers.compilation, numba.core.bytecode as b; print(next(b.FunctionIdentity._unique_ids))"

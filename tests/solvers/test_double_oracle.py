@@ -5,7 +5,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from effort import either
+from effort import either, few
 from patrol_oracle import random_patrol
 from scipy.optimize import linprog
 
@@ -62,6 +62,7 @@ def enumerated(found):
     return linprog(costs, A_ub=stacked, b_ub=np.zeros(len(stacked)), A_eq=total, b_eq=[1.0], bounds=bounds).fun
 
 
+@few
 @pytest.mark.parametrize("seed", range(either(3, 40)))
 def test_the_value_is_that_of_all_pairs_of_walks(seed):
     game, oracle = random_patrol(seed, most=either(300, 3000))
@@ -153,6 +154,7 @@ def solved(request):
     return problem, solve(problem, tol=1e-3)
 
 
+@few
 def test_the_certificate_is_computed_anew_from_the_mixtures(solved):
     problem, solution = solved
     state = solution.state

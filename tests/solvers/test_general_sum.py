@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import Decision, Leaf, matrix_game, seeded_tree, to_game
@@ -74,6 +74,7 @@ def test_samples_are_led_too():
         assert solution.value == pytest.approx(paid, abs=0.05)
 
 
+@few
 @pytest.mark.parametrize("game", [SEXES, OWN_FIRST], ids=["as told", "own first"])
 def test_the_play_by_rm_is_a_coarse_correlated_equilibrium_within_its_bound(game):
     for prefer in ((), "0/opera:5", ("0/opera:5", "1/match:5"), ("0/match:3", "1/opera:8")):

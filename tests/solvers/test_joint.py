@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from effort import either
+from effort import either, few
 from joint_games import WithoutTies, joint_form
 
 from treeplex import CFR, Game, Nash, PrefCFR, UnsupportedProblemError, load_game, solve
@@ -15,6 +15,7 @@ KUHN = Game("kuhn without ties", rules=RULES)
 JOINT = Game("joint kuhn", sequence_form=joint_form(RULES, ("T", "J", "Q", "K")).sequence_form())
 
 
+@few
 @pytest.mark.parametrize(
     "method", ["cfr", "cfr+", "dcfr", "pcfr+", "cfvfp", "cfr:updates=simultaneous", "hs-dcfr:horizon=9", "pdcfr+"]
 )
@@ -26,6 +27,7 @@ def test_iterates_are_those_of_leaves(method: str, iterations: int) -> None:
     assert found.exploitability == pytest.approx(on_leaves.exploitability, abs=1e-5)
 
 
+@few
 @pytest.mark.parametrize("units", ["conditional", "counterfactual"])
 @pytest.mark.parametrize("rule", ["rm", "br"])
 @pytest.mark.parametrize("base", ["cfr", "dcfr"])

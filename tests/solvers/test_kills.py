@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import SHARE, SOAK, soaked, thorough
+from effort import IS_QUICK, SOAK, soaked, thorough
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
@@ -47,7 +47,7 @@ WRITES = [
 
 def killed(kinds: list[str], quick: list[str]) -> list[dict[str, Any]]:
     """Kill each kind so often, all of them if many cases are tried."""
-    chosen = kinds if SHARE >= 1 or SOAK > 1 else quick
+    chosen = quick if IS_QUICK and SOAK <= 1 else kinds
     command = [sys.executable, "-P", str(HELPER), str(soaked(0.2)), "1", *chosen]
     found = [json.loads(line) for line in subprocess.check_output(command, text=True).splitlines()]
     for one in found:

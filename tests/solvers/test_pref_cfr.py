@@ -229,6 +229,7 @@ def test_prices_go_on_on_another_kernel_and_over_checks(precision, accuracy, par
         np.testing.assert_allclose(own, other, atol=accuracy)
 
 
+@thorough
 def test_single_precision_comes_near():
     game = load_game("leduc")
     method = PrefCFR("r@first:5", vulnerability=0.1)
@@ -403,6 +404,7 @@ def test_bad_options_are_one_line(options, message):
         PrefCFR("b:5", **options)
 
 
+@thorough
 def test_conditional_units_need_leaves():
     game = load_game("transit:width=2")
     action = game.sequence_form.treeplexes[0].action_labels[0][0]

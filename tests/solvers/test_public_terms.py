@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from effort import either, soaked
+from effort import either, soaked, thorough
 from locked_spots import assert_proven, drawn_problem
 from public_games import RandomPublicGame
 
@@ -153,6 +153,7 @@ def test_responses_to_locks_are_those_of_the_linear_program(p):
     assert bound is None or found.exploitability <= bound + 1e-9
 
 
+@thorough
 def test_a_learned_frontier_is_near_that_of_linear_programs():
     spot = locked(['ip at "bet 120": fold 60%'])
     exact = restricted_nash_frontier(spot.game, spot.constraints)
@@ -234,6 +235,7 @@ def test_what_a_problem_makes_a_difference_of_is_not_alike():
         assert found.lower - missed <= exact.value <= found.upper + missed
 
 
+@thorough
 def test_a_run_in_parts_is_the_run_in_one_and_threads_change_nothing(monkeypatch, tmp_path):
     spot = locked(['ip at "bet 120": fold 60%', "oop at root each: bet <= 50%"], RIVER[:8])
     problem = ConstrainedNash(spot.game, spot.constraints)

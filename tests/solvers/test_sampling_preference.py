@@ -102,6 +102,7 @@ def test_visits_estimate_how_often_the_others_allow_an_infoset(game, rule):
     assert not state.arrays.counts.any()
 
 
+@few
 @pytest.mark.parametrize(
     ("game", "rule", "units"),
     [

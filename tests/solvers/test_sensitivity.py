@@ -82,6 +82,7 @@ def test_kuhn_pays_four_for_the_first_bit_of_safety():
     check_against_cold_solves(problem, function, (0.01, 0.2, 0.7), 1e-9)
 
 
+@thorough
 @pytest.mark.parametrize(("seat", "changes"), [(0, 106), pytest.param(1, 165, marks=thorough)])
 def test_the_price_of_safety_in_leduc_changes_where_the_restricted_response_does(seat, changes):
     game = load_game("leduc")

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from effort import thorough
 
 from treeplex import Game, Nash, load_game, solve
 from treeplex.seqform import SequenceForm
@@ -63,6 +64,7 @@ def test_lipschitz_constant():
     assert lipschitz(SequenceForm.from_payoff_matrix(np.zeros((2, 2)))) == 0
 
 
+@thorough
 def test_last_plans_converge_where_those_of_others_do_not():
     # Cai et al., figure 1.
     for method in ("cfr+", "pcfr+"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from deal_games import random_deal_game, random_model
-from effort import either, few
+from effort import either, few, thorough
 
 from treeplex import (
     InvalidConstraintError,
@@ -128,6 +128,7 @@ def test_texts_that_are_no_targets(text, said):
         reach_style(KUHN, text, 0.1)
 
 
+@thorough
 def test_what_has_no_tail():
     with pytest.raises(UnsupportedProblemError, match="solves in fractions"):
         reach_style(KUHN, "cvar@0.1 >= -1", 0.1, method="rational")

@@ -185,6 +185,7 @@ def raises_of_leduc(player):
     return raises, trade_off(LEDUC, raises)
 
 
+@thorough
 @pytest.mark.parametrize("player", [0, pytest.param(1, marks=thorough)])
 def test_the_trade_off_of_leduc_is_convex_and_agrees_with_ranges(player):
     raises, curve = raises_of_leduc(player)

@@ -92,6 +92,7 @@ def test_every_verdict_has_what_it_needs(name: str) -> None:
             assert claim.measured is not None
 
 
+@thorough
 def test_the_command_says_why_a_claim_is_not_met(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +151,7 @@ def test_the_quick_version_meets_its_criterion_and_has_the_verdicts_of_the_page(
     assert [(claim.quantity, str(claim.status)) for claim in found] == listed
 
 
+@thorough
 def test_the_verdicts_of_a_quick_figure_are_those_of_the_page() -> None:
     found = reproduce(EXPERIMENTS["cdrnr-figure-4"].quick())
     for claim, listed in zip(page.kept(found.to_dict())["claims"], STORED["cdrnr-figure-4"]["claims"], strict=True):

@@ -118,6 +118,7 @@ def test_an_action_too_many_or_at_another_p_fails(monkeypatch):
 # Figure 5
 
 
+@thorough
 def test_a_curve_has_an_inexact_value_function(leduc):
     rows = {row.p: row for row in leduc.rows if row.method == "CDRNR1, value"}
     exact = {row.p: row for row in leduc.rows if row.method == "CDRNR1"}

@@ -6,6 +6,7 @@ from pathlib import Path
 import highspy
 import numpy as np
 import pytest
+from effort import thorough
 
 from treeplex import (
     CDRNR,
@@ -62,6 +63,7 @@ def test_play_logs():
     assert read_play_log(FILES / "games.jsonl.gz", KUHN, 0).num_games == 5
 
 
+@thorough
 @pytest.mark.parametrize("kind", ["linear", "network"])
 def test_learned_value_functions(kind):
     value = load_value(FILES / f"{kind}_value.npz", KUHN)

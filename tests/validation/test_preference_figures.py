@@ -129,6 +129,7 @@ def test_a_run_that_is_looked_at_is_the_run_in_one():
     assert (np.diff(looked.work) > 0).all()
 
 
+@thorough
 def test_sampled_runs_come_near_their_points():
     points = points_up_to(200_000, 10_000, 4)
     run = sampled_run(GAMES[6], ESPrefCFR(prefer="0/r@first:5"), (RAISES, CALLS), points, seed=1)

@@ -38,6 +38,7 @@ def test_the_printed_table_is_not_within_10_mbb():
     assert apart == pytest.approx([11.6, 14.5, 12.2])
 
 
+@thorough
 def test_too_few_iterations_fail():
     rows = reproduce(PrefCFRFigure5(stack=6, streets=1, continuations=1, iterations=1)).rows
     assert rows[0].passed

@@ -232,6 +232,7 @@ def test_settled_means_for_good() -> None:
     assert settled([], 0.1) is None
 
 
+@thorough
 def test_ratios_are_of_the_times() -> None:
     rows = reproduced("ccfr-figure-2c").rows
     exact = rows[0].seconds
