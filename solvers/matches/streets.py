@@ -75,7 +75,8 @@ class StreetSpot(HoldemSpot):
             else:
                 counts["others"] += state.folded < 0
                 counts["leaves"] += len(self._runouts) if state.folded < 0 else 1
-        return SpotSize(**counts)
+        held = len(self._runouts) * sum(map(len, self.hands))
+        return SpotSize(**counts, kept=counts["numbers"], held=held, streets=1)
 
     def moves(self, state: Decision) -> Iterator[tuple[str, Decision | Ended]]:
         """Yield the actions at a decision, and what follows."""

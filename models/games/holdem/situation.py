@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from math import comb
 from pathlib import Path
 from typing import Any, Literal
@@ -22,13 +22,14 @@ from ....seqform.public_form import PublicForm
 from ....seqform.sheet import error
 from ....seqform.strategy import Strategy
 from .bets import SEATS, Betting, Decision, Ended, first, following, moves
-from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, read_board
+from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, hand_numbers, read_board
 from .showdown import alive, fold_payoff, showdown_payoff
 
 #: Pots and stacks are at most this: amounts are exact in floats, and payoffs in single precision good to a chip.
 _MOST_CHIPS = 10_000_000
-#: What a node of the public tree takes, in bytes, as measured on a turn of 2,754 decision nodes, 167 and 250 hands.
-_NODE = 500
+#: Bytes that a node of the public tree takes, that a hand takes on a board, and that the first solve takes for each
+#: street, as measured on rivers, turns and flops of 60,000 to 130 million numbers.
+_NODE, _HAND, _STREET = 230, 100, 3_500_000
 
 
 @dataclass(frozen=True)
@@ -44,23 +45,38 @@ class SpotSize:
     others : int
         Its nodes at which a card is dealt.
     numbers : int
-        Actions times hands of who moves, over all decision nodes; hands that hold a card of the board left out.
+        Actions times hands of the player who moves, over all decision nodes. A hand that shares a card with the board
+        does not count.
+    kept : int
+        Those that a solver keeps: of boards that differ by an exchange of suits, it keeps one.
+    held : int
+        Hands of both players on all boards that a solver keeps.
+    streets : int
+        Streets that are played.
     """
 
     nodes: int
     leaves: int
     others: int
     numbers: int
+    kept: int
+    held: int
+    streets: int
 
     @property
     def bytes(self) -> int:
-        """What a solver holds: a regret and an average strategy, in single precision, for each action and hand."""
-        return 8 * self.numbers
+        """Bytes of a solver's state: a regret and an average, in single precision, for each action and hand."""
+        return 8 * self.kept
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the public tree and of tables of hands and boards."""
+        return _NODE * (self.nodes + self.leaves + self.others) + _HAND * self.held
 
     @property
     def total_bytes(self) -> int:
-        """That, and the public tree."""
-        return self.bytes + _NODE * (self.nodes + self.leaves + self.others)
+        """Bytes that the first solve takes: its state, the tree and the tables, and what it loads."""
+        return self.bytes + self.form_bytes + _STREET * self.streets
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +237,30 @@ class Situation(ABC):
     @cached_property
     def _payoffs(self) -> dict[tuple[tuple[int, ...], bool], CardPayoff]:
         return {}
+
+    @cached_property
+    def exchanges(self) -> list[tuple[Indices, tuple[Indices, Indices]]]:
+        """The exchanges of suits that leave the board and both ranges as they are.
+
+        Each gives the card that each of 52 cards becomes, and the hand that each hand of each player becomes. The
+        exchange that changes nothing is not among them.
+        """
+        found = []
+        ranks, suits = np.divmod(np.arange(52), 4)
+        for exchanged in list(permutations(range(4)))[1:]:
+            cards = 4 * ranks + np.array(exchanged)[suits]
+            if set(cards[list(self.cards)].tolist()) != set(self.cards):
+                continue
+            numbers, states = hand_numbers(cards[HANDS]), []
+            for held, weights in zip(self.hands, self.weights, strict=True):
+                places = np.full(len(HANDS), -1)
+                places[held] = np.arange(len(held))
+                states.append(places[numbers[held]])
+                if (states[-1] < 0).any() or (weights[states[-1]] != weights).any():
+                    break
+            else:
+                found.append((cards, (states[0], states[1])))
+        return found
 
     @property
     def begun(self) -> Decision | Ended:

@@ -1,10 +1,11 @@
 """How large a spot is and what its betting looks like, found without building it: streets are alike for all cards."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import perm
 from typing import Any
 
+from ....seqform.arrays import Indices
 from ....seqform.budget import Budget
 from ....seqform.errors import GameTooLargeError
 from ....seqform.limits import check_time, now
@@ -32,12 +33,16 @@ def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
     betting = spot.betting if betting is None else betting
     unseen = len(spot.unseen)
     hands = [len(held) for held in spot.hands]
-    nodes = leaves = others = numbers = met = 0
+    exchanges = [] if spot.locks else [cards for cards, _ in spot.exchanges]
+    nodes = leaves = others = numbers = boards = met = 0
+    kept = 0.0
     begun = len(spot.cards) - 3
     starts = {first(betting, len(spot.cards) - 3, spot.stack): 1}
     for street in range(begun, len(STREETS)):
         # How many ways the cards of streets so far can fall, and for how many of them a hand is alive.
         ways, alive = perm(unseen, street - begun), perm(unseen - 2, street - begun)
+        distinct = _distinct(spot.unseen, street - begun, exchanges)
+        boards += distinct
         later: dict[Decision | Ended, int] = {}
         while starts:  # states of one level; those that several lines lead to are met once
             level: dict[Decision | Ended, int] = {}
@@ -52,7 +57,9 @@ def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
                             "cards left out; leave out sizes, or lower raise_cap"
                         )
                     nodes += count * ways
-                    numbers += count * len(after) * hands[state.mover] * alive
+                    here = count * len(after) * hands[state.mover] * alive
+                    numbers += here
+                    kept += here * distinct / ways
                     for one in after:
                         level[one] = level.get(one, 0) + count
                 elif state.folded >= 0 or street == len(STREETS) - 1:
@@ -63,7 +70,20 @@ def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
                     later[then] = later.get(then, 0) + count
             starts = level
         starts = later
-    return SpotSize(nodes, leaves, others, numbers)
+    return SpotSize(nodes, leaves, others, numbers, round(kept), boards * sum(hands), len(STREETS) - begun)
+
+
+def _distinct(cards: Sequence[int], dealt: int, exchanges: Sequence[Indices]) -> int:
+    """Return in how many ways cards can be dealt in turn; ways that an exchange of suits makes one count once."""
+    if dealt == 0 or not exchanges:
+        return perm(len(cards), dealt)
+    ways, left = 0, set(cards)
+    for card in cards:
+        if card in left:
+            left -= {card, *(int(each[card]) for each in exchanges)}
+            same = [each for each in exchanges if each[card] == card]
+            ways += _distinct([one for one in cards if one != card], dealt - 1, same)
+    return ways
 
 
 def check_size(
@@ -71,7 +91,7 @@ def check_size(
 ) -> None:
     """Refuse a spot that takes more memory than the budget, before anything of it is built.
 
-    Beside its tree it takes so many times a solver's state in single precision; the least that solves it is half of it.
+    Beside its tree and tables it takes ``times`` a solver's state in single precision; half of it is the least.
 
     Raises
     ------
@@ -80,7 +100,7 @@ def check_size(
     """
     budget = Budget() if budget is None else budget
     size = spot.size
-    needed = int(size.total_bytes + (times - 1) * size.bytes)
+    needed = int(size.form_bytes + times * size.bytes)
     if budget.left(needed) < 0:
         said = "; ".join(f"{how} ({saved:.0%} less)" for how, saved in savings(spot))
         raise GameTooLargeError(

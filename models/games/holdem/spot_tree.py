@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from ....seqform.public_form import Boards, PublicForm, Symmetry
 from ....seqform.public_payoff import Leaves
 from ....seqform.rules import CHANCE, TERMINAL
 from .bets import Decision, Ended
-from .cards import HANDS, hand_numbers
 from .places import WHOLE, Place
 from .showdown import alive
 from .situation import Situation, SpotSize
@@ -31,7 +29,7 @@ def about_nodes(size: SpotSize) -> str:
     --------
     >>> from treeplex.models.games.holdem.situation import SpotSize
     >>> from treeplex.models.games.holdem.spot_tree import about_nodes
-    >>> about_nodes(SpotSize(900, 1_000, 100, 0)), about_nodes(SpotSize(1_000_000, 2_000_000, 100_000, 0))
+    >>> about_nodes(SpotSize(900, 1_000, 100, *4 * [0])), about_nodes(SpotSize(1_000_000, 2_000_000, 100_000, *4 * [0]))
     ('2,000', '3.1 million')
     """
     count = size.nodes + size.leaves + size.others
@@ -153,24 +151,10 @@ class SpotTree:
 
     def _symmetries(self) -> Iterator[Symmetry]:
         """Yield the ways to exchange suits that leave the board and both ranges as they are."""
-        spot, begun = self.spot, len(self.spot.cards)
-        ranks, suits = np.divmod(np.arange(52), 4)
-        for exchanged in permutations(range(4)):
-            cards = 4 * ranks + np.array(exchanged)[suits]
-            if exchanged == (0, 1, 2, 3) or set(cards[list(spot.cards)].tolist()) != set(spot.cards):
-                continue
-            numbers = hand_numbers(cards[HANDS])
-            states = []
-            for held, weights in zip(spot.hands, spot.weights, strict=True):
-                places = np.full(len(HANDS), -1)
-                places[held] = np.arange(len(held))
-                states.append(places[numbers[held]])
-                if (states[-1] < 0).any() or (weights[states[-1]] != weights).any():
-                    break
-            else:
-                become = [
-                    self.numbers.get((*board[:begun], *cards[list(board[begun:])].tolist()), -1)
-                    for board in self.numbers
-                ]
-                if min(become) >= 0:  # where not all cards are dealt, images of boards may be missing
-                    yield Symmetry((states[0], states[1]), np.array(become))
+        begun = len(self.spot.cards)
+        for cards, states in self.spot.exchanges:
+            become = [
+                self.numbers.get((*board[:begun], *cards[list(board[begun:])].tolist()), -1) for board in self.numbers
+            ]
+            if min(become) >= 0:  # where not all cards are dealt, images of boards may be missing
+                yield Symmetry(states, np.array(become))
