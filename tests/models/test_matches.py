@@ -258,7 +258,7 @@ def test_equity_before_the_flop_is_that_of_the_tables():
 def test_equity_is_unbiased():
     """What is won less what is expected averages out over many deals, folded cards and odd chips included."""
     table = Table(seats=3, stack=333, small_blind=7, big_blind=13)
-    found = match([RaiseBot(), RandomBot(), RandomBot()], table, either(600, 20_000), duplicate=False, seed=5)
+    found = match([RaiseBot(), RandomBot(), RandomBot()], table, either(600, 5_000), duplicate=False, seed=5)
     difference = (found.won - found.expected)[:, 0]
     assert np.abs(found.expected.sum(axis=2)).max() < 1e-9
     assert (difference != 0).any(axis=0).all()
@@ -406,7 +406,7 @@ def test_pokerkit_replays_histories_to_the_same_winnings(table, tmp_path):
     path, records = tmp_path / "match.phhs", []
     names = ["Ada \"the 'bot'\" \\ \x7f\n𝄞", "Bob", "c", "d", "e", "f"][: table.seats]
     with PhhWriter(path, names) as writer:
-        match(bots, table, either(90, 3_000), seed=2, each=lambda one: (records.append(one), writer.write(one)))
+        match(bots, table, either(90, 600), seed=2, each=lambda one: (records.append(one), writer.write(one)))
     with path.open("rb") as file:
         histories = list(pokerkit.HandHistory.load_all(file))
     assert len(histories) == len(records)
