@@ -345,12 +345,12 @@ class Saddle:
         largest = max(tilt, float(self.weight or 0) * float(self.view.unit))
         return max(largest, penalty / FARTHEST) if largest else 1.0
 
-    @property
+    @cached_property
     def own_rows(self) -> "Rows":
         """The constraints on x (possibly none)."""
         return self.own or _none(self.view.own)
 
-    @property
+    @cached_property
     def other_rows(self) -> "Rows":
         """The constraints on y (possibly none)."""
         return self.other or _none(self.view.other)

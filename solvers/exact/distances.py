@@ -59,9 +59,16 @@ class StandardProgram:
         return cls(program.objective / objective_factor(program), program.matrix, program.row_upper, free, equal)
 
     @cached_property
+    def by_row(self) -> sp.csr_array:
+        """The matrix, row by row."""
+        return self.matrix.tocsr()
+
+    @cached_property
     def dual(self) -> "StandardProgram":
         """The dual program."""
-        return StandardProgram(self.limits, sp.csc_array(-self.matrix.T), self.costs, self.equal, self.free)
+        found = StandardProgram(self.limits, -self.by_row.T, self.costs, self.equal, self.free)
+        vars(found)["by_row"] = -self.matrix.T  # of the same entries in the same order, so nothing is sorted again
+        return found
 
     def within(self, columns: Floats, multipliers: Floats) -> tuple[Floats, Floats]:
         """Return columns and multipliers of rows with those at 0 that are below it and may not be."""
@@ -98,6 +105,8 @@ class NearProgram:
     ----------
     pivots : int
         Steps of the simplex method so far.
+    complement : highspy.HighsBasis
+        The basis of the dual program that belongs to the one with which the simplex method began.
     """
 
     def __init__(self, program: StandardProgram, place: Floats, basic: Mask, released: Mask, loose: Mask) -> None:
@@ -105,8 +114,10 @@ class NearProgram:
         self._basic, self._loose = basic | program.free, loose & ~program.equal
         self._released = basic & released & ~program.free
         self._columns: Integers = np.zeros(0, dtype=np.int64)
-        self._rows: Integers = np.zeros(0, dtype=np.int64)
+        # Where HiGHS has the columns and rows of the program, −1 for none.
+        self._column_numbers, self._row_numbers = (np.full(count, -1, np.int32) for count in program.matrix.shape[::-1])
         self.pivots = 0
+        self.complement: Any = None
 
     @cached_property
     def _solver(self) -> Any:
@@ -119,7 +130,7 @@ class NearProgram:
         solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
         return solver
 
-    def solve(self, columns: Mask, rows: Mask, pivots: int, seconds: float) -> Floats | None:
+    def solve(self, columns: Mask, rows: Mask, pivots: int, seconds: float, basis: Any = None) -> Floats | None:
         """Return v, 0 where columns are left out; ``None`` if none was found.
 
         Parameters
@@ -130,14 +141,14 @@ class NearProgram:
             The most steps of the simplex method.
         seconds : float
             The time limit.
+        basis : highspy.HighsBasis, optional
+            With which the simplex method begins; by default what is expected to be off its bounds.
 
         Raises
         ------
         KeyboardInterrupt
         """
-        self._extend(
-            np.setdiff1d(np.flatnonzero(columns), self._columns), np.setdiff1d(np.flatnonzero(rows), self._rows)
-        )
+        self._extend(columns & (self._column_numbers < 0), rows & (self._row_numbers < 0), basis)
         solver, chosen = self._solver, self._columns
         place, most = self._place[chosen], self.pivots + pivots
         for left in reversed(range(_RUNS)):
@@ -165,30 +176,54 @@ class NearProgram:
         result[chosen] = found
         return result
 
-    def _extend(self, columns: Integers, rows: Integers) -> None:
+    def _extend(self, more_columns: Mask, more_rows: Mask, basis: Any) -> None:
         """Let the program have more columns and rows."""
+        columns, rows = np.flatnonzero(more_columns), np.flatnonzero(more_rows)
         program, solver = self._program, self._solver
         begins = not len(self._columns)
         if not begins:
             self._place[columns], self._released[columns], self._basic[columns] = 0.0, False, False
             self._loose[rows] = True
         low = np.where((self._released | program.free)[columns], -np.inf, -self._place[columns])
-        part = sp.csc_array((len(self._rows), len(columns)))
-        if not begins:
-            part = sp.csc_array(program.matrix[:, columns].tocsr()[self._rows])
-        high = np.full(len(columns), np.inf)
-        costs = program.costs[columns]
-        solver.addCols(len(columns), costs, low, high, part.nnz, part.indptr[:-1], part.indices, part.data)
+        entries = _picked(program.matrix, columns, self._row_numbers)
+        solver.addCols(len(columns), program.costs[columns], low, np.full(len(columns), np.inf), *entries)
+        self._column_numbers[columns] = np.arange(len(self._columns), len(self._columns) + len(columns))
         self._columns = np.append(self._columns, columns)
-        part = sp.csr_array(program.matrix[:, self._columns].tocsr()[rows])
-        right = program.limits[rows] - part @ self._place[self._columns]
-        low = np.where(program.equal[rows], right, -np.inf)
-        solver.addRows(len(rows), low, right, part.nnz, part.indptr[:-1], part.indices, part.data)
-        self._rows = np.append(self._rows, rows)
+        there = np.where(self._column_numbers >= 0, self._place, 0.0)
+        right = (program.limits - program.matrix @ there)[rows]
+        entries = _picked(program.by_row, rows, self._column_numbers)
+        solver.addRows(len(rows), np.where(program.equal[rows], right, -np.inf), right, *entries)
+        self._row_numbers[rows] = np.arange(len(rows)) + (self._row_numbers.max(initial=-1) + 1)
         if begins:
-            status = highspy.HighsBasisStatus
-            basis = highspy.HighsBasis()
-            basis.col_status = [status.kBasic if one else status.kLower for one in self._basic[columns].tolist()]
-            basis.row_status = [status.kBasic if one else status.kUpper for one in self._loose[rows].tolist()]
-            basis.valid = basis.alien = True  # HiGHS makes a basis of it, whatever its rank
-            solver.setBasis(basis)
+            solver.setBasis(basis or _basis(self._basic[columns], self._loose[rows]))
+            _, basic = solver.getBasicVariables()  # rows as −1 − their number; the run needs the factors anyway
+            part = np.ones(len(rows), dtype=bool), np.ones(len(columns), dtype=bool)
+            part[0][-1 - basic[basic < 0]] = part[1][basic[basic >= 0]] = False
+            self.complement = _basis(*part)
+            self.complement.alien = False
+
+
+def _basis(columns: Mask, rows: Mask) -> Any:
+    """Return a basis in which some columns and rows are basic: whatever their rank, HiGHS makes one of it."""
+    basis, status = highspy.HighsBasis(), highspy.HighsBasisStatus
+    parts = ((status.kLower, columns), (status.kUpper, rows))
+    basis.col_status, basis.row_status = (
+        np.array([bound, status.kBasic], dtype=object)[basic.astype(np.intp)].tolist() for bound, basic in parts
+    )
+    basis.valid = basis.alien = True
+    return basis
+
+
+def _picked(matrix: Any, lines: Any, numbers: Integers) -> tuple[int, Integers, Integers, Floats]:
+    """Return some columns of a csc array, or rows of a csr array, without the entries whose number is −1.
+
+    They are the number of entries, and where each line starts, the numbers and the values, as HiGHS takes them.
+    """
+    begins = matrix.indptr[lines]
+    counts = matrix.indptr[lines + 1] - begins
+    starts = np.cumsum(counts) - counts
+    places = np.arange(int(counts.sum())) + np.repeat(begins - starts, counts)
+    found = numbers[matrix.indices[places]]
+    kept = found >= 0
+    starts = np.append(0, np.cumsum(kept))[starts].astype(np.int32)
+    return int(kept.sum()), starts, found[kept], matrix.data[places[kept]]

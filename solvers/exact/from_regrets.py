@@ -145,6 +145,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             left = options.time_limit - (counted_now() - built)
             found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left, answered=None))
             course = replace(course, iterations=loop.iterations)
+            loop.first_step = max(loop.first_step, loop.iterations)  # as many more take no longer
             if found.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 stopped = found.stopped
                 break
@@ -315,22 +316,31 @@ class _Polish:
         standard = ground.standard
         self._place = columns, multipliers = ground.point(near)
         self._slacks, self._losses = slacks, losses = standard.slacks(columns), standard.dual.slacks(multipliers)
-        basic, tight = columns > _RATE * losses, multipliers > _RATE * slacks
         mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
         doubts = np.minimum(columns, _RATE * losses)[mine], np.minimum(multipliers, _RATE * slacks)[theirs]
-        doubt = float(np.sort(np.concatenate([*doubts, np.zeros(_UNSETTLED)]))[-1 - _UNSETTLED])
-        self.is_settled = doubt <= _DOUBTFUL
-        played, tied = columns > np.maximum(doubt, _SURE * losses), multipliers > np.maximum(doubt, _SURE * slacks)
-        self._primal = NearProgram(standard, columns, basic, played, ~tight)
-        self._dual = NearProgram(standard.dual, multipliers, tight, tied, ~basic)
+        ordered = np.partition(np.concatenate([*doubts, np.zeros(_UNSETTLED)]), -1 - _UNSETTLED)
+        self._doubt = float(ordered[-1 - _UNSETTLED])
+        self.is_settled = self._doubt <= _DOUBTFUL
         # Where several sequences lead to an infoset, and where multipliers of constraints have not settled.
         self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and is_last and not self.is_settled)
         self.is_settled |= self.is_whole
         self.shape = ground.program.shape
 
+    @cached_property
+    def _programs(self) -> tuple[NearProgram, NearProgram]:
+        """The part of the program that is solved, and that of its dual."""
+        standard, (columns, multipliers) = self._ground.standard, self._place
+        basic, tight = columns > _RATE * self._losses, multipliers > _RATE * self._slacks
+        played = columns > np.maximum(self._doubt, _SURE * self._losses)
+        tied = multipliers > np.maximum(self._doubt, _SURE * self._slacks)
+        return (
+            NearProgram(standard, columns, basic, played, ~tight),
+            NearProgram(standard.dual, multipliers, tight, tied, ~basic),
+        )
+
     @property
     def pivots(self) -> int:
-        return self._primal.pivots + self._dual.pivots
+        return 0 if self.is_whole else sum(program.pivots for program in self._programs)
 
     def run(self, error: float, steps: float, seconds: float) -> Attempt:
         """Solve programs until an answer is proven, or nothing more is found that one lacks.
@@ -387,10 +397,11 @@ class _Polish:
         self.shape = int(rows.sum()), int(columns.sum())
         a_row, least = (max(steps, _LAST_STEPS), _MANY) if self._is_last else (steps, _FEW)
         most = max(least, int(a_row * min(self.shape)))
-        mine = self._primal.solve(columns, rows, most, seconds)
+        primal, dual = self._programs
+        mine = primal.solve(columns, rows, most, seconds)
         if mine is None:
             return None
-        theirs = self._dual.solve(rows, columns, most, max(0.0, seconds - (counted_now() - begun)))
+        theirs = dual.solve(rows, columns, most, max(0.0, seconds - (counted_now() - begun)), primal.complement)
         return None if theirs is None else (mine, theirs)
 
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:

@@ -245,14 +245,13 @@ class Kernel:
         for start, count, arity, _ in self.layout.buckets.tolist():
             place = slice(start, start + count * arity)
             shares = weights[place].reshape(arity, count)
-            otherwise = np.full((arity, count), 1.0 / arity)
+            chosen = np.full((arity, count), 1.0 / arity)
             if preferences is not None:
-                otherwise = fallback[place].reshape(arity, count)
+                chosen[:] = fallback[place].reshape(arity, count)
                 if preferences.bias[0] == ON_ONE:
                     shares = np.where(np.arange(arity)[:, None] == shares.argmax(axis=0), shares, 0.0)
             totals = shares.sum(axis=0)
-            chosen = np.where(totals > 0.0, shares / np.where(totals > 0.0, totals, 1.0), otherwise)
-            behaviour[place] = chosen.ravel()
+            behaviour[place] = np.divide(shares, totals, out=chosen, where=totals > 0.0).ravel()
         return behaviour
 
     def set_behaviour(self, state: KernelState, behaviour: Floats) -> None:
@@ -266,7 +265,7 @@ class Kernel:
         for start, count, arity, first in layout.buckets.tolist():
             above = layout.reach(arrays.plan, first, count)
             place = slice(start, start + count * arity)
-            arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
+            arrays.plan[place] = (arrays.behaviour[place].reshape(arity, count) * above).ravel()
             if flow:  # a reach is stored like an additional action that is always taken
                 reaches = slice(place.stop, place.stop + count)
                 arrays.plan[reaches], arrays.behaviour[reaches] = above, 1.0

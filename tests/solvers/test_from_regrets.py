@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from constrained_cases import constrained_games
 from effort import either, examples, soaked, some
+from highspy import HighsBasisStatus
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -241,3 +242,26 @@ def test_a_program_that_falls_for_ever_has_no_answer():
     falling = StandardProgram(np.array([-1.0, 0.0]), csc_array([[0.0, 1.0]]), np.ones(1), none, none[:1])
     near = NearProgram(falling, np.zeros(2), none, none, none[:1])
     assert near.solve(~none, ~none[:1], 100, np.inf) is None
+
+
+@pytest.mark.parametrize("game", ["kuhn", "liars_dice:sides=2"])
+def test_parts_that_come_in_later_and_bases_of_the_dual_end_at_the_optimum(game):
+    problem = Nash(load_game(game))
+    standard = StandardProgram.of(problem.linear_program())
+    rows, columns = (np.ones(count, dtype=bool) for count in standard.matrix.shape)
+    some = standard.free | (np.arange(len(columns)) % 3 > 0)
+
+    def near(program):
+        none, place = np.zeros_like(program.free), np.zeros(len(program.free))
+        return NearProgram(program, place, none, none, ~program.equal)
+
+    primal, dual = near(standard), near(standard.dual)
+    primal.solve(some, rows, 10_000, np.inf)
+    found = primal.solve(columns, rows, 10_000, np.inf)
+    assert standard.matrix @ found == pytest.approx(standard.limits - standard.slacks(found), abs=1e-9)
+    whole = near(standard)
+    assert standard.costs @ whole.solve(columns, rows, 10_000, np.inf) == pytest.approx(standard.costs @ found)
+    basic = [one == HighsBasisStatus.kBasic for one in (*whole.complement.col_status, *whole.complement.row_status)]
+    assert sum(basic) == len(columns)  # the rows of the dual program
+    prices = dual.solve(rows, columns, 10_000, np.inf, whole.complement)
+    assert standard.costs @ found == pytest.approx(-standard.limits @ prices, abs=1e-9)
