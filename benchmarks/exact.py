@@ -1,6 +1,8 @@
 """Exact answers by the method ``exact`` and by HiGHS, in turns, in CPU time: ``python benchmarks/exact.py``.
 
-Each time is that of a whole solve: building of the program, presolve and certificate included, compilation not.
+Each time is that of a whole solve: building of the program, presolve and certificate included, compilation and building
+of the game not. Each solve is the first of its game, or with ``--again`` a later one, which finds what is kept with a
+game: the layout of the loop, and the levels of its polytopes.
 """
 
 import argparse
@@ -9,7 +11,8 @@ import gc
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import conftest  # noqa: F401  one core
 from rich.console import Console
@@ -39,9 +42,9 @@ def timed(call: Callable[[], Solution]) -> tuple[float, Solution]:
     return time.process_time() - begun, found
 
 
-def problem_of(game: str, response: bool) -> SaddleProblem:
+def problem_of(load: Callable[[str], Any], game: str, response: bool) -> SaddleProblem:
     """Return an equilibrium, or a response to uniform play that may lose: a fresh one, so that nothing is kept."""
-    loaded = load_game(game)
+    loaded = load(game)
     if "risk" in loaded.functionals:
         return ConstrainedNash(loaded, [functional_bound(loaded.functionals["risk"], at_most=0.1, name="risk")])
     if not response:
@@ -70,13 +73,15 @@ def main() -> None:
     parser.add_argument("--limits", action="store_true", help=f"instead {', '.join(LIMITED)} under a limit")
     parser.add_argument("--suite", help="instead all that a suite of `treeplex validate` asks and `exact` answers")
     parser.add_argument("--algorithms", nargs="*", default=ALGORITHMS, choices=ALGORITHMS, help="HiGHS's")
+    parser.add_argument("--again", action="store_true", help="solve the same games again and again")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     algorithms = (f"HiGHS {name}, ms" for name in arguments.algorithms)
     table = Table("game", "exact, ms", *algorithms, "best / exact", "error", "iterations", "steps", "part")
     console = Console()
     games = [*(LIMITED if arguments.limits else arguments.games), *(LARGE if arguments.large else ())]
-    asked = {game: partial(problem_of, game, arguments.responses) for game in games}
+    load = cache(load_game) if arguments.again else load_game
+    asked = {game: partial(problem_of, load, game, arguments.responses) for game in games}
     if arguments.suite:
         asked = questions(arguments.suite)
     for game, posed in asked.items():

@@ -106,7 +106,7 @@ class NearProgram:
     pivots : int
         Steps of the simplex method so far.
     complement : highspy.HighsBasis
-        The basis of the dual program that belongs to the one with which the simplex method began.
+        The basis of the dual program that belongs to the one with which the simplex method began, if none was given.
     """
 
     def __init__(self, program: StandardProgram, place: Floats, basic: Mask, released: Mask, loose: Mask) -> None:
@@ -194,13 +194,15 @@ class NearProgram:
         entries = _picked(program.by_row, rows, self._column_numbers)
         solver.addRows(len(rows), np.where(program.equal[rows], right, -np.inf), right, *entries)
         self._row_numbers[rows] = np.arange(len(rows)) + (self._row_numbers.max(initial=-1) + 1)
-        if begins:
-            solver.setBasis(basis or _basis(self._basic[columns], self._loose[rows]))
+        if begins and basis is None:
+            solver.setBasis(_basis(self._basic[columns], self._loose[rows]))
             _, basic = solver.getBasicVariables()  # rows as −1 − their number; the run needs the factors anyway
             part = np.ones(len(rows), dtype=bool), np.ones(len(columns), dtype=bool)
             part[0][-1 - basic[basic < 0]] = part[1][basic[basic >= 0]] = False
             self.complement = _basis(*part)
             self.complement.alien = False
+        elif begins:
+            solver.setBasis(basis)
 
 
 def _basis(columns: Mask, rows: Mask) -> Any:
