@@ -33,18 +33,25 @@ def solving(
 
 
 @contextlib.contextmanager
-def waiting(title: str, *, shown: bool = True) -> Iterator[None]:
-    """Show a spinner while something without steps runs; nothing unless standard error is a terminal."""
+def waiting(title: str, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """Show a spinner while something without a known end runs, and yield what to tell of it.
+
+    Nothing is shown unless standard error is a terminal.
+    """
     if not (shown and is_terminal(sys.stderr)):
-        yield
+        yield lambda standing: None
         return
     from ..solvers.progress import showing
 
-    with (
-        console(stderr=True).status(title) as status,
-        showing(lambda what: status.update(f"{title} ({what})" if what else title)),
-    ):
-        yield
+    told = [title]
+    with console(stderr=True).status(title) as status:
+
+        def tell(standing: str) -> None:
+            told[0] = f"{title}: {standing}"
+            status.update(told[0])
+
+        with showing(lambda what: status.update(f"{told[0]} ({what})" if what else told[0])):
+            yield tell
 
 
 @contextlib.contextmanager

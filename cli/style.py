@@ -25,6 +25,7 @@ from .options import (
     declared,
     flag_of,
     reader,
+    seconds,
     whole,
 )
 from .outputs import Output, Outputs, page, pages
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from ..seqform.strategy import Strategy
     from ..solvers.parametric.trade_off import TradeOff
     from ..solvers.style.answer import StyleAnswer
-    from ..solvers.style.calibration import Calibration
+    from ..solvers.style.calibration import Calibration, CalibrationRun
 
 #: The method for games too large for exact ones, which searches.
 _SEARCHES = "pref-cfr"
@@ -122,7 +123,16 @@ class _Search:
     max_iterations: Annotated[
         int | None,
         typer.Option(
-            metavar="N", parser=whole, help="Iteration limit of each run (pref-cfr only); 100,000 by default."
+            metavar="N",
+            parser=whole,
+            help="Iteration limit of each run (pref-cfr only); 100,000 by default, 128 in three_handed.",
+        ),
+    ] = None
+
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", parser=seconds, help="Stop after S seconds, with the best run by then (pref-cfr only)."
         ),
     ] = None
 
@@ -182,7 +192,7 @@ def style(
     record = Record(
         json, KEYS, game=game, player=player, max_loss=float(asked.max_loss), reference=reference, method=method
     )
-    with record.interruptible():
+    with record.interruptible(search.time_limit):
         with deferring_interrupts():
             from ..models.saddle import check_two_players
             from ..seqform.strategy import checked_player
@@ -203,10 +213,10 @@ def style(
         begun = now()
         how: dict[str, Any] = {"player": player, "others": others}
         answer: StyleAnswer | Calibration
-        with waiting(f"targets on {loaded.spec}", shown=record.shown), timed("solving"):
+        with waiting(f"targets on {loaded.spec}", shown=record.shown) as tell, timed("solving"):
             if chosen.name == _SEARCHES:
                 how |= {name: value for name, value in vars(search).items() if value is not None}
-                how |= {"checkpoint": checkpointing.read()}
+                how |= {"checkpoint": checkpointing.read(), "progress": lambda run: tell(_standing(run))}
                 # Without parameters it is the default of the search, which is another one than that of the method.
                 how |= {"method": chosen} if ":" in method else {}
                 answer = calibrate_style(loaded, asked.target, asked.max_loss, **how)
@@ -252,6 +262,13 @@ def _note_time(method: str, loaded: "Game", game: str, target: str) -> None:
         print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} goes without")
 
 
+def _standing(run: "CalibrationRun") -> str:
+    """Return what a run came to, in words."""
+    betas, reached = several(short)(run.vulnerabilities), several(short)(run.reached)
+    how = f"β = {betas}" if run.degree > 1.0 else "without a preference"
+    return f"{count(run.iterations)} iterations {how} come to {reached}, loss {short(run.loss)}"
+
+
 def _check_curve(target: list[str], game: "Game", player: int, others: "Strategy | None") -> None:
     """Refuse a target that has no curve, before anything is solved."""
     from ..solvers.style.answer import curve_functional
@@ -294,6 +311,7 @@ def style_sheet(record: dict[str, Any]) -> Sheet:
     other, counted = 1 - record["player"], record["reference"] != "uniform"
     met = record["violation"] <= 0.0 if record["runs"] else record["feasible"]
     most = " at most" if record["runs"] else ""
+    has_epsilon = record["epsilon"] is not None
     what = "this strategy" if met else "the nearest strategy"
     allowed = f"{most} of {setting(record['max_loss'])} allowed, of {what}"
     return Sheet(
@@ -303,7 +321,8 @@ def style_sheet(record: dict[str, Any]) -> Sheet:
             *ending(record),
             Row("reference", f"with player {other} as {record['reference']}" if counted else None, label="counted"),
             *(_preference_rows(record) if record["runs"] else [_least_loss(record)]),
-            Row("exploitability", record["exploitability"], payoff, allowed, "loss"),
+            Row("exploitability", None if has_epsilon else record["exploitability"], payoff, allowed, "loss"),
+            Row("epsilon", record["epsilon"], payoff, allowed),
             Row("game_value", record["game_value"], payoff, f" to player {record['player']}"),
             Row("seconds", seconds_text()),
         ],
@@ -343,6 +362,7 @@ def _preference_rows(record: dict[str, Any]) -> list[Row]:
         words = ["solve", record["game"], "--method", "pref-cfr"]
         words += [word for text in chosen["prefer"] for word in ("--prefer", text)]
         words += ["--vulnerability", repr(chosen["vulnerabilities"][0]), "--base", chosen["base"]]
+        words += ["--precision", chosen["precision"]] if chosen["precision"] != "double" else []
         words += ["--updates", chosen["updates"], "--tol", "0", "--max-iterations", str(chosen["iterations"])]
         rows.append(Row("again_by", shlex.join(["treeplex", *words])))
     return rows

@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ...seqform.errors import InvalidGameError
 from ...seqform.parameters import About, check_parameters
@@ -23,7 +23,7 @@ class Leduc:
     faces a bet folds (``f``), calls (``c``) or raises (``r``); otherwise the player checks (``c``) or bets (``r``).
     Bets and raises are of size `bet1` in the first round and `bet2` in the second, with at most `raises` of them per
     round. The public card is dealt between the rounds. A private card that pairs the public card wins, otherwise the
-    higher rank wins; equal hands split the pot.
+    higher rank wins; equal hands split the pot, or the higher suit wins.
 
     Parameters
     ----------
@@ -34,12 +34,14 @@ class Leduc:
     suits : int
         Cards of each rank.
     merge_suits : bool
-        Deal ranks instead of cards, with chance weights from the remaining cards. Suits never matter at showdown, so
-        the value is the same and the tree is smaller.
+        Deal ranks instead of cards, with chance weights from the remaining cards. Suits do not matter at showdown
+        where equal hands split, so the value is the same and the tree is smaller.
     bet1, bet2 : int
         Size of a bet or raise in each round, in antes.
     raises : int
         Largest number of bets and raises in a round, including the first bet.
+    ties : {"split", "suit"}
+        Whether equal hands split the pot, or the suit decides: spades before hearts, diamonds and clubs.
 
     Notes
     -----
@@ -79,6 +81,7 @@ class Leduc:
     bet1: Annotated[int, About("size of a bet in the first round, in antes", minimum=1, maximum=1_000_000)] = 2
     bet2: Annotated[int, About("size of a bet in the second round, in antes", minimum=1, maximum=1_000_000)] = 4
     raises: Annotated[int, About("bets and raises in a round, at most", minimum=1, maximum=100)] = 2
+    ties: Annotated[Literal["split", "suit"], About("what decides between equal hands")] = "split"
     _copies: dict[str, int] = field(init=False, repr=False, compare=False)
     _strength: dict[str, int] = field(init=False, repr=False, compare=False)
 
@@ -94,6 +97,8 @@ class Leduc:
             raise InvalidGameError(
                 f"leduc: suits = {self.suits}; expected at most {MAX_NAMED_SUITS}, or any number with merge_suits=true"
             )
+        if self.ties == "suit" and self.merge_suits:
+            raise InvalidGameError("leduc: ties = suit with merge_suits = true; expected ties=split, or suits kept")
         suits = ("",) if self.merge_suits else suit_names(self.suits)
         strength = {rank + suit: order for order, rank in enumerate(rank_names(self.ranks)) for suit in suits}
         object.__setattr__(self, "_strength", strength)
@@ -226,10 +231,11 @@ class Leduc:
         share = Fraction(pot, len(winners)) if pot % len(winners) else pot // len(winners)
         return tuple([share - stake if player in winners else -stake for player, stake in enumerate(stakes)])
 
-    def _score(self, card: str, public: str) -> int:
-        """Return the strength of a card at showdown: a pair beats every rank."""
+    def _score(self, card: str, public: str) -> tuple[int, int]:
+        """Return the strength of a card at showdown: a pair beats every rank, and the suit may break ties."""
         strength = self._strength[card]
-        return len(self._strength) if strength == self._strength[public] else strength
+        suit = -suit_names(self.suits).index(card[-1]) if self.ties == "suit" else 0
+        return (len(self._strength) if strength == self._strength[public] else strength), suit
 
 
 def _size(players: int, kinds: int, copies: int, raises: int) -> GameSize:
@@ -354,7 +360,8 @@ _VALUES = {
 
 def _reference(rules: Leduc) -> Reference | None:
     known = _VALUES.get((rules.ranks, rules.suits))
-    if known is None or (rules.players, rules.bet1, rules.bet2, rules.raises) != (2, 2, 4, 2):
+    standard = (rules.players, rules.bet1, rules.bet2, rules.raises, rules.ties) == (2, 2, 4, 2, "split")
+    if known is None or not standard:
         return None
     return Reference(*known)
 

@@ -14,12 +14,20 @@ from ...models.preferences import Prefer, PreferStrategy
 from ...models.problems import EpsilonNash, Nash
 from ...models.saddle import zero_sum_of
 from ...seqform.checks import check_exact_number, check_type, check_whole
-from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.errors import (
+    InvalidConstraintError,
+    InvalidGameError,
+    TimeLimitError,
+    UnsupportedProblemError,
+    shown,
+)
 from ...seqform.game import Game
-from ...seqform.limits import settling
+from ...seqform.joint_form import JointPayoff
+from ...seqform.limits import seconds_left, settling, time_limited
 from ...seqform.sheet import setting, several, short
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..checkpoint import Checkpoint, asked_of, digest
+from ..dispatch import checked_limit
 from ..methods import PrefCFR
 from ..outcome import Status
 from ..solution import Solution
@@ -36,6 +44,9 @@ _BASIS = 0.1
 _REFINEMENTS, _SMALL_STEP = 2, 1.1
 # Parts of the loss that are not worth another run.
 _NO_GAIN = 0.02
+# How far a search goes where an iteration multiplies millions of numbers: a quarter of a second each before the flop
+# with three players, in single precision.
+_LONG = {"iterations": 64, "max_iterations": 128, "accuracy": 0.02, "max_runs": 8}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +160,9 @@ class Calibration:
             "iterations": best.iterations,
         }
         if self.prefer:
-            preference |= {name: getattr(self.method, name) for name in ("units", "rule", "base", "updates")}
+            preference |= {
+                name: getattr(self.method, name) for name in ("units", "rule", "base", "updates", "precision")
+            }
         return {
             "player": self.player,
             "max_loss": self.max_loss,
@@ -208,11 +221,11 @@ class _Limits:
     max_runs: int = 40
 
     @classmethod
-    def of(cls, effort: _Effort) -> "_Limits":
-        """Return the checked request."""
+    def of(cls, effort: _Effort, *, is_long: bool) -> "_Limits":
+        """Return the checked request, where nothing is asked the usual numbers."""
         for name in effort.keys() - {one.name for one in fields(cls)}:
             raise TypeError(f"calibrate_style() got an unexpected keyword argument {name!r}")
-        asked = cls(**effort)
+        asked = cls(**({**_LONG, **effort} if is_long else effort))
         return cls(
             check_whole(asked.iterations, "iterations", InvalidGameError, "[1, inf)"),
             check_whole(asked.max_iterations, "max_iterations", InvalidGameError, "[1, inf)"),
@@ -232,6 +245,7 @@ def calibrate_style(
     method: PrefCFR | None = None,
     progress: Callable[[CalibrationRun], None] | None = None,
     checkpoint: Checkpoint | str | PathLike[str] | None = None,
+    time_limit: float | None = None,
     **effort: Unpack[_Effort],
 ) -> Calibration:
     """Find vulnerabilities with which Preference-CFR meets targets within a loss.
@@ -264,6 +278,8 @@ def calibrate_style(
         Called with each run.
     checkpoint : Checkpoint or path-like, optional
         As for :func:`~treeplex.solve`.
+    time_limit : float, optional
+        Seconds; the answer is the best of the runs that ended by then.
     iterations : int
         Of a run, by default 2,000; doubled until a run without a preference is within a tenth of `max_loss` of an
         equilibrium, and up to twice more where no run was good.
@@ -287,6 +303,8 @@ def calibrate_style(
         If a number is none, or out of range.
     CheckpointError
         If the checkpoint is damaged, of another calibration, or not to go on from, or cannot be written.
+    TimeLimitError
+        If no run ended within `time_limit`.
     UnsupportedProblemError
         If the game has one player, or no table of leaves, which ``cvar`` needs.
 
@@ -303,6 +321,9 @@ def calibrate_style(
     they rise together is not known, so each returned value comes from its own run. Runs begin anew: to
     start from the last strategies was not quicker.
 
+    Where payoffs of several players are an operator, as in ``three_handed``, an iteration takes long. By default runs
+    then have 64 iterations in single precision, and 128 at most, there are at most 8, and `accuracy` is 0.02.
+
     Examples
     --------
     >>> from treeplex import load_game
@@ -316,9 +337,11 @@ def calibrate_style(
     read, tails = read_styles(targets, game, checked_player(game, player), others)
     _check_no_equations(read)
     has_value = game.num_players == 2 and game.constant is not None
+    is_long = isinstance(game.sequence_form.payoffs, JointPayoff)
     if method is None:
-        method = PrefCFR(base="dcfr", updates="alternating")
-    limits = _Limits.of(effort)
+        method = PrefCFR(base="dcfr", updates="alternating", precision="single" if is_long else "double")
+    limits = _Limits.of(effort, is_long=is_long)
+    seconds = checked_limit(time_limit)
     search = _Search(
         given=game,
         game=zero_sum_of("a style", game) if has_value else EpsilonNash(game).game,
@@ -333,13 +356,15 @@ def calibrate_style(
         progress=progress,
     )
     if checkpoint is None:
-        return search.run()
+        with time_limited(seconds):
+            return search.run()
     asked = (
         *(read, [(one.name, one.level, one.sense, one.asked) for one in tails], search.max_loss, search.degree),
         *(limits.iterations, limits.max_iterations, limits.accuracy, limits.max_runs),
     )
     problem = Nash(game) if has_value else EpsilonNash(game)
-    with Checkpoint.of(checkpoint).kept(asked_of(problem, search.method, calibration=digest(asked))) as keeper:
+    named = asked_of(problem, search.method, calibration=digest(asked))
+    with time_limited(seconds), Checkpoint.of(checkpoint).kept(named) as keeper:
         keeper.keeps_loops = False  # of runs that have ended their strategies will do
         return replace(search, keeper=keeper).run()
 
@@ -363,7 +388,7 @@ class _Search:
     runs: list[CalibrationRun] = field(default_factory=list)
     lower: float = -math.inf
     upper: float = math.inf
-    is_interrupted: bool = False
+    ended: Status | None = None
 
     def run(self) -> Calibration:
         self.player = self.targets[0].player
@@ -377,11 +402,11 @@ class _Search:
                 if not self.is_good(self.runs[-1]):
                     self.raise_vulnerability()
                 answer.known()
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, TimeLimitError):
                 answer.known()
                 if not self.runs:
                     raise
-                self.is_interrupted = True
+                self.ended = Status.INTERRUPTED if seconds_left() else Status.TIME_LIMIT
             return self.answer()
 
     def approach(self) -> None:
@@ -452,7 +477,7 @@ class _Search:
         return most if self.is_close(low, high, place) else (beta + most) / 2.0
 
     def attempt(self, degree: float, vulnerabilities: tuple[float, ...]) -> CalibrationRun:
-        method: Any = self.method.base_method
+        method: Any = replace(self.method.base_method, precision=self.method.precision)
         if degree > 1.0:
             within = [run for run in self.runs if run.loss <= self.max_loss] or self.runs[:1]
             shares = within[-1].solution.profile[self.player]
@@ -560,8 +585,9 @@ class _Search:
         else:
             told = f"{names} {was} not met within {self.max_loss:g}"
         status = Status.CONVERGED if good else Status.UNCERTIFIED
-        if self.is_interrupted and not good:
-            status, told = Status.INTERRUPTED, f"{Status.INTERRUPTED.advice}; so far {told}"
+        if self.ended and not good:
+            at = "by the user" if self.ended is Status.INTERRUPTED else "at the time limit"
+            status, told = self.ended, f"stopped {at} after {len(runs)} run{'s'[: len(runs) - 1]}; so far {told}"
         return Calibration(
             game=self.given,
             player=self.player,

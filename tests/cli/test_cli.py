@@ -187,6 +187,7 @@ def test_games_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
         "bet1",
         "bet2",
         "raises",
+        "ties",
     ]
     assert {parameter["name"]: parameter["default"] for parameter in leduc["parameters"]}["merge_suits"] is False
     assert "Southey" in leduc["citation"]
@@ -221,7 +222,8 @@ def test_long_parameters_wrap(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert main(["info", "leduc"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["parameters", "players=2,", "ranks=3,", "suits=2,"]
-    assert lines[2].split() == ["merge_suits=false,", "bet1=2,", "bet2=4,", "raises=2"]
+    assert lines[2].split() == ["merge_suits=false,", "bet1=2,", "bet2=4,", "raises=2,"]
+    assert lines[3].split() == ["ties=split"]
 
 
 @pytest.mark.parametrize(

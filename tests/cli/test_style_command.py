@@ -178,6 +178,20 @@ def test_an_interrupted_search_has_all_keys(
     assert set(record) == set(json_of(capsys, "kuhn", "--target", "bet@first>=0.4")) == {"schema", "version", *KEYS}
 
 
+def test_a_search_for_three_players_says_epsilon_and_keeps_to_the_time(capsys: pytest.CaptureFixture[str]) -> None:
+    search = ["--method", "pref-cfr", "--max-iterations", "500"]
+    asked = ["kuhn:players=3", "--target", "2/bet@first >= 0.34", "--max-loss", "0.05", *search]
+    shown = printed(capsys, *asked, "--time-limit", "1000")
+    row = next(line for line in shown.splitlines() if line.startswith("epsilon"))
+    assert "at most of 0.05 allowed" in row
+    assert not any(line.startswith("loss") for line in shown.splitlines())
+    record = json_of(capsys, *asked)
+    assert record["epsilon"] == max(record["regrets"])
+    assert record["preference"].get("precision", "double") == "double"
+    assert main(["style", "kuhn", "--target", "bet@first>=0.4", "--time-limit", "5"]) == 2
+    assert "--time-limit is for --method pref-cfr alone" in capsys.readouterr().err
+
+
 def test_terms_work_in_solve(capsys: pytest.CaptureFixture[str]) -> None:
     def objective(*arguments: str) -> float:
         capsys.readouterr()

@@ -59,6 +59,7 @@ def test_every_family_says_what_it_is(family):
                 "bet1": "2",
                 "bet2": "4",
                 "raises": "2",
+                "ties": "split",
             },
         ),
         ("liars_dice", {"players": "2", "dice": "1", "sides": "4", "wild": "true"}),
@@ -112,6 +113,7 @@ def test_keywords_take_precedence_over_the_text():
         "bet1": 2,
         "bet2": 4,
         "raises": 2,
+        "ties": "split",
     }
     assert game.spec == "leduc:ranks=4,suits=3,merge_suits=true"
 
@@ -161,6 +163,7 @@ def test_a_game_knows_the_shortest_text_that_loads_it(spec, shortest):
         ("leduc:ranks=many", InvalidGameError, "leduc: ranks = many; expected an integer from 1 to 1000"),
         ("leduc:ranks=2.5", InvalidGameError, "leduc: ranks = 2.5; expected an integer from 1 to 1000"),
         ("leduc:ranks=1e3", InvalidGameError, "leduc: ranks = 1e3; expected an integer from 1 to 1000"),
+        ("leduc:ties=suits", InvalidGameError, "leduc: ties = suits; expected one of split, suit"),
         ("leduc:merge_suits=yes", InvalidGameError, "leduc: merge_suits = yes; expected true or false"),
         ("kuhn:cards=1", InvalidGameError, "kuhn: cards = 1; expected an integer from 2 to 1000"),
         ("kuhn:players=3,cards=2", InvalidGameError, "kuhn: cards = 2 for 3 players; expected at least one card each"),
@@ -234,6 +237,7 @@ def test_unknown_keywords_are_refused():
         ("leduc:ranks=6", -0.1045436022),
         ("leduc:suits=4,merge_suits=true", -0.1057838705),
         ("leduc:raises=3", None),
+        ("leduc:ties=suit", None),
         ("leduc:bet1=4,bet2=8", None),
         ("liars_dice", Fraction(1, 16)),
         ("liars_dice:wild=false", Fraction(-1, 8)),

@@ -195,6 +195,10 @@ def test_a_deal_of_all_cards():
         (Leduc(), ("Ks", "Kh", "r", "r", "c", "Qh", "r", "r", "c"), (0, 0)),
         (Leduc(), ("Js", "Qs", "r", "r", "c", "Jh", "r", "r", "c"), (13, -13)),
         (Leduc(bet1=1, bet2=10, raises=3), ("Js", "Qs", "r", "r", "r", "c", "Ks", "c", "r", "f"), (-4, 4)),
+        (Leduc(ties="suit"), ("Ks", "Kh", "r", "r", "c", "Qh", "r", "r", "c"), (13, -13)),
+        (Leduc(ties="suit"), ("Kh", "Ks", "c", "r", "c", "Qh", "c", "c"), (-3, 3)),
+        (Leduc(ties="suit"), ("Js", "Qs", "r", "r", "c", "Jh", "r", "r", "c"), (13, -13)),
+        (Leduc(players=3, ranks=4, ties="suit"), ("Ks", "Kh", "Qs", "c", "c", "c", "Js", "c", "c", "c"), (2, -1, -1)),
         (Leduc(merge_suits=True), ("K", "K", "c", "r", "c", "J", "c", "c"), (0, 0)),
         (Leduc(ranks=1, suits=4, merge_suits=True), ("K", "K", "c", "c", "K", "c", "c"), (0, 0)),
         (
@@ -412,6 +416,7 @@ def test_repeated_rounds_add_up_and_are_seen():
         (lambda: Kuhn(players=True), "kuhn: players = true; expected an integer from 2 to 10"),
         (lambda: Leduc(ranks=1), "leduc: ranks = 1 and suits = 2 make 2 cards; expected at least 3"),
         (lambda: Leduc(suits=5), "leduc: suits = 5; expected at most 4, or any number with merge_suits=true"),
+        (lambda: Leduc(ties="suit", merge_suits=True), "expected ties=split, or suits kept"),
         (lambda: Leduc(merge_suits=1), "leduc: merge_suits = 1; expected true or false"),
         (lambda: Goofspiel(order="shuffled"), "goofspiel: order = shuffled; expected one of descending, ascending"),
         (lambda: Goofspiel(order=[]), r"goofspiel: order = \[\]; expected one of descending, ascending"),

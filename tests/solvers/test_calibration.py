@@ -1,13 +1,17 @@
 """Targets met by degrees and vulnerabilities of Preference-CFR alone, held to what linear programs say."""
 
+import itertools
 import json
 import math
 
 import numpy as np
 import pytest
+from clocks import Clock
 from effort import few, thorough
 
 from treeplex import (
+    TERMINAL,
+    Game,
     InvalidConstraintError,
     InvalidGameError,
     InvalidStrategyError,
@@ -15,6 +19,7 @@ from treeplex import (
     PrefCFR,
     Status,
     Strategy,
+    TimeLimitError,
     UnsupportedProblemError,
     expected_payoffs,
     frequency,
@@ -28,6 +33,7 @@ from treeplex.models.constraints import functional_bound, parse_constraint
 from treeplex.models.preferences import PreferStrategy, preference_on
 from treeplex.seqform.evaluate import best_response_values
 from treeplex.seqform.functional import reach_of_others
+from treeplex.seqform.joint_form import JointForm, JointLeaves
 from treeplex.solvers import calibrate_style
 from treeplex.solvers.style.preferences import preferences_for
 
@@ -287,6 +293,57 @@ def test_three_players_have_a_style_within_an_epsilon(target, max_loss):
     assert plain < styled
     assert found.status is Status.CONVERGED
     assert found.to_dict()["game_value"] is None
+
+
+def _three_guesses():
+    """Return a game of three players in public form: whoever guesses alone takes one from each of the others."""
+    guesses = np.array(list(itertools.product((0, 1), repeat=3)))
+    alone = guesses != np.roll(guesses, 1, axis=1)
+    alone &= guesses != np.roll(guesses, 2, axis=1)
+    amounts = np.where(alone, 2.0, np.where(alone.any(axis=1, keepdims=True), -1.0, 0.0)).T
+    leaves = JointLeaves(np.arange(7, 15), amounts, np.ones((1, 1, 1)))
+    players, parents = [0, 1, 1, 2, 2, 2, 2] + [TERMINAL] * 8, [-1, *np.repeat(range(7), 2).tolist()]
+    form = JointForm(players, parents, ["", *"HTHTHTHTHTHTHT"], [["-"]] * 3, [leaves], np.ones((1, 1, 1)), 2.0)
+    return Game("three guesses", sequence_form=form.sequence_form())
+
+
+def test_where_payoffs_are_an_operator_runs_are_few_and_short_and_in_single_precision():
+    found = calibrate_style(_three_guesses(), "H@first >= 0.9", 0.3)
+    assert {run.iterations for run in found.runs} <= {64, 128}
+    assert 2 <= len(found.runs) <= 8
+    assert {run.solution.method.precision for run in found.runs} == {"single"}
+    regrets = best_response_values(found.game, found.profile) - expected_payoffs(found.game, found.profile)
+    assert found.best.loss == pytest.approx(max(regrets), abs=1e-9)
+    asked = calibrate_style(_three_guesses(), "H@first >= 0.9", 0.3, iterations=20, max_iterations=20, max_runs=1)
+    assert [run.iterations for run in asked.runs] == [20]
+
+
+@thorough
+def test_styles_before_the_flop_with_three_players():
+    game = load_game("three_handed:stack=4")
+    found = calibrate_style(game, "call@first >= 0.99", 0.05, iterations=2, max_iterations=2, max_runs=2)
+    regrets = best_response_values(game, found.profile) - expected_payoffs(game, found.profile)
+    assert found.best.loss == pytest.approx(max(regrets), abs=1e-9)
+    assert found.status is Status.UNCERTIFIED
+
+
+@few
+@pytest.mark.parametrize("runs", [2, 1])
+def test_at_the_time_limit_the_best_run_is_the_answer(runs, monkeypatch):
+    clock, ended = Clock(step=0.0).install(monkeypatch), []
+
+    def late(run):
+        ended.append(run)
+        clock.now += 100.0 if len(ended) == runs else 0.0
+
+    found = calibrate_style(KUHN, "bet@first >= 0.99", 0.05, time_limit=50.0, max_iterations=2_000, progress=late)
+    assert found.status is Status.TIME_LIMIT
+    assert found.message.startswith(f"stopped at the time limit after {runs} run{'s' * (runs > 1)}; so far bet@first")
+    assert len(found.runs) == len(ended) == runs
+    assert found.best.loss <= 0.05
+    clock.now += 1_000.0
+    with pytest.raises(TimeLimitError):
+        calibrate_style(KUHN, "bet@first >= 0.99", 0.05, time_limit=0.0)
 
 
 @thorough

@@ -1,7 +1,7 @@
 """Styles of the button before the flop with three players, and what they win from each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -17,7 +17,18 @@ from ..table import Column, Row, verdict
 from .claims import Claim, near
 from .experiment import Experiment, Limits, Tell, largest, sweep
 from .preference_runs import PREFERENCE_CFR
-from .preflop_styles import BAR, DEGREE, MENU, OTHER_MODEL, POINTS, PREFERRED, VULNERABILITY, WITHIN, draw_tables
+from .preflop_styles import (
+    BAR,
+    DEGREE,
+    MENU,
+    OTHER_MODEL,
+    POINTS,
+    PREFERRED,
+    TAKES_BETA,
+    VULNERABILITY,
+    WITHIN,
+    draw_charts,
+)
 
 #: Table 3, mBB/hand: the style of the button, then of both blinds. One cell is not printed.
 TABLE: Mapping[tuple[str, str], float | None] = {
@@ -54,21 +65,24 @@ class Trained:
         The coarse-correlated gap of the profiles that were recorded, big blinds.
     plans : list of ndarray
         The average plans.
+    strategy : tuple of tuple of float
+        How often each of the 169 classes takes each action at the button's first decision.
     """
 
     frequencies: tuple[float, ...]
     gains: tuple[float, ...]
     cce_gap: float
     plans: list[np.ndarray]
+    strategy: tuple[tuple[float, ...], ...]
 
 
-def train(stack: int, style: str, iterations: int, every: int) -> Trained:
+def train(stack: int, style: str, iterations: int, every: int, vulnerability: float) -> Trained:
     """Return what discounted CFR finds, with Preference-CFR's rule at the button's first decision."""
     game = load_game("three_handed", stack=stack)
     method = (
         PrefCFR(
             [Prefer(list(PREFERRED[style]), DEGREE, player=0, first=True)],
-            VULNERABILITY,
+            vulnerability,
             base="dcfr",
             updates="alternating",
             precision="single",
@@ -84,7 +98,10 @@ def train(stack: int, style: str, iterations: int, every: int) -> Trained:
     dealt = form.payoffs.form.deal.sum(axis=(1, 2), dtype=np.float64)
     first = np.array([list(profile[0][label].values()) for label in form.treeplexes[0].infoset_labels[: len(dealt)]])
     gains = best_response_values(game, profile) - expected_payoffs(game, profile)
-    return Trained(tuple((dealt @ first).tolist()), tuple(gains.tolist()), run.play.cce_gap, list(profile.plans))
+    return Trained(
+        tuple((dealt @ first).tolist()), tuple(gains.tolist()), run.play.cce_gap, list(profile.plans),
+        strategy=tuple(map(tuple, first.tolist())),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,6 +122,8 @@ class ThreeHandedRow(Row):
         Of the three players' strategies where the button has its style, mBB.
     cce_gap : float
         The coarse-correlated gap of the joint play of that run, mBB.
+    strategy : tuple of tuple of float
+        How often each of the 169 classes takes each action, where the blinds are of the button's style; else empty.
     """
 
     button: Annotated[str, Column("button")]
@@ -118,6 +137,7 @@ class ThreeHandedRow(Row):
     all_in: Annotated[float, Column("all-in", ".3f")]
     nash_conv: Annotated[float, Column("NashConv", ".1f")]
     cce_gap: Annotated[float, Column("CCE gap", ".1f")]
+    strategy: tuple[tuple[float, ...], ...] = field(repr=False)
 
     @property
     def frequencies(self) -> tuple[float, ...]:
@@ -138,18 +158,21 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
         One profile in so many iterations is recorded, of which the average strategies and the joint play are made.
     slack : float
         What a best response may gain beyond β, mBB: runs end.
+    vulnerability : float
+        β, big blinds; the paper's by default.
 
     Notes
     -----
     The paper says neither how deep its stacks are nor what comes after the flop; the game here is ``three_handed``, in
-    which hands are checked down. δ = 5 and β = 0.05 big blinds at the button's first decision, given the hand. Regrets
-    are discounted as in DCFR.
+    which hands are checked down. δ = 5, and β is 0.05 big blinds in the paper, at the button's first decision, given
+    the hand. Regrets are discounted as in DCFR.
     """
 
     stack: Annotated[int, Limits("[4, 1000]")] = 25
     iterations: Annotated[int, Limits("[1, inf)")] = 100
     every: Annotated[int, Limits("[1, inf)")] = 2
     slack: Annotated[float, Limits("[0, inf)")] = 15.0
+    vulnerability: Annotated[float, Limits("[0, inf)")] = VULNERABILITY
 
     name = "pref-cfr-table-3"
     title = "styles before the flop against each other, with three players"
@@ -168,7 +191,7 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
 
     def rows(self, tell: Tell) -> Iterator[ThreeHandedRow]:
         """Yield the cells, the normal button's first."""
-        settings = [(self.stack, style, self.iterations, self.every) for style in self.buttons]
+        settings = [(self.stack, style, self.iterations, self.every, self.vulnerability) for style in self.buttons]
         found = {}
         for style, one in zip(self.buttons, sweep(train, settings), strict=True):
             tell(f"{style}: trained")
@@ -183,7 +206,7 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
             raised = sum(normal[2:4])
             gain = 1000 * max(button.gains)
             failure = verdict(
-                (not gain <= 1000 * VULNERABILITY + self.slack, f"a best response gains {gain:.1f} mBB"),
+                (not gain <= 1000 * self.vulnerability + self.slack, f"a best response gains {gain:.1f} mBB"),
                 (mine == "loose-passive" and not call > normal[1], f"calls {call:.4f}, normal {normal[1]:.4f}"),
                 (
                     mine == "aggressive" and not small + large > raised,
@@ -192,7 +215,8 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
             )
             yield ThreeHandedRow(
                 mine, theirs, TABLE[mine, theirs], value, fold, call, small, large, all_in,
-                nash_conv=1000 * sum(button.gains), cce_gap=1000 * button.cce_gap, failure=failure,
+                nash_conv=1000 * sum(button.gains), cce_gap=1000 * button.cce_gap,
+                strategy=button.strategy if mine == theirs else (), failure=failure,
             )  # fmt: skip
 
     def claims(self, rows: Sequence[ThreeHandedRow]) -> list[Claim]:
@@ -222,10 +246,8 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
         own = [(row, normal[row.blinds]) for row in rows if row.button == style and row.blinds in normal]
         apart = largest(abs(row.value - other.value) for row, other in own)
         words = f"{style}: furthest from the normal button against the same blinds, mBB"
-        return Claim(words, "within 10", apart).judged(lambda apart: apart <= WITHIN, OTHER_MODEL)
+        return Claim(words, "within 10", apart).judged(lambda apart: apart <= WITHIN, TAKES_BETA)
 
     def draw(self, rows: Sequence[ThreeHandedRow]) -> "Figure":
-        """Draw what each button wins from each pair of blinds, here and in the paper."""
-        here = {(row.button, row.blinds): row.value for row in rows}
-        there = {(row.button, row.blinds): row.paper for row in rows}
-        return draw_tables(here, there, self.buttons, ("button", "blinds"))
+        """Draw the chart of each button, as the second row of figure 5 does."""
+        return draw_charts([(row.button, row.frequencies, row.strategy) for row in rows if row.strategy])
