@@ -48,7 +48,7 @@ BAR, ROUNDING = 4.0, 1e-6
 #: How far frequencies may be from the printed ones, in points; and how far styles may fall behind by the text, mBB.
 POINTS, WITHIN = 1.0, 10.0
 #: Why styles fall further behind.
-TAKES_BETA = "β = 0.05 lets each hand give up 50 mBB, and styles take a fifth to a half of it; a smaller β stays within"
+TAKES_BETA = "β = 0.05 lets each hand give up 50 mBB, and styles take a fifth to a half of that"
 #: Why numbers are others than the printed ones.
 OTHER_MODEL = "the paper gives neither stack sizes nor play after the flop; the model here differs"
 
