@@ -1,17 +1,17 @@
 """Optimisation modelling for extensive-form games.
 
-State what to solve, solve it exactly or iteratively, and get a certificate of how good the answer is. The names below
-are what most users type; each is imported when it is first used, so that ``import treeplex`` itself costs nothing.
+State a problem, solve it exactly or iteratively, and get a certificate of the solution's quality. The names below are
+what most users need. Each is imported on first use, so ``import treeplex`` itself is fast.
 """
 
 import lazy_loader
 
-# By its full name: pytest imports this file on its own where the checkout's folder is no package name.
+# Use the full name: pytest imports this file on its own if the checkout's folder name is not a valid package name.
 from treeplex.seqform.deprecation import deprecated_names
 
 __version__ = "0.2.0"
 
-# The public names stand in __init__.pyi, which type checkers read too.
+# The public names are listed in __init__.pyi, which type checkers read too.
 _find, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 __getattr__ = deprecated_names(

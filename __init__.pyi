@@ -1,4 +1,4 @@
-# The names that most users type. A name that another module defines is listed here and nowhere else.
+# The names that most users need. A name that another module defines is listed here and nowhere else.
 
 from .models.games import families as families
 from .models.games import load_game as load_game

@@ -1,8 +1,8 @@
-"""The command ``treeplex``: one file a command, and what they share.
+"""The command ``treeplex``: one file per command, and the code that commands share.
 
-Exit statuses are 0; 1 if a check failed, a model is infeasible or a result does not prove what its method claims; 2 for
-bad input, with one line on standard error and nothing on standard output; 130 after Ctrl-C, 129, 131 and 143 after HUP,
-QUIT and TERM; 141 if whoever reads standard output has gone.
+Exit statuses are 0 (success), 1 (a check failed, a model is infeasible or a result does not prove what its method
+claims), 2 (bad input: one line on standard error, nothing on standard output), 130 (Ctrl-C), 129, 131 and 143 (signals
+HUP, QUIT and TERM) and 141 (the reader of standard output has closed it).
 """
 
 import os
@@ -47,35 +47,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status. Nothing is raised, unless ``TREEPLEX_DEBUG`` is set.
+        The exit status. Exceptions propagate only if ``TREEPLEX_DEBUG`` is set.
     """
     try:
         return _main(argv)
-    except KeyboardInterrupt:  # before anybody heeded it, or after
+    except KeyboardInterrupt:  # before or after a signal handler was active
         print_interrupted()
         return ExitStatus.INTERRUPTED
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    """Run the command line on the streams as they are, and heed signals."""
-    if sys.stderr is None:  # closed before the start; what would go there has no reader
+    """Run the command line on the current streams, and handle signals."""
+    if sys.stderr is None:  # closed before the start: its output has no reader
         sys.stderr = StandardError()
     if sys.stdout is None:
         print_error("cannot write to standard output: it is closed")
         return ExitStatus.BAD_INPUT
     sys.stdout, sys.stderr = outliving_its_terminal(sys.stdout), outliving_its_terminal(sys.stderr)
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows a question mark.
+        # Print a question mark for characters that the terminal cannot show.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     begun = len(held_numbers())
     with heeding_signals(for_good=argv is None) as came:
         try:
             status = _kept(argv)
-        except KeyboardInterrupt:  # before anybody watched over the command, or after
+        except KeyboardInterrupt:  # before or after a keeper was active
             print_interrupted()
             status = ExitStatus.INTERRUPTED
-        numbers = came or held_numbers()[begun:]  # an answer that held a signal says itself that it was interrupted
+        numbers = came or held_numbers()[begun:]  # a command that held a signal reports the interruption itself
         status = 128 + numbers[-1] if status == ExitStatus.INTERRUPTED and numbers else status
         if argv is None:
             end_with(status)
@@ -93,7 +93,7 @@ def _kept(argv: Sequence[str] | None) -> int:
 
 
 def _since_start() -> float:
-    """Return for how long the process has run: on Linux by the clock, elsewhere by its processor time."""
+    """Return the age of the process: wall-clock time on Linux, processor time elsewhere."""
     try:
         ticks = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19])
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
@@ -102,7 +102,7 @@ def _since_start() -> float:
 
 
 def _ended(arguments: list[str], keeper: "Keeper | None") -> int:
-    """Run a command, and turn whatever ends it into an exit status."""
+    """Run a command, and convert any exception that ends it into an exit status."""
     try:
         status = _run(arguments)
         sys.stdout.flush()
@@ -128,7 +128,7 @@ def _ended(arguments: list[str], keeper: "Keeper | None") -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command and turn bad input into one line."""
+    """Run a command, and report bad input in one line."""
     forget_interrupts()
     with deferring_interrupts():
         from ..seqform.errors import SolverError, TreeplexError

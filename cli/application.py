@@ -1,4 +1,4 @@
-"""Puts the commands together with typer, and reports usage errors in one line."""
+"""Builds the command line from the commands with typer, and reports usage errors in one line."""
 
 import functools
 import importlib
@@ -24,22 +24,22 @@ from .options import declares_options, methods_with, with_declared_options, with
 if TYPE_CHECKING:
     from ..validation.sweeps import Found
 
-# Typer's usage errors are click's in its older releases and its own in newer ones: reach them through what it exports.
+# Older releases of typer use click's usage errors, newer ones their own: both are reachable through typer's exports.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class Command(TyperCommand):
-    """A command whose usage errors know it, and whose help is plain text."""
+    """A command that names itself in its usage errors and has plain-text help."""
 
-    #: Whether it has only the options of its own, for help, and not those that dataclasses declare.
+    #: Whether the command has only its own options, for help, without those that dataclasses declare.
     brief = False
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help: all options if they fit a screen, and else those that everybody needs."""
+        """Return the help: all options if they fit on a screen, otherwise the most common ones."""
         return command_help(self, ctx, every=False)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; an option without its value is an error of this command."""
+        """Read the arguments; an option without its value is a usage error of this command."""
         if ALL in _before_dashes(args):
             typer.echo(command_help(self, ctx, every=True))
             raise typer.Exit
@@ -55,12 +55,12 @@ class Command(TyperCommand):
             raise
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, of which help shows no types but the placeholders that are given."""
+        """Return the parameters; help shows their placeholders instead of their types."""
         return _plain(super().get_params(ctx))
 
 
 class Brief(Command):
-    """A command of which only help is wanted: to find all options takes longer than to say what most people need."""
+    """A command for short help only: finding all options would take longer than printing it."""
 
     brief = True
 
@@ -71,19 +71,19 @@ class Brief(Command):
 
 
 class Listed(Command):
-    """A command of which only the name and the first sentence are known."""
+    """A command of which only the name and the first sentence are loaded."""
 
 
 class Commands(TyperGroup):
-    """The commands in the order in which they are added; an unknown one is told what there is."""
+    """The commands in the order in which they were added; an unknown command raises an error that lists them."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help: the commands by what they are for."""
+        """Return the help: the commands grouped by purpose."""
         groups = {head: {name: said for name, (_, said) in one.items()} for head, one in GROUPS.items()}
         return group_help(str(self.help), groups, str(self.epilog))
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, as those of :class:`Command`."""
+        """Return the parameters, as :class:`Command` does."""
         return _plain(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -97,7 +97,7 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-#: What other programs call commands, and what does it here.
+#: Names of commands in other programs, and the commands that do the same here.
 _ALSO_CALLED = {
     "show FILE": "print read view open strategy",
     "browse FILE": "explore explorer gui serve server walk ui web",
@@ -125,7 +125,7 @@ _ALSO_CALLED = {
 
 
 def _meant(name: str, commands: str) -> str:
-    """Return in parentheses what may have been meant by a command that there is not: a problem, a method, a game."""
+    """Return a suggestion in parentheses for an unknown command: a similar command, a problem, a method or a game."""
     from ..models.games import GAMES
     from ..models.problems.registry import problem_meant
     from ..solvers.methods import METHODS
@@ -142,9 +142,9 @@ def _meant(name: str, commands: str) -> str:
 
 
 def _plain(parameters: list[Any]) -> list[Any]:
-    """Keep help from showing ``<bool>`` beside a flag and ``<str>`` beside an argument, as new releases of typer do.
+    """Keep newer releases of typer from showing ``<bool>`` beside flags and ``<str>`` beside arguments.
 
-    And where ``--help`` is not given it is false: typer would load pydantic to make that of nothing.
+    A missing ``--help`` is false; otherwise typer loads pydantic to convert ``None``.
     """
     for parameter in parameters:
         if parameter.metavar is None:
@@ -169,55 +169,55 @@ def treeplex(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Solve extensive-form games, exactly or iteratively, and prove how good the answer is."""
+    """Solve extensive-form games, exactly or iteratively, with certified error bounds."""
 
 
-#: The commands by what they are for, as help lists them: the module of each, and the first sentence of its own help.
+#: The commands grouped by purpose, as help lists them: the module of each, and the first sentence of its help.
 GROUPS = {
     "Solve": {
-        "solve": ("solve", "Solve a game, and prove how good the answer is."),
+        "solve": ("solve", "Solve a game, and certify the solution."),
         "style": (
             "style",
             "Find a strategy in a given style that loses little to any opponent, or prove that none exists.",
         ),
-        "sample": ("sample", "Run a sampling method on a game too large to enumerate."),
-        "sweep": ("sweep", "Run a command for a grid or a list of settings, and keep every result as it comes."),
+        "sample": ("sample", "Run a sampling method on a game that is too large to enumerate."),
+        "sweep": ("sweep", "Run a command for a grid or a list of settings, and store every result as it arrives."),
         "games": ("games", "List the games and their parameters."),
-        "problems": ("games", "List the problems and what they take beside the game."),
-        "methods": ("games", "List the methods, the features of problems that they have, and their hyper-parameters."),
-        "info": ("info", "Show a game's sizes, its value if known, and its infosets."),
+        "problems": ("games", "List the problems and their options."),
+        "methods": ("games", "List the methods, the kinds of problems they solve, and their hyper-parameters."),
+        "info": ("info", "Show the sizes of a game, its value if known, and its infosets."),
     },
     "Learn from play": {
-        "play": ("play", "Play games between two strategies, and write a log of them."),
+        "play": ("play", "Play games between two strategies, and write a log."),
         "fit": ("fit", "Find the best strategy against the worst opponent that fits a log of games."),
     },
     "Poker": {
         "match": ("match", "Play no-limit hold'em between bots."),
-        "tune": ("tune", "Tune a threshold automaton of no-limit hold'em by matches."),
-        "portfolio": ("portfolio", "Learn which of several bots wins most, while they play no-limit hold'em."),
+        "tune": ("tune", "Tune a threshold automaton for no-limit hold'em by playing matches."),
+        "portfolio": ("portfolio", "Learn which of several bots wins most at no-limit hold'em."),
         "browse": (
             "browse",
-            "Browse a solved spot on a page: charts of hands, EV and equity, by actions and cards; Ctrl-C ends it.",
+            "Browse a solved spot in the browser: charts of hands, EV and equity by action and card.",
         ),
     },
     "Patrols": {
         "patrol": (
             "patrol",
-            "Plan patrols on a map: where units should be when, so that attackers gain least, whatever they do.",
+            "Plan patrols on a map: where units should be, and when, so that attackers gain least.",
         ),
         "patrol schedule": (
             "patrol",
-            "Draw routes for units from a plan, day by day, so that nobody can foresee them.",
+            "Draw random daily routes for units from a plan.",
         ),
     },
     "Strategies and files": {
         "show": (
             "strategies",
-            "Print strategies: how often actions are taken at each infoset; for a solved spot, what hands do and earn.",
+            "Print the action probabilities of strategies, or the hands of a solved spot and their EV.",
         ),
         "evaluate": (
             "strategies",
-            "Evaluate strategies of any origin: payoffs, exploitability and violated constraints.",
+            "Evaluate strategies from any source: payoffs, exploitability and violated constraints.",
         ),
         "compare": (
             "strategies",
@@ -225,19 +225,19 @@ GROUPS = {
         ),
         "export": (
             "export",
-            "Write a game, its matrices, its linear program, or a picture of it or of strategies to a file.",
+            "Write a game, its matrices, its linear program or a picture to a file.",
         ),
     },
     "Checks": {
-        "validate": ("validate", "Solve a suite of problems exactly and iteratively, and compare the answers."),
+        "validate": ("validate", "Solve a suite of problems exactly and iteratively, and compare the solutions."),
         "reproduce": ("reproduce", "Compute a figure or table of a paper, check it, and draw it."),
-        "doctor": ("doctor", "Say what is installed and whether it works: what a report of a bug should begin with."),
-        "warmup": ("warmup", "Compile the loops of iterative methods, so that no solve waits for it."),
+        "doctor": ("doctor", "Show what is installed and whether it works; include the output in bug reports."),
+        "warmup": ("warmup", "Compile the loops of iterative methods in advance, so that later solves start at once."),
     },
 }
-#: All of them, in that order.
+#: All commands, in that order.
 COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
-#: Those that take no game.
+#: The commands that take no game.
 _WITHOUT_GAME = (
     "games",
     "problems",
@@ -251,30 +251,30 @@ _WITHOUT_GAME = (
     "doctor",
     "warmup",
 )
-#: What the names of commands in two words are after the first.
+#: The second words of two-word commands.
 _SECOND = {name.partition(" ")[2]: name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 
 def function_of(name: str) -> Any:
-    """Return the function of a command; its module is imported when it is first asked for."""
+    """Return the function of a command; its module is imported on first use."""
     module = importlib.import_module(f".{COMMANDS[name][0]}", __package__)
     return getattr(module, name.replace(" ", "_"))
 
 
 def _whole(name: str, declared: bool) -> Any:
-    """Return the function of a command with its options one by one, those that dataclasses declare if asked for."""
+    """Return the function of a command with separate options, including those that dataclasses declare if requested."""
     whole = with_groups(function_of(name))
     whole = with_declared_options(whole) if declared else whole
     return whole if name in _WITHOUT_GAME else with_memory_option(whole)
 
 
 def _before_dashes(arguments: list[str]) -> list[str]:
-    """Return the arguments that may be options."""
+    """Return the arguments before ``--``, which may be options."""
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def _asks_for_help(arguments: list[str]) -> bool:
-    """Whether the arguments of a command ask for what most people need of its help."""
+    """Whether the arguments of a command ask for its short help."""
     options = _before_dashes(arguments[1:])
     return bool({"-h", "--help"} & set(options)) and ALL not in options
 
@@ -285,11 +285,11 @@ def application(chosen: str, every: bool = False, brief: bool = False) -> Any:
     Parameters
     ----------
     chosen : str
-        The command that has all of its options. Others are only listed, without being imported.
+        The command to build with all of its options. The others are only listed, not imported.
     every : bool
         Give the other commands their options too, except those that dataclasses declare.
     brief : bool
-        Leave these out of the chosen command as well, for help alone.
+        Leave out the chosen command's declared options as well, for help only.
     """
     app = typer.Typer(
         name="treeplex",
@@ -310,12 +310,12 @@ def application(chosen: str, every: bool = False, brief: bool = False) -> Any:
     return typer.main.get_command(app)
 
 
-#: Lines are as wide as the terminal within these bounds; rich prints blanks where a column has no room.
+#: Lines are as wide as the terminal within these bounds; rich prints blanks if a column has no space.
 NARROWEST, WIDEST = 20, 1000
 
 
 def bound_width() -> None:
-    """Keep the width of the terminal, or what ``COLUMNS`` says in its place, within bounds."""
+    """Limit the width of the terminal, or the value of ``COLUMNS``, to these bounds."""
     width = shutil.get_terminal_size((120, 24)).columns
     bounded = min(max(width, NARROWEST), WIDEST)
     if bounded != width or os.environ.get("COLUMNS", "").isdigit():
@@ -325,7 +325,7 @@ def bound_width() -> None:
 def invoke(arguments: list[str]) -> int:
     """Run the command that the arguments name, and return its exit status.
 
-    Typer's own ``main`` is not used: it exits by itself when standard output is closed or Ctrl-C is pressed.
+    Typer's own ``main`` is not used, because it exits by itself when standard output is closed or Ctrl-C is pressed.
     """
     bound_width()
     if len(arguments) > 1 and _SECOND.get(arguments[1]) == arguments[0]:
@@ -342,7 +342,7 @@ def invoke(arguments: list[str]) -> int:
 
 
 def usage_message(error: Any) -> str:
-    """Return a usage error as one line that says where to read on."""
+    """Return a usage error as one line that points to the help."""
     text = str(error.format_message()).strip().removesuffix(".")
     context = getattr(error, "ctx", None)
     missing: Any = getattr(error, "param", None)
@@ -363,7 +363,7 @@ def usage_message(error: Any) -> str:
     return f"{text[:1].lower()}{text[1:]} (see {path} --help)"
 
 
-#: What other programs call options, and what they are called here.
+#: Names of options in other programs, and the options that mean the same here.
 _OPTIONS_ALSO_CALLED = {
     "--max-iterations": "iters iter iterations num-iterations n steps epochs",
     "--method": "algorithm algo alg solver m",
@@ -387,7 +387,7 @@ _OPTIONS_ALSO_CALLED = {
 
 
 def _nearest_option(option: str, context: Any) -> str:
-    """Return in parentheses what an option that there is not may have been meant to be."""
+    """Return a suggestion in parentheses for an unknown option."""
     known = [*_options(context.command), "--help", ALL] if context is not None else []
     arguments = [each.metavar for each in context.command.params if each.param_type_name == "argument"] if known else []
     plain = option.strip("-").casefold()
@@ -396,7 +396,7 @@ def _nearest_option(option: str, context: Any) -> str:
     meant = [name for name, words in _OPTIONS_ALSO_CALLED.items() if name in known and plain in words.split()]
     if meant:
         return f" (did you mean {meant[0]}?)"
-    # An abbreviation means what it begins.
+    # An abbreviation stands for the options that begin with it.
     begun = [name for name in known if len(option) > 2 and name.startswith(option)]
     begun += [name for name in known if len(name) > 4 and option.startswith(name)]
     if begun:
@@ -418,18 +418,18 @@ def _options(command: Any) -> list[str]:
 
 
 def _expected_by(option: str, context: Any) -> str:
-    """Return what an option takes, as its help calls it."""
+    """Return the placeholder of an option's value in its help."""
     for parameter in context.command.params if context is not None else ():
         if option in parameter.opts and parameter.metavar:
             return f", expected {parameter.metavar.replace('|-', ', or - for standard output')}"
     return ""
 
 
-# Commands within others
+# Commands that run within other commands
 
-#: What commands write their strategies to, by ``--out``, and what the name of the file ends with.
+#: The suffix of the strategies that each command writes with ``--out``.
 _STRATEGIES = {"solve": ".npz", "style": ".npz", "fit": ".npz", "sample": ".jsonl"}
-#: Options that say where results go.
+#: Options that name result files.
 _OWN = ("json", "out", "html", "plot", "checkpoint", "resume", "help")
 _commands = functools.cache(application)
 
@@ -440,7 +440,7 @@ def _command(name: str) -> Any:
     Raises
     ------
     CommandLineError
-        If there is none.
+        If the command does not exist.
     """
     known = [each for each in COMMANDS if each not in ("sweep", "doctor", "warmup", "export", "browse")]
     if name not in known:
@@ -451,12 +451,12 @@ def _command(name: str) -> Any:
 
 
 def _words(command: Any, setting: Mapping[str, Any]) -> list[str]:
-    """Return a setting as you would type it after the command's name.
+    """Return a setting as arguments of the command line.
 
     Raises
     ------
     CommandLineError
-        If the command has no such option, or the option no such value.
+        If the command has no such option, or the option does not take this value.
     """
     from ..validation.sweep_settings import as_text
 
@@ -469,7 +469,7 @@ def _words(command: Any, setting: Mapping[str, Any]) -> list[str]:
         name = given.replace("_", "-")
         values = [as_text(one) for one in (value if isinstance(value, list | tuple) else [value])]
         if name in _OWN:
-            raise CommandLineError(f"{given}: leave it out: a sweep stores the results itself")
+            raise CommandLineError(f"{given}: leave it out, because a sweep stores the results itself")
         each = arguments.get(name) or options.get(name)
         if each is None:
             known = [*arguments, *(each for each in options if each not in _OWN)]
@@ -490,12 +490,12 @@ def _words(command: Any, setting: Mapping[str, Any]) -> list[str]:
 
 
 def _context(command: Any, words: list[str]) -> Any:
-    """Return the context in which a command runs, once its words are read.
+    """Return the context in which a command runs, after parsing its arguments.
 
     Raises
     ------
     CommandLineError
-        If one of them is wrong.
+        If an argument is wrong.
     """
     try:
         return command.make_context(command.name, words)
@@ -504,7 +504,7 @@ def _context(command: Any, words: list[str]) -> Any:
 
 
 def check_command(command: str, **setting: Any) -> None:
-    """Refuse what :func:`run_command` cannot run, before anything is computed.
+    """Reject settings that :func:`run_command` cannot run, before anything is computed.
 
     Raises
     ------
@@ -522,8 +522,8 @@ def run_command(command: str, **setting: Any) -> "Found":
     command : str
         Its name.
     **setting
-        Its arguments and options by name, with ``_`` or ``-``: numbers, texts, true for a flag, and lists for options
-        that may be repeated.
+        Arguments and options by name, with ``_`` or ``-``: numbers, texts, true for a flag, and lists for repeatable
+        options.
 
     Raises
     ------
@@ -553,6 +553,6 @@ def run_command(command: str, **setting: Any) -> "Found":
 
 
 class Within:
-    """The data that a command needs to run others within it."""
+    """The result of a command that runs within another one."""
 
     check, run = staticmethod(check_command), staticmethod(run_command)

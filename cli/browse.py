@@ -1,4 +1,4 @@
-"""``treeplex browse``: a solved spot in the browser, served to this machine alone."""
+"""``treeplex browse``: a solved spot in the browser, served to this machine only."""
 
 import socket
 import sys
@@ -17,24 +17,24 @@ from .tables import print_rows
 if TYPE_CHECKING:
     from ..models.games.holdem import SolvedSpot
 
-#: The address that no other machine reaches.
+#: The loopback address, which other machines cannot reach.
 _HERE = "127.0.0.1"
 
 
 def browse(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A solved spot, as solve SPOT --out writes it (.npz).")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A solved spot written by solve SPOT --out (.npz).")],
     *,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Print the address, and open no browser.")] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Print the address without opening a browser.")] = False,
     port: Annotated[
         int,
         typer.Option(
             metavar="N",
             parser=reader(int, "a port from 1 to 65535, or 0 for a free one", minimum=0, maximum=65535),
-            help="The port of the page; by default a free one.",
+            help="The port of the page; by default any free port.",
         ),
     ] = 0,
 ) -> int:
-    """Browse a solved spot on a page: charts of hands, EV and equity, by actions and cards; Ctrl-C ends it."""
+    """Browse a solved spot in the browser: charts of hands, EV and equity by action and card."""
     check_files({"FILE": file})
     with deferring_interrupts():
         from ..models.games.holdem import SolvedSpot
@@ -59,10 +59,10 @@ def browse(
 
 
 def _listening(port: int) -> socket.socket:
-    """Return a socket of this machine that listens: who connects before the server runs waits for it."""
+    """Return a listening socket of this machine; clients that connect before the server runs wait for it."""
     listening = socket.socket()
     try:
-        if sys.platform != "win32":  # where it would let another program take the port too
+        if sys.platform != "win32":  # otherwise another program could take the port too
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((_HERE, port))
         listening.listen()
@@ -73,7 +73,7 @@ def _listening(port: int) -> socket.socket:
 
 
 def _server(uvicorn: Any, app: Any) -> Any:
-    """Return a server that leaves signals to the command line, and its own log away."""
+    """Return a server that leaves signals to the command line and writes no log."""
     from contextlib import nullcontext
 
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", server_header=False)
@@ -83,13 +83,13 @@ def _server(uvicorn: Any, app: Any) -> Any:
 
 
 def _tell(file: str, solved: "SolvedSpot", address: str) -> None:
-    """Print what is served, and the address on a line of its own, however long it is."""
+    """Print what is served, and the address on one line, however long it is."""
     print_rows(Row("file", file, label="solved spot"), pot_row(solved.spot))
     print(f"\n{address}\n\nAnyone on this machine who has the address can read the spot. Ctrl-C ends.", flush=True)  # noqa: T201
 
 
 def _open(address: str) -> None:
-    """Open the browser; one that runs in the terminal may take until it is closed."""
+    """Open the browser; a text browser in the terminal returns only when it is closed."""
     import webbrowser
 
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Checks that run row by row: the lines that they print, what Ctrl-C leaves of them, and how they end."""
+"""Checks that run row by row: printing, partial results after Ctrl-C, and exit statuses."""
 
 import contextlib
 import sys
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
     from ..validation.table import Findings, Row, TableLines
 
-#: From so many columns on a terminal shows headings in full.
+#: Headings are shown in full on terminals with at least this many columns.
 _WIDE = 100
 
 F = TypeVar("F", bound="Findings")
 
 
 class Check:
-    """A check that runs row by row, a line a row unless standard output is for JSON.
+    """A check that runs row by row and prints a line per row unless standard output is for JSON.
 
     Parameters
     ----------
     json : str or None
-        Where its JSON goes.
+        The file of its JSON.
     """
 
     def __init__(self, json: str | None) -> None:
@@ -45,18 +45,18 @@ class Check:
         total: int,
         title: "Callable[[Any], Text | None]" = lambda row: None,
     ) -> F:
-        """Run it; after Ctrl-C return the rows so far.
+        """Run the check; after Ctrl-C return the rows so far.
 
         Parameters
         ----------
         run : callable
-            Runs the check, given what is called with each row, and with a few words as each step begins.
+            Runs the check; takes a callback for each row, and one for a short description of each step as it starts.
         unfinished : callable
-            Makes what was found of the rows so far and the seconds.
+            Builds the partial result from the rows so far and the elapsed seconds.
         total : int
-            How many steps there are.
+            The number of steps.
         title : callable
-            Returns a line that stands above a row, if there is one.
+            Returns a line to print above a row, if there is one.
         """
         out, held = console(), self._record.held
         rows: list[Any] = []
@@ -79,7 +79,7 @@ class Check:
         return found
 
     def deliver(self, found: "Findings", *files: Output) -> int:
-        """Print the last line, write what was found as JSON and to files, and return the exit status."""
+        """Print the last line, write the results as JSON and to files, and return the exit status."""
         status = ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
         if self.shown:
             console().print(found.summary, style="bold red" if status else "bold green", soft_wrap=True)
@@ -90,7 +90,7 @@ class Check:
 
 
 def _print_row(out: "Console", row: "Row", table: "TableLines | None", title: "Text | None") -> "TableLines":
-    """Print a row, whether it passed, and below it why not; the headings stand above the first."""
+    """Print a row, its verdict, and the reason below it if it failed; headings come before the first row."""
     from rich.text import Text
 
     from ..validation.table import TableLines
@@ -110,12 +110,12 @@ def _print_row(out: "Console", row: "Row", table: "TableLines | None", title: "T
 
 @contextlib.contextmanager
 def _counting(out: "Console", total: int) -> "Iterator[Callable[[str], None] | None]":
-    """Show a bar below the rows of a table, or on standard error if they go elsewhere; nothing without a terminal.
+    """Show a progress bar below the table, or on standard error if the rows go elsewhere; nothing without a terminal.
 
     Yields
     ------
     callable or None
-        To be called with a few words as each step begins.
+        Takes a short description of each step as it starts.
     """
     if not is_terminal(sys.stderr):
         yield None
@@ -131,7 +131,7 @@ def _counting(out: "Console", total: int) -> "Iterator[Callable[[str], None] | N
         bars.TimeRemainingColumn(compact=True),
         bars.TextColumn("left"),
     )
-    # One terminal must not be drawn on by two consoles.
+    # Two consoles must not draw on the same terminal.
     where = out if out.is_terminal else console(stderr=True)
     with bars.Progress(*columns, console=where, transient=True, redirect_stdout=False) as display:
         task = display.add_task("", total=total)

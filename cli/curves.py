@@ -1,4 +1,4 @@
-"""What ``treeplex solve`` shows of many solutions at once: the frontier of responses, and what a bound is worth."""
+"""Curves of ``treeplex solve``: the frontier of responses, and the optimum as a function of a constraint's bound."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from ..solvers.parametric.frontier import Frontier
     from ..solvers.parametric.sensitivity import ParametricValue
 
-#: By which methods a frontier is found: it is the simplex method that goes on from one response to the next.
+#: The methods that find a frontier: only the simplex method can continue from one response to the next.
 _METHODS = ("highs", "highs-simplex")
-#: Problems with bounds that can be moved.
+#: Problems whose bounds can be varied.
 _MOVABLE = ("constrained", "epsilon-safe")
 
 
 def check_by_simplex(method: str) -> None:
-    """Refuse a method by which no frontier is found.
+    """Reject methods that cannot find a frontier.
 
     Raises
     ------
@@ -35,13 +35,13 @@ def check_by_simplex(method: str) -> None:
 
 
 def check_frontier(problem: str, given: Mapping[str, object]) -> None:
-    """Refuse what does not go with ``--frontier``.
+    """Reject options that do not go with ``--frontier``.
 
     Parameters
     ----------
     problem : str
     given : mapping of str to object
-        Options that a frontier does not take; ``None`` where they are not given.
+        Options that do not go with a frontier; ``None`` if not given.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def check_frontier(problem: str, given: Mapping[str, object]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Responses:
-    """The responses for all p, and how they were found."""
+    """The responses for all p, and the method that found them."""
 
     problem: Any
     frontier: "Frontier"
@@ -76,7 +76,7 @@ class Responses:
         return frontier_page(self.problem, self.frontier, self.status, self.message, command_line())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them as the JSON of ``solve`` has them."""
+        """Return the responses as in the JSON of ``solve``."""
         from ..solvers.answers import sizes_of
 
         return {
@@ -96,9 +96,9 @@ class Responses:
 
 
 def find_frontier(posed: Any, chosen: "Method", tol: float | None) -> Responses:
-    """Return the frontier of a restricted Nash response's game and opponent.
+    """Return the frontier of restricted Nash responses for a game and an opponent.
 
-    Methods of regret minimisation have a tolerance.
+    Regret minimisers take a tolerance.
     """
     from ..solvers.methods import RegretMethod, find_method
     from ..solvers.outcome import Status
@@ -118,12 +118,12 @@ def find_frontier(posed: Any, chosen: "Method", tol: float | None) -> Responses:
     found = counted(len(frontier.strategies), "response")
     message = f"{found} for p from 0 to 1, all proven within the gap"
     if learned or posed.constraints:
-        message = f"{found} proven, of all possible ones; no other beats them by more than the gap"
+        message = f"{found} proven; no other response beats them by more than the gap"
     return Responses(posed, frontier, method, tolerance, value, status, message, seconds)
 
 
 def print_frontier(record: dict[str, Any], frontier: "Frontier") -> None:
-    """Print a frontier: where the response changes, what it gains and what it may lose."""
+    """Print a frontier: the values of p at which the response changes, its gain and its possible loss."""
     solves = "linear programs" if record["method"] in _METHODS else "solves"
     rows = [
         Row("problem", f"{record['question']} on {record['game']}"),
@@ -139,7 +139,7 @@ def print_frontier(record: dict[str, Any], frontier: "Frontier") -> None:
 
 
 def check_sensitivity(problem: str) -> None:
-    """Refuse a problem that has no bounds to move.
+    """Reject problems without a bound that can be varied.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def check_sensitivity(problem: str) -> None:
 
 
 def read_sensitivity(text: str) -> tuple[str, float, float]:
-    """Read ``NAME=LOW:HIGH``; the name may hold equals signs.
+    """Read ``NAME=LOW:HIGH``; the name may contain equals signs.
 
     Raises
     ------
@@ -172,16 +172,16 @@ def read_sensitivity(text: str) -> tuple[str, float, float]:
         lower, upper = 1.0, 0.0
     if not (name.strip() and equals and colon and lower < upper):
         raise CommandLineError(
-            f"--sensitivity {shown(text, 60)}: expected NAME=LOW:HIGH, the name of a constraint and numbers that rise, "
-            "such as risk=0:1/2"
+            f"--sensitivity {shown(text, 60)}: expected NAME=LOW:HIGH, the name of a constraint and two increasing "
+            "numbers, such as risk=0:1/2"
         )
     return name.strip(), lower, upper
 
 
 def find_sensitivity(solution: "Solution", name: str, lower: float, upper: float) -> "ParametricValue | None":
-    """Return what a bound is worth.
+    """Return the optimum as a function of a constraint's bound.
 
-    ``None`` if the solve was interrupted, or none of the requested bounds makes an infeasible problem feasible.
+    ``None`` if the solve was interrupted, or no requested bound makes an infeasible problem feasible.
     """
     from ..seqform.errors import InvalidConstraintError
     from ..solvers.parametric.sensitivity import parametric_value
@@ -197,7 +197,7 @@ def find_sensitivity(solution: "Solution", name: str, lower: float, upper: float
 
 
 def print_sensitivity(found: "ParametricValue") -> None:
-    """Print what the bound of a constraint is worth, piece by piece; the objective is paid to the player."""
+    """Print the optimum as a function of a bound, piece by piece; the objective is paid to the player."""
     print_table(found.table)
     least, most = found.feasible
     if (least, most) != (found.lower, found.upper):
@@ -207,6 +207,6 @@ def print_sensitivity(found: "ParametricValue") -> None:
 
 
 def print_no_sensitivity(name: str, lower: float, upper: float) -> None:
-    """Print that none of the requested bounds can be met."""
+    """Print that no strategy meets any of the requested bounds."""
     bounds = f"a bound of {name} from {lower:.9g} to {upper:.9g}"
     console().print(f"\nno strategy meets the constraints with {bounds}", soft_wrap=True)

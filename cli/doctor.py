@@ -1,4 +1,4 @@
-"""``treeplex doctor``: what is installed, where compiled loops are kept, and whether the library works here."""
+"""``treeplex doctor``: what is installed, where compiled loops are cached, and whether the library works here."""
 
 import importlib.util
 import os
@@ -19,7 +19,7 @@ from .progress import waiting
 from .tables import print_sheet
 from .warmup import trial
 
-#: What each extra adds, by the module that is imported of it.
+#: The purpose of each extra, and the module that is imported from it.
 _EXTRAS = {
     "matplotlib": "plot",
     "PIL": "plot",
@@ -32,15 +32,15 @@ _EXTRAS = {
     "distributed": "dask",
     "ray": "ray",
 }
-#: How far a self-test may be from the value of Kuhn poker.
+#: Largest difference between a self-test and the value of Kuhn poker.
 _TOLERANCE = 1e-3
 
 
 def doctor(json: JsonOption = None) -> int:
-    """Say what is installed and whether it works: what a report of a bug should begin with.
+    """Show what is installed and whether it works; include the output in bug reports.
 
-    Games are solved by each kind of method, which compiles the loops if they are not compiled yet. The exit status is 1
-    if one of them fails.
+    The command solves games by each kind of method, which compiles loops that are not compiled yet. The exit status is
+    1 if a test fails.
     """
     check_files({}, json=json)
     keys = ("python", "platform", "cores", "memory", "folder", "cache", "libraries", "extras", "extensions", "tests")
@@ -73,10 +73,10 @@ def doctor(json: JsonOption = None) -> int:
 
 
 def _libraries() -> dict[str, str | None]:
-    """Return the versions of what the library needs."""
+    """Return the versions of the required libraries."""
     try:
         needed = [line for line in requires("treeplex") or () if "extra ==" not in line]
-    except PackageNotFoundError:  # run from its sources
+    except PackageNotFoundError:  # runs from its sources
         return {}
     names = [re.split(r"[\s<>=!~;\[(]", line, maxsplit=1)[0] for line in needed]
     return {name: _version(name) for name in names}
@@ -90,7 +90,7 @@ def _version(name: str) -> str | None:
 
 
 def _cache() -> dict[str, Any]:
-    """Return where compiled loops are kept, whether that can be written, and why there are none, if so."""
+    """Return where compiled loops are cached, whether that folder is writable, and if not, why."""
     from ..seqform.errors import SolverError
 
     try:
@@ -105,22 +105,22 @@ def _cache() -> dict[str, Any]:
 
 
 def _loops(cache: dict[str, Any]) -> str:
-    """Return what becomes of compiled loops, in words."""
+    """Return a description of the cache of compiled loops."""
     if cache["refusal"]:
         return f"not compiled: {cache['refusal']}"
     if cache["writable"]:
         return f"kept in {cache['folder']}"
-    return "not kept: compiled again in every process; make a folder and name it in NUMBA_CACHE_DIR"
+    return "not kept: compiled again in every process; create a folder and set NUMBA_CACHE_DIR to it"
 
 
 def _error(method: str, **limits: Any) -> float:
-    """Return how far a method is off on Kuhn poker."""
+    """Return the error of a method on Kuhn poker."""
     solution = trial(method, **limits)
     assert solution.value is not None
     return abs(float(solution.value) + 1 / 18) + float(solution.exploitability or 0.0)
 
 
-#: What is tried: each returns how far it is off.
+#: The tests: each returns its error.
 _TESTS: dict[str, Callable[[], float]] = {
     "linear program (HiGHS)": partial(_error, "highs"),
     "fractions (FLINT)": partial(_error, "rational"),
@@ -131,11 +131,11 @@ _TESTS: dict[str, Callable[[], float]] = {
 
 
 def _tested(name: str, run: Callable[[], float]) -> dict[str, Any]:
-    """Return how a self-test went."""
+    """Return the result of a self-test."""
     begun = now()
     try:
         error, message = run(), ""
-    except Exception as failure:  # whatever is wrong with an installation is what is asked for
+    except Exception as failure:  # doctor reports any kind of failure
         error, message = None, f"{type(failure).__name__}: {failure}"
     passed = error is not None and error <= _TOLERANCE
     return {"name": name, "passed": passed, "error": error, "message": message, "seconds": now() - begun}
@@ -157,7 +157,7 @@ def _print(record: Record) -> None:
         Row("treeplex", f"{record['version']} in {record['folder']}"),
         Row("Python", f"{record['python']} on {record['platform']}"),
         Row("cores", record["cores"]),
-        Row("memory", f"{in_words(record['memory'])} may be taken (TREEPLEX_MEMORY, --memory)"),
+        Row("memory", f"at most {in_words(record['memory'])} (TREEPLEX_MEMORY, --memory)"),
         Row("compiled_loops", _loops(record["cache"])),
         Row("libraries", libraries or "not known: treeplex runs from its sources"),
         Row("extras", ", ".join(name for name, one in extras.items() if one) or "none"),

@@ -1,4 +1,4 @@
-"""How a command ends: exit statuses, errors as one line on standard error, and Ctrl-C."""
+"""How a command ends: exit statuses, one-line errors on standard error, and Ctrl-C."""
 
 import contextlib
 import enum
@@ -16,7 +16,7 @@ from typing import Any
 from ..seqform.limits import loading, now
 from ..seqform.standard_error import StandardError, is_terminal
 
-#: Set to 1, this environment variable lets an unexpected error show its traceback.
+#: If this environment variable is 1, unexpected errors show a traceback.
 DEBUG_VARIABLE = "TREEPLEX_DEBUG"
 
 
@@ -28,14 +28,14 @@ class ExitStatus(enum.IntEnum):
     FAILURE = 1
     #: Bad input: nothing on standard output, one line on standard error.
     BAD_INPUT = 2
-    #: By Ctrl-C; after another signal it is 128 and its number, as for any command that a signal ends.
+    #: Ctrl-C. After another signal the status is 128 plus its number, as is usual for commands ended by a signal.
     INTERRUPTED = 130
-    #: Whoever read standard output has gone: what a shell reports for any command that a closed pipe ends.
+    #: The reader of standard output closed it: the status that shells report for a closed pipe.
     CLOSED_PIPE = 141
 
 
 class CommandLineError(Exception):
-    """Bad input that the command line itself notices; its text is the line to print."""
+    """Bad input found by the command line itself; its text is the line to print."""
 
 
 def one_line(text: str) -> str:
@@ -61,7 +61,7 @@ def print_note(message: str) -> None:
 
 
 def describe(error: Exception) -> str:
-    """Return the line for an error that nobody foresaw."""
+    """Return the message for an unexpected error."""
     if isinstance(error, MemoryError):
         return "out of memory: try a smaller game or an iterative method"
     if isinstance(error, OSError) and error.strerror:
@@ -72,17 +72,17 @@ def describe(error: Exception) -> str:
 
 
 def is_full(error: OSError) -> bool:
-    """Whether standard output took no more: files that are opened by name have handlers of their own."""
+    """Whether standard output could not be written; files opened by name have their own error handling."""
     return error.filename is None and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def debugging() -> bool:
-    """Whether unexpected errors show their tracebacks."""
+    """Whether unexpected errors show a traceback."""
     return os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
 
 
 def close_standard_output() -> None:
-    """Point standard output at nothing after it failed, so that the interpreter's last flush cannot fail again."""
+    """Redirect standard output to nowhere after it failed, so that the interpreter's final flush cannot fail again."""
     try:
         with Path(os.devnull).open("wb") as nothing:
             os.dup2(nothing.fileno(), sys.stdout.fileno())
@@ -90,22 +90,22 @@ def close_standard_output() -> None:
         pass
 
 
-#: That Ctrl-C was pressed, and waits for the end of a later block; and when it last was not to wait.
+#: Whether Ctrl-C waits for the end of a later block, and when it last stopped waiting.
 _pending: list[int] = []
 _heeded = [-math.inf]
 
 
 def note_interrupt() -> None:
-    """Note that Ctrl-C has reached the main thread."""
+    """Record that Ctrl-C has reached the main thread."""
     _heeded[0] = now()
 
 
-#: What is done with Ctrl-C instead of raising, the innermost last: see :func:`~treeplex.cli.limits.hold`.
+#: Handlers that replace the exception of Ctrl-C, innermost last: see :func:`~treeplex.cli.limits.hold`.
 _holders: list[Callable[[], None]] = []
 
 
 def heed_interrupt(number: int, frame: Any) -> None:
-    """Note that Ctrl-C has reached the main thread, and do what it does otherwise, or what holds it says."""
+    """Record that Ctrl-C has reached the main thread, and raise or call the active handler."""
     note_interrupt()
     if _holders:
         _holders[-1]()
@@ -115,7 +115,7 @@ def heed_interrupt(number: int, frame: Any) -> None:
 
 @contextlib.contextmanager
 def held_by(holder: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C do in the block what the holder does."""
+    """Let the handler replace the effect of Ctrl-C in the block."""
     _holders.append(holder)
     try:
         yield
@@ -129,37 +129,37 @@ def last_interrupt() -> float:
 
 
 def forget_interrupts() -> None:
-    """Forget a Ctrl-C that waits, and that one was told of: a new command begins."""
+    """Forget a pending Ctrl-C and earlier reports of one: a new command begins."""
     _pending.clear()
     _told.clear()
 
 
-#: What was said of Ctrl-C: once is enough, however often it was pressed.
+#: Messages already printed about Ctrl-C: each is printed once, however often it was pressed.
 _told: set[str] = set()
 
 
 def print_interrupted() -> None:
-    """Print that Ctrl-C ended the command, if nobody has said so yet."""
+    """Print that Ctrl-C ended the command, unless that has been printed."""
     if "interrupted" not in _told:
         _told.add("interrupted")
         print_error("interrupted")
 
 
-#: What Ctrl-C may do without being another's.
+#: The handlers of Ctrl-C that may be replaced.
 HANDLERS = (signal.default_int_handler, heed_interrupt)
 
 
 @contextlib.contextmanager
 def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
-    """Let Ctrl-C wait until the block has ended, and time limits too: for imports.
+    """Postpone Ctrl-C and time limits until the block has ended; for imports.
 
-    A module whose import is interrupted may be left half made, or swallow the interruption, so that whatever imports it
-    next fails for no visible reason.
+    An interrupted import may leave a module half initialised or swallow the interrupt. The next import of it then fails
+    for no visible reason.
 
     Parameters
     ----------
     until_later : bool
-        Whether it waits until another such block has ended, in which it can be told what became of the command.
+        Whether to wait until another such block has ended, where the reason of the interrupt is known.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
     >>> with deferring_interrupts():
     ...     import treeplex.solvers
     """
-    # Only the main thread may set handlers; one of the caller's, or none, stays as it is.
+    # Only the main thread may set handlers. Do not replace a handler of the caller.
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before not in HANDLERS:
         with loading():
@@ -195,7 +195,7 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
 
 
 class _Terminal(io.FileIO):
-    """A terminal that may go while it is written to: what follows then goes nowhere."""
+    """A terminal that may close while it is in use; later output is discarded."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -215,17 +215,17 @@ def outliving_its_terminal(stream: Any) -> Any:
     try:
         stream.flush()
         raw = _Terminal(stream.fileno(), "w", closefd=False)
-    except (AttributeError, OSError, ValueError):  # a stream of the caller's, which is not a file
+    except (AttributeError, OSError, ValueError):  # a stream of the caller's that is not a file
         return stream
     return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
 
 
-#: Seconds within which a signal that comes again is the same one: shells and ``timeout`` send some twice.
+#: Seconds within which a repeated signal counts as the same one: shells and ``timeout`` send some twice.
 _ECHO = 1.0
 
 
 def end_with(status: int) -> None:
-    """Let signals end the process with this status from now on: all is written, and only Python's own end is left."""
+    """Let signals end the process with this status from now on: only Python's shutdown remains."""
     if threading.current_thread() is not threading.main_thread():
         return
     with contextlib.suppress(OSError, ValueError):
@@ -242,17 +242,17 @@ def end_with(status: int) -> None:
 
 @contextlib.contextmanager
 def heeding_signals(for_good: bool = False) -> Iterator[list[int]]:
-    """Let TERM, HUP and QUIT do what Ctrl-C does, in the main thread and unless the caller has other plans for them.
+    """Treat TERM, HUP and QUIT like Ctrl-C, in the main thread and unless the caller has handlers for them.
 
     Parameters
     ----------
     for_good : bool
-        Whether they do so after the block too, because the process is the command's own.
+        Whether to do so after the block too, because the process belongs to the command.
 
     Yields
     ------
     list of int
-        The numbers of those that came.
+        The numbers of the signals received.
     """
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -283,7 +283,7 @@ def heeding_signals(for_good: bool = False) -> Iterator[list[int]]:
 
 
 def exit_status(status: str) -> ExitStatus:
-    """Return what a solve's status means to the shell: limits are results, what is not proven or feasible is not.
+    """Return the exit status of a solve's status: 0 for limits, 1 for unproven or infeasible results.
 
     Examples
     --------

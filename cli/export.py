@@ -1,4 +1,4 @@
-"""``treeplex export``: a game, or the program that solves it, as a file for other programs."""
+"""``treeplex export``: writes a game, or the program that solves it, to a file for other programs."""
 
 import os
 import sys
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from ..validation.questions import Question
 
 
-#: The format of an animation, which nothing but strategies is exported to.
+#: The format of animations, for strategies only.
 ANIMATION = "gif"
-#: The formats that strategies are drawn in.
+#: The formats of pictures of strategies.
 STRATEGY_FORMATS = ("svg", "png", "pdf", ANIMATION)
-#: Whose strategy is drawn of a file of both players': the patroller's.
+#: The player whose strategy is drawn from a file with both: the patroller.
 _PLAYER = 1
 
 
-#: The formats that games are exported to, which are also the suffixes of their files.
+#: The export formats of games, which are also file suffixes.
 FORMATS = tuple(name for name, each in GAME_FORMATS.items() if each.holds != "a declaration")
-#: What each of them holds, for the help.
+#: The content of each format, for the help.
 _CONTENTS = "; ".join(
     f"{one_of(names)} for {held}" for held, names in groupby(FORMATS, lambda name: GAME_FORMATS[name].holds)
 )
-#: Those that standard output is refused for.
+#: The binary formats, which cannot be written to standard output.
 BINARY = tuple(name for name in FORMATS if GAME_FORMATS[name].binary)
-#: Those that hold the linear program of a problem.
+#: The formats that hold the linear program of a problem.
 _PROGRAMS = tuple(name for name in FORMATS if GAME_FORMATS[name].holds == "a problem's linear program")
-#: Those that games given as matrices and flows can be written in, which have no histories.
+#: The formats for games without histories, given as matrices and flows.
 _WITHOUT_TREE = ("npz", *_PROGRAMS)
 
 
@@ -55,36 +55,35 @@ def export(
         typer.Option(
             "--format",
             metavar="F",
-            help=f"The format: {_CONTENTS}; {ANIMATION} for an animation of strategies. By default it follows from the "
-            "suffix of FILE.",
+            help=f"The format: {_CONTENTS}; {ANIMATION} for an animation of strategies. By default the suffix of FILE.",
         ),
     ] = None,
     problem: Annotated[
         str | None,
         typer.Option(
             metavar="P",
-            help="The problem whose linear program is written as mps or lp: nash by default, or another one with what "
-            "it needs, such as rnr:opponent=uniform,p=1/2.",
+            help="The problem whose linear program is written as mps or lp: nash by default, or another problem with "
+            "its options, such as rnr:opponent=uniform,p=1/2.",
         ),
     ] = None,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[NAME=]FILE",
-            help="Draw where the player is at each time under a strategy written by solve --out (transit only; svg, "
-            "png, pdf or gif); may be repeated, to compare.",
+            help="Draw the player's position at each time under a strategy written by solve --out (transit only; "
+            "svg, png, pdf or gif). Repeat the option to compare strategies.",
         ),
     ] = None,
     player: Annotated[
         int | None,
         typer.Option(
-            metavar="0|1", parser=seat, help="The player whose strategy is drawn; 1 by default, the patroller."
+            metavar="0|1", parser=seat, help="The player whose strategy is drawn; by default 1, the patroller."
         ),
     ] = None,
 ) -> int:
-    """Write a game, its matrices, its linear program, or a picture of it or of strategies to a file.
+    """Write a game, its matrices, its linear program or a picture to a file.
 
-    Commands take files of trees and matrices in place of GAME.
+    Other commands accept files of trees and matrices as GAME.
     """
     name = _format_name(kind, out)
     check_format(name, strategy, player)
@@ -110,7 +109,7 @@ def export(
 
 
 def _question(problem: str) -> "Question":
-    """Return the question that a problem's text asks, before the game is built."""
+    """Return the question of a problem's text, before the game is built."""
     from ..seqform.errors import UnsupportedProblemError
     from ..seqform.grammar import usage
     from ..validation.questions import Question, question_parameters
@@ -125,7 +124,7 @@ def _question(problem: str) -> "Question":
 
 
 def _write_game(game: "Game", name: str, question: "Question | None", path: Path) -> None:
-    """Write a game, or the program of a problem on it, in a format."""
+    """Write a game, or the linear program of a problem on it, in a format."""
     if question is None:
         getattr(interchange, GAME_FORMATS[name].writer)(game, path)
     else:
@@ -160,14 +159,14 @@ def _draw_strategies(
 
 
 def _report(game: "Game", what: str, out: str) -> None:
-    """Say what has been written where, unless it went to standard output."""
+    """Report what was written and where, unless it went to standard output."""
     if out != STANDARD_OUTPUT:
         size = Row("size", Path(out).stat().st_size, count, " bytes")
         print_rows(Row("game", game.spec), Row("format", what), Row("written_to", out), size)
 
 
 def _format_name(kind: str | None, out: str) -> str:
-    """Return the format that ``--format`` names, or else the suffix of the file."""
+    """Return the format given by ``--format``, or else by the suffix of the file."""
     formats = [*FORMATS, ANIMATION]
     listed = ", ".join(formats)
     given = Path(out).suffix[1:]
@@ -181,13 +180,14 @@ def _format_name(kind: str | None, out: str) -> str:
     if kind is None and suffix not in formats:
         hint = nearest(given, formats) if given else ""
         raise CommandLineError(
-            f"--out: the name {out!r} does not say the format{hint}; give --format, one of {listed}, or such a suffix"
+            f"--out: the name {out!r} does not determine the format{hint}; give --format, one of {listed}, or such a "
+            "suffix"
         )
     return kind or suffix
 
 
 def _write(write: Callable[[Path], None], name: str, out: str) -> None:
-    """Write straight to the file, or by way of another one where its name has not the format's suffix."""
+    """Write directly to the file, or through a temporary one if its name lacks the format's suffix."""
     if Path(out).suffix.lower() == f".{name}":
         write(Path(out))
         return
@@ -209,7 +209,7 @@ def _write(write: Callable[[Path], None], name: str, out: str) -> None:
 
 
 def check_format(name: str, strategies: Sequence[str] | None, player: int | None) -> None:
-    """Refuse a format that strategies are not drawn in, and what is for them alone without any.
+    """Reject formats that do not apply to strategies, and options for strategies when none is given.
 
     Raises
     ------
@@ -225,12 +225,12 @@ def check_format(name: str, strategies: Sequence[str] | None, player: int | None
 
 
 def named_files(texts: Sequence[str]) -> dict[str, str]:
-    """Read ``FILE`` and ``NAME=FILE``; a name may hold equals signs, and by default is the file's, without its suffix.
+    """Read ``FILE`` and ``NAME=FILE``; a name may contain equals signs and defaults to the file's name without suffix.
 
     Raises
     ------
     CommandLineError
-        If a name or a file is empty, or two strategies have one name.
+        If a name or a file is empty, or two strategies have the same name.
 
     Examples
     --------
@@ -245,6 +245,6 @@ def named_files(texts: Sequence[str]) -> dict[str, str]:
         if not path or not name:
             raise CommandLineError(f"--strategy {text!r}: expected FILE or NAME=FILE, a strategy file (.npz)")
         if name in found:
-            raise CommandLineError(f"--strategy: two strategies are called {name!r}; tell them apart by NAME=FILE")
+            raise CommandLineError(f"--strategy: two strategies are called {name!r}; name them with NAME=FILE")
         found[name] = path
     return found

@@ -1,4 +1,4 @@
-"""Where results go: checks before anything is computed, JSON and other files, and standard output."""
+"""Where results go: checks before the computation, JSON and other files, and standard output."""
 
 import contextlib
 import json
@@ -20,11 +20,11 @@ from .limits import Held, keeper, time_kept
 if TYPE_CHECKING:
     from ..seqform.game import Game
 
-#: The file name that means standard output.
+#: The file name for standard output.
 STANDARD_OUTPUT = "-"
-#: The command line that runs, as it can be typed again.
+#: The current command line, in a form that can be typed again.
 _COMMAND_LINE: ContextVar[str] = ContextVar("command line", default="treeplex")
-#: What pictures are drawn as.
+#: The formats of pictures.
 PICTURES = (".svg", ".png", ".pdf")
 
 
@@ -39,20 +39,20 @@ def check_files(
     profile: bool = False,
     **others: str | None,
 ) -> None:
-    """Refuse files that cannot be written, or are given twice, before anything is computed.
+    """Reject files that cannot be written or are given twice, before anything is computed.
 
     Parameters
     ----------
     inputs : dict of str to str
-        What is read, by the names of arguments: nothing may be written there.
+        Input files by argument name; they must not be overwritten.
     out, plot, json : str, optional
-        What ``--out``, ``--plot`` and ``--json`` say.
+        The values of ``--out``, ``--plot`` and ``--json``.
     checkpoint, resume : str, optional
-        What ``--checkpoint``, without its seconds, and ``--resume`` say.
+        The values of ``--checkpoint``, without its seconds, and ``--resume``.
     profile : bool
         Whether ``--out`` takes a profile (.npz).
     **others : str
-        What other options say that are written to.
+        The values of other options that name output files.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def check_files(
 
 
 def check_distinct(inputs: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:
-    """Refuse a file that is written to and given for another purpose too.
+    """Reject an output file that is also given for another purpose.
 
     Raises
     ------
@@ -99,9 +99,9 @@ def check_distinct(inputs: Mapping[str, str | None], written: Mapping[str, str |
 
 
 def _identity(path: str) -> tuple[int, int] | str:
-    """Return what is the same for all names of a file: symbolic and hard links, and ways through other folders.
+    """Return an identity shared by all names of a file: symbolic and hard links, and paths through other folders.
 
-    Of what is not a regular file (a device, a pipe) it is the name.
+    For anything except a regular file (a device, a pipe) it is the name.
     """
     try:
         status = Path(path).stat()
@@ -113,7 +113,7 @@ def _identity(path: str) -> tuple[int, int] | str:
 
 
 def check_writable(path: str | None, option: str) -> None:
-    """Refuse a file that cannot be written, before anything is computed; what is there stays as it is.
+    """Reject a file that cannot be written, before anything is computed; existing content stays.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def check_writable(path: str | None, option: str) -> None:
 
 
 def command_line() -> str:
-    """Return the command line that runs, as it can be typed again."""
+    """Return the current command line, in a form that can be typed again."""
     return _COMMAND_LINE.get()
 
 
@@ -147,7 +147,7 @@ def running(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def make_folder(path: str, option: str) -> None:
-    """Make a folder for results, before anything is computed; refuse one in which no file can be written.
+    """Create a folder for results before anything is computed; reject folders that are not writable.
 
     Raises
     ------
@@ -168,12 +168,14 @@ def make_folder(path: str, option: str) -> None:
 
 
 class Record(dict[str, Any]):
-    """The JSON of a command: what is known so far. Every other of its keys is there too, and null.
+    """The JSON of a command: what is known so far.
+
+    All other keys are present too, and null.
 
     Parameters
     ----------
     path : str or None
-        What ``--json`` says.
+        The value of ``--json``.
     keys : sequence of str
     **known
     """
@@ -183,12 +185,12 @@ class Record(dict[str, Any]):
 
         super().__init__(dict.fromkeys(("schema", "version", *keys)) | {"schema": 1, "version": __version__} | known)
         self.path = path
-        #: Whether standard output holds something else that a command writes there, such as a log.
+        #: Whether the command writes something else to standard output, such as a log.
         self.taken = False
         self._game: Game | None = None
-        #: Ctrl-C, once there is an answer.
+        #: Holds Ctrl-C while an answer is written.
         self.held = Held()
-        #: The time limit of the command, once there is one.
+        #: The time limit of the command, once it is known.
         self.deadline: Deadline | None = None
 
     @property
@@ -197,25 +199,26 @@ class Record(dict[str, Any]):
         return self.path != STANDARD_OUTPUT and not self.taken
 
     def load(self, spec: str, *, constrained: bool = False) -> "Game":
-        """Return the game that ``GAME`` names, and note it.
+        """Return the game named by ``GAME``, and record it.
 
         Parameters
         ----------
         spec : str
         constrained : bool
-            Whether the command keeps to constraints that the game's file states; otherwise it says that it does not.
+            Whether the command applies constraints stated in the game's file; otherwise it prints a note that it does
+            not.
 
         Raises
         ------
         TreeplexError
-            If there is no such game, or it cannot be read.
+            If the game does not exist or cannot be read.
         """
         from ..models.games import load_game
 
         with doing(f"{spec} was read"):
             game = load_game(spec)
         if game.constraints and not constrained:
-            print_note(f"the constraints of {game.spec} are left out; treeplex solve keeps to them")
+            print_note(f"the constraints of {game.spec} are left out; treeplex solve applies them")
         for note in game.notes:
             print_note(note)
         self.update(game=game.spec, parameters=game.parameters)
@@ -223,20 +226,20 @@ class Record(dict[str, Any]):
         return game
 
     def _late(self, message: str) -> tuple[str, dict[str, Any]]:
-        """Return what a time limit leaves that came before there was a strategy: what payoffs alone say.
+        """Return what is known at a time limit without any strategy: bounds that follow from the payoffs alone.
 
         Returns
         -------
         str
-            The message with it.
+            The message with this information.
         dict
-            Keys of the JSON.
+            Additional keys of the JSON.
         """
         told = re.sub(r"raise it(?=;|$)", "raise --time-limit", message)
         if "lower" not in self:
             return told, {}
         if self._game is None:
-            return f"{told}; nothing bounds the value of {self['game']} before it is built", {}
+            return f"{told}; the value of {self['game']} has no bounds before the game is built", {}
         words, known = self._game.payoff_words, self._game.payoff_range
         if words not in told:
             told = f"{told}; {words}"
@@ -248,15 +251,15 @@ class Record(dict[str, Any]):
     def interruptible(
         self, time_limit: float | None = None, *, answers: bool = True, **stopped: Any
     ) -> "Iterator[None]":
-        """After Ctrl-C in the block, or so many seconds, write what is known by then, and let the command end.
+        """On Ctrl-C or the time limit in the block, write what is known so far and end the command.
 
         Parameters
         ----------
         time_limit : float, optional
         answers : bool
-            Whether the block finds the answer of the command: then Ctrl-C waits from when it is known.
+            Whether the block computes the command's answer: Ctrl-C then waits until the answer is written.
         **stopped
-            What the record says then; by default its status and a message.
+            The entries of the record in that case; by default its status and a message.
         """
 
         def write(status: str, message: str) -> str:
@@ -276,7 +279,7 @@ class Record(dict[str, Any]):
                 if answers:
                     self.held.begin()
             if watching is not None:
-                watching.reached = ""  # what it ended has an answer
+                watching.reached = ""  # the interrupted block has an answer
         except TimeLimitError as error:
             self.held.begin()
             raise TimeLimitError(write("time_limit", str(error))) from None
@@ -287,14 +290,14 @@ class Record(dict[str, Any]):
             elif watching is not None and watching.reached:
                 write("interrupted", watching.message)
             else:
-                write("interrupted", "stopped by the user before there was a strategy")
+                write("interrupted", "stopped by the user before a strategy was found")
             raise
         except BaseException:
             self.held.release()
             raise
 
     def write(self, **found: Any) -> None:
-        """Write the record with what was found, if it is to be written, and where the seconds went."""
+        """Write the record with the results and the time spent, if ``--json`` asks for it."""
         from ..seqform.interchange.encoding import json_ready
 
         self.update(json_ready(self | found))
@@ -303,13 +306,13 @@ class Record(dict[str, Any]):
         write_json(self, self.path)
 
 
-#: Where JSON goes that is for standard output, in a command that runs within another one.
+#: The destination of JSON for standard output in a command that runs within another one.
 _recorded: ContextVar[list[Any] | None] = ContextVar("recorded", default=None)
 
 
 @contextlib.contextmanager
 def recording() -> Iterator[list[Any]]:
-    """Let JSON that is for standard output go to a list in the block, and yield it."""
+    """Collect JSON for standard output in a list in the block, and yield the list."""
     records: list[Any] = []
     token = _recorded.set(records)
     try:
@@ -319,7 +322,7 @@ def recording() -> Iterator[list[Any]]:
 
 
 def write_json(record: Any, path: str | None) -> None:
-    """Write a record as one JSON object, to a file or to standard output (``-``); nothing if there is no path.
+    """Write a record as one JSON object to a file or to standard output (``-``); without a path, do nothing.
 
     Raises
     ------
@@ -341,7 +344,7 @@ def write_json(record: Any, path: str | None) -> None:
 
 
 def write_file(path: str, text: str, option: str) -> None:
-    """Write a text file, whole or not at all.
+    """Write a text file atomically.
 
     Raises
     ------
@@ -356,7 +359,7 @@ def write_file(path: str, text: str, option: str) -> None:
 
 @contextlib.contextmanager
 def writing(path: str, option: str) -> Iterator[None]:
-    """Turn the failure to write a file into one line."""
+    """Report a failure to write a file in one line."""
     try:
         yield
     except (OSError, ValueError) as error:

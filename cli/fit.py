@@ -1,4 +1,4 @@
-"""``treeplex fit``: from a log of games to a strategy against whoever was played."""
+"""``treeplex fit``: from a log of games to a strategy against the observed opponent."""
 
 import inspect
 import shlex
@@ -58,7 +58,7 @@ KEYS = (
     *("recommended", "games_needed", "least_violation", "conflict", "informative"),
     *("iterations", "seconds", "build_seconds", "time", "frequencies", "locks"),
 )
-#: What stands in the table of observations, and in that of a spot's lines.
+#: The columns of the table of observations, and of the table of a spot's lines.
 _EVIDENCE = (
     Column("event", heading="observation"),
     Column("count", count, "games"),
@@ -68,19 +68,21 @@ _EVIDENCE = (
     Column("price", price),
     Column("worth", price),
 )
-_WORTH = "what is worth most: its part in what is earned beyond the game's value; prices are of a unit of its bound"
+_WORTH = (
+    "most valuable observations: their share of the earnings beyond the game's value; prices are per unit of the bound"
+)
 _TAKEN = (
     *(Column("at"), Column("action"), Column("count", count, "taken"), Column("times", count, "of")),
     *(Column("lower", error, "from"), Column("upper", error, "to")),
 )
-#: Of so many names in a log the one that was meant is sought.
+#: Suggestions for a misspelt name are sought in at most this many names.
 _NAMES = 10_000
-#: Hyper-parameters of methods that have an option here; others go into the method's text.
+#: Hyper-parameters of methods that have options here; others are set in the method's text.
 _HYPERPARAMETERS = ("step",)
 
 
 def _methods() -> list[str]:
-    """Return what fit can be done by: methods that serve equilibria under constraints, one of them on public forms."""
+    """Return the methods of fit: those for equilibria under constraints, including one for public forms."""
     from ..models.problems import ConstrainedNash
     from ..solvers.methods import DCFR, methods_for
 
@@ -96,36 +98,41 @@ def _options() -> list[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class _Log:
-    """Whose games are read, and whose play is modelled."""
+    """The log, the game, and the player to model."""
 
     log: Annotated[
         str,
         typer.Argument(
             metavar="LOG",
-            help="A log written by play, or for preflop and spots hand histories (.phh, .phhs, or a folder of them), "
-            "compressed or not; - reads standard input.",
+            help="A log written by play; for preflop and spots also hand histories (.phh, .phhs, or a folder of "
+            "them), possibly compressed. - reads standard input.",
         ),
     ]
-    game: Annotated[str, typer.Option(metavar="GAME", help=f"The game that was played: {GAME_HELP}")]
+    game: Annotated[str, typer.Option(metavar="GAME", help=f"The game of the log: {GAME_HELP}")]
     player: Annotated[
         int,
         typer.Option(
-            "--seat", metavar="0|1", parser=seat, help="The seat whose log it is, and whose strategy is sought."
+            "--seat",
+            metavar="0|1",
+            parser=seat,
+            help="The seat whose view the log records, and whose strategy is computed.",
         ),
     ]
     name: Annotated[
         str | None,
-        typer.Option("--player", metavar="NAME", help="Whose hand histories they are: the name at --seat."),
+        typer.Option("--player", metavar="NAME", help="The player at --seat whose hand histories these are."),
     ] = None
     against: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Whom to model in hand histories; everybody else by default."),
+        typer.Option(
+            metavar="NAME", help="The player to model from hand histories; by default all opponents together."
+        ),
     ] = None
 
 
 @dataclass(frozen=True)
 class _Intervals:
-    """How the probabilities of events are bounded."""
+    """How the intervals of event probabilities are computed."""
 
     confidence: Annotated[
         float,
@@ -140,28 +147,28 @@ class _Intervals:
         typer.Option(
             metavar="I",
             rich_help_panel=BOUNDS,
-            help="Kind of confidence interval: wilson, the default, or clopper-pearson, the default with --bonferroni.",
+            help=(
+                "Kind of confidence interval: wilson (the default) or clopper-pearson (the default with --bonferroni)."
+            ),
         ),
     ] = None
     bonferroni: Annotated[
         bool,
-        typer.Option(
-            "--bonferroni", help="Let --confidence be that of all intervals together.", rich_help_panel=BOUNDS
-        ),
+        typer.Option("--bonferroni", help="Apply --confidence to all intervals jointly.", rich_help_panel=BOUNDS),
     ] = False
 
 
 @dataclass(frozen=True)
 class _Trust:
-    """How far the bounds are trusted."""
+    """How much the response relies on the bounds."""
 
     p: Annotated[
         Fraction | None,
         typer.Option(
             metavar="P",
             parser=reader(Fraction, "a number from 0 to 1, such as 3/4", minimum=0, maximum=1),
-            help="How far the bounds are trusted: the restricted Nash response to them, which loses at most "
-            "P / (1 - P) of what it gains to anybody. By default altogether.",
+            help="Confidence in the bounds: compute the restricted Nash response to them, which loses to any "
+            "opponent at most P / (1 - P) times its gain. By default the bounds are trusted fully.",
         ),
     ] = None
     penalty: Annotated[
@@ -170,8 +177,8 @@ class _Trust:
             metavar="B",
             rich_help_panel=BOUNDS,
             parser=tolerance,
-            help="The opponent's penalty per unit by which it violates a bound. By default bounds are hard; if they "
-            "exclude each other, the penalty is 100 times the largest payoff.",
+            help="The opponent's penalty per unit of bound violation. By default bounds are hard; if they are "
+            "inconsistent, the penalty is 100 times the largest payoff.",
         ),
     ] = None
 
@@ -186,7 +193,7 @@ def fit(
         typer.Option(
             metavar="OPPONENT",
             rich_help_panel=BOUNDS,
-            help=f"What --seat played in these games; estimated from the log by default: {OPPONENT_HELP}",
+            help=f"The strategy that --seat played in these games; by default estimated from the log: {OPPONENT_HELP}",
         ),
     ] = None,
     method: Annotated[str | None, METHOD] = None,
@@ -194,11 +201,11 @@ def fit(
     limits: Limits,
     skip_bad: Annotated[
         bool,
-        typer.Option("--skip-bad", help="Skip and count lines that cannot be read, instead of stopping at the first."),
+        typer.Option("--skip-bad", help="Skip and count unreadable lines instead of stopping at the first one."),
     ] = False,
     out: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the strategy, and the worst opponent that fits, to FILE (.npz)."),
+        typer.Option(metavar="FILE", help="Write the strategy and the worst opponent that fits to FILE (.npz)."),
     ] = None,
     checkpointing: Checkpointing,
     html: HtmlOption = None,
@@ -207,9 +214,9 @@ def fit(
 ) -> int:
     """Find the best strategy against the worst opponent that fits a log of games.
 
-    The log bounds what the opponent may do: the probability of each event, such as a raise while we hold a king, lies
-    in a confidence interval. If no opponent satisfies all bounds, violations are penalised, and the observations that
-    exclude each other are listed.
+    The log bounds the opponent's strategy: the probability of each event, such as a raise while we hold a king, lies in
+    a confidence interval. If no opponent satisfies all bounds, violations are penalised, and the conflicting
+    observations are listed.
     """
     files = checkpointing.files
     check_files({"LOG": played.log}, out=out, json=json, html=html, profile=True, **files)
@@ -230,7 +237,7 @@ def fit(
         record["interval"] = interval_name(intervals.interval, intervals.bonferroni)
         loaded = record.load(played.game)
         spot = spot_of(loaded)
-        if method is None:  # to count the lines of a spot takes none, and to choose one would build its tree
+        if method is None:  # counting the lines of a spot needs no method, and choosing one would build its tree
             record["method"] = "dcfr" if spot is None and prefers_loop(loaded) else "highs"
         chosen = choose_method(record["method"], options, _methods(), "fit")
         if spot is not None:
@@ -262,15 +269,15 @@ def fit(
 
 
 def _recommendation(response: "CounterStrategy", outputs: Outputs, record: Record) -> dict[str, Any]:
-    """Return whether to play the response or an equilibrium, and about how many games would prove the former better.
+    """Return whether to play the response or an equilibrium, and about how many games would prove the response better.
 
-    The answer does not depend on that number: it is ``None`` if it cannot be found.
+    The number does not affect the answer. It is ``None`` if it cannot be computed.
     """
     from ..solvers.opponents.counter_strategies import games_needed
 
     if response.guaranteed is None or response.exploits:
         return {"recommended": None if response.guaranteed is None else "response", "games_needed": None}
-    asked, what = (record["confidence"], record["interval"], record["bonferroni"]), "how many games would be needed"
+    asked, what = (record["confidence"], record["interval"], record["bonferroni"]), "the number of games needed"
     with waiting(what, shown=record.shown), answering("games_needed"):
         needed = outputs.ask(what, lambda: games_needed(response, *asked))
     return {"recommended": "equilibrium", "games_needed": needed}
@@ -296,7 +303,7 @@ class _Found:
     mean_result: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the JSON has of the log."""
+        """Return the log's part of the JSON."""
         return {
             "games": self.observations.num_games,
             "lines": self.lines,
@@ -307,7 +314,7 @@ class _Found:
 
 
 def _read(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
-    """Read a log, with a bar: hand histories before the flop, else one of play."""
+    """Read a log, with a progress bar: hand histories for preflop games, otherwise a log of play."""
     if game.name == "preflop":
         return _read_hands(played, game, probe, skip_bad, shown)
     if played.name is None and played.against is None:
@@ -347,7 +354,7 @@ def _read_hands(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: 
 
 
 def _expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterator[Hand]":
-    """Yield hands, and refuse a name that was in none of them."""
+    """Yield hands; raise an error if a requested name occurs in none of them."""
     missing, others = {name for name in names if name is not None}, dict[str, None]()
     if any(not name.strip() for name in missing):
         raise CommandLineError(
@@ -360,11 +367,11 @@ def _expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterat
         yield hand
     for name in missing if others else ():
         hint = nearest(name, others) or f"; expected {one_of(others)}"
-        raise CommandLineError(f"nobody is named {quoted(name, 60)} in {log}{hint}")
+        raise CommandLineError(f"{log} has no player named {quoted(name, 60)}{hint}")
 
 
 def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad: bool, others: dict[str, Any]) -> int:
-    """Count what somebody does on the first street of a spot, on boards like its own, and say it as locks."""
+    """Count a player's actions on the first street of a spot, on similar boards, and convert them to locks."""
     from ..models.games.holdem.bets import SEATS
     from ..models.matches import HandHistories
     from ..models.observations import spot_frequencies
@@ -372,7 +379,7 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
 
     log, theirs = record["log"], SEATS[1 - record["seat"]]
     if against is None:
-        raise CommandLineError(f"lines of {spot.spec} need --against NAME: whose they are")
+        raise CommandLineError(f"lines of {spot.spec} need --against NAME: the player to count")
     for name, given in others.items():
         if given is not None:
             option = f"--{name.replace('_', '-')}"
@@ -395,11 +402,11 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
     print_rows(
         Row("game", spot.spec),
         Row("log", log),
-        Row("lines", f"of {against}, {theirs}, on boards of the class {board}, with a like pot"),
+        Row("lines", f"of {against}, {theirs}, on boards of the class {board}, with a similar pot"),
         Row("confidence", record["confidence"], setting, " for all intervals together, clopper-pearson"),
     )
     if not found:
-        console().print(f"\nno hand of {against} comes to this street with such a board and pot", style="dim")
+        console().print(f"\nno hand of {against} reaches this street with such a board and pot", style="dim")
         return 0
     taken = [asdict(one) | {"at": one.at or "root"} for one in found]
     print_table(Table.of(taken, _TAKEN, "how often each action was taken"))
@@ -413,12 +420,12 @@ def _source(log: str) -> Any:
 
 
 def fit_sheet(record: dict[str, Any]) -> Sheet:
-    """Return what was read, what the strategy is worth, and the observations that are worth most, as rows."""
+    """Return the rows on the log, the value of the strategy, and the most valuable observations."""
     player = record["seat"]
-    # Wilson's intervals hold on average, and the probability of an event is off where the probe is.
+    # Wilson's intervals hold only on average, and are wrong for events that depend on an inaccurate probe.
     sure = "at least" if record["interval"] == "clopper-pearson" and record["probe"] else "about"
     together = "for all of them together" if record["bonferroni"] else "for each of them"
-    near = "those that come nearest" if record["least_violation"] else "every opponent that fits"
+    near = "those that fit best" if record["least_violation"] else "every opponent that fits"
     skipped = [
         f"{count(bad['count'])} {bad['kind']}, first in line {count(bad['line'])}: {bad['message']}"
         for bad in record["skipped"] or ()
@@ -440,7 +447,7 @@ def fit_sheet(record: dict[str, Any]) -> Sheet:
             Row("method", record["method"]),
             *ending(record),
             Row("p", record["p"], "with the probability {:g}".format, doubted, "trusted"),
-            Row("penalty", record["penalty"], setting, " for each unit by which a bound is missed"),
+            Row("penalty", record["penalty"], setting, "for each unit by which a bound is missed"),
             Row("least_violation", record["least_violation"] or None, short, ": no opponent fits all of these games"),
             Row("conflict", record["conflict"] if record["least_violation"] else None, joined),
             Row("guaranteed", record["guaranteed"], payoff, f" to player {player}, against {near}"),
@@ -456,14 +463,14 @@ def fit_sheet(record: dict[str, Any]) -> Sheet:
 
 
 def _advice(record: dict[str, Any]) -> str | None:
-    """Return what to play in the place of the strategy, if these games do not prove that it earns more."""
+    """Return the strategy to play instead, if the log does not prove that the response earns more."""
     if record["recommended"] != "equilibrium":
         return None
     needed = record["games_needed"]
     enough = (
-        f"against an opponent who plays as it seems about {count(needed)} would be needed"
+        f"proving that it does would take about {count(needed)} games against an opponent who plays as estimated"
         if needed is not None
-        else "how many would be needed is not known"
+        else "the number of games needed is not known"
     )
     return (
         "an equilibrium (treeplex solve): these games do not prove that the strategy below earns more than the "
@@ -472,7 +479,7 @@ def _advice(record: dict[str, Any]) -> str | None:
 
 
 def print_fit(record: dict[str, Any]) -> None:
-    """Print what was read, what the strategy is worth, and the observations that are worth most."""
+    """Print the rows on the log, the value of the strategy, and the most valuable observations."""
     print_sheet(fit_sheet(record))
     if not record["informative"]:
         console().print("\nno observation changes the strategy: there are too few games", style="dim")

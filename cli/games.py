@@ -1,4 +1,4 @@
-"""``treeplex games``, ``problems`` and ``methods``: what there is, of the library and of packages that extend it."""
+"""``treeplex games``, ``problems`` and ``methods``: lists of what the library and its extensions provide."""
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", Fraction: "number"}
 
 
 _Name = Annotated[
-    str | None, typer.Argument(metavar="NAME", help="Show this one alone, its parameters one by one, and an example.")
+    str | None, typer.Argument(metavar="NAME", help="Show only this one, with its parameters and an example.")
 ]
 
 
@@ -42,7 +42,7 @@ def games(name: _Name = None, json: JsonOption = None) -> int:
 
 
 def problems(name: _Name = None, json: JsonOption = None) -> int:
-    """List the problems and what they take beside the game."""
+    """List the problems and their options."""
     check_files({}, json=json)
     from ..models.problems import PROBLEMS
     from ..models.problems.registry import problem_meant
@@ -62,7 +62,7 @@ def problems(name: _Name = None, json: JsonOption = None) -> int:
 
 
 def methods(name: _Name = None, json: JsonOption = None) -> int:
-    """List the methods, the features of problems that they have, and their hyper-parameters."""
+    """List the methods, the kinds of problems they solve, and their hyper-parameters."""
     check_files({}, json=json)
     from ..models.problems import PROBLEMS
     from ..seqform.extensions import summary_of
@@ -74,7 +74,7 @@ def methods(name: _Name = None, json: JsonOption = None) -> int:
         taken = [each for each in method_parameters(one) if each.name not in preset]
         solves = [problem for problem, each in PROBLEMS.items() if each.always_needs <= kind.serves]
         record = {"name": one, "summary": summary_of(kind), "parameters": _records(taken), "solves": solves}
-        # those that only the text may have are its own
+        # those without an option, set only in the text
         shown = [each for each in taken if each.default is not None]
         shown = [each for each in shown if not each.about.option] or shown[:1]
         values = ",".join(f"{each.name}={each.shown}" for each in shown[:2])
@@ -86,12 +86,12 @@ def methods(name: _Name = None, json: JsonOption = None) -> int:
 
 
 def _chosen(registry: "Registry[Any]", name: str | None, meant: Callable[[str], str | None] | None = None) -> Any:
-    """Return the thing of a name, or all of them, by their names.
+    """Return the item with this name, or all items by name.
 
     Raises
     ------
     TreeplexError
-        If there is none of that name.
+        If no item has that name.
     """
     if name is None:
         return registry
@@ -100,7 +100,7 @@ def _chosen(registry: "Registry[Any]", name: str | None, meant: Callable[[str], 
 
 
 def _problem_example(name: str) -> str:
-    """Return a command that solves a problem: with what it needs, and nothing else."""
+    """Return a command that solves a problem with its required options only."""
     from ..models.problems import PROBLEMS
     from ..validation.questions import question_parameters
 
@@ -123,7 +123,7 @@ def family_record(family: "Family") -> dict[str, Any]:
 
 
 def _records(parameters: "Iterable[Parameter]", *, flags: bool = False) -> list[dict[str, Any]]:
-    """Return parameters as plain data; with `flags`, of options of the command line."""
+    """Return parameters as plain data; with `flags`, as options of the command line."""
     return [
         {
             "name": parameter.name,
@@ -143,7 +143,7 @@ def _records(parameters: "Iterable[Parameter]", *, flags: bool = False) -> list[
 
 
 def _plain(default: object) -> object:
-    """Return a default as JSON takes it: a fraction as a whole number or as text."""
+    """Return a default as JSON: a fraction as an integer or as text."""
     if isinstance(default, Fraction):
         return default.numerator if default.denominator == 1 else str(default)
     return default if isinstance(default, bool | int | float | str | None) else str(default)
@@ -187,13 +187,13 @@ def _listed(kind: str, found: list[dict[str, Any]], usage: str, json: str | None
 
 
 def _short(parameter: Mapping[str, Any]) -> str:
-    """Return a parameter as lists have it: an option, or a name with its default."""
+    """Return a parameter's entry in a list: an option, or a name with its default."""
     written = str(parameter["usage"])
     return written if written.startswith("--") else f"{written}={parameter['default_text']}"
 
 
 def _sheet(record: Mapping[str, Any]) -> Sheet:
-    """Return one thing as an answer sheet."""
+    """Return one item as an answer sheet."""
     rows = [
         (
             each["usage"],

@@ -1,4 +1,4 @@
-"""How ``--help`` reads: plain text that fits a screen, with a command's other options behind ``--help-all``."""
+"""The format of ``--help``: plain text that fits on a screen; ``--help-all`` shows all options."""
 
 import inspect
 import shutil
@@ -6,29 +6,32 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-#: Help that would be longer leaves out the options that have a heading of their own.
+#: If the help is longer, options under their own headings are left out.
 LONGEST = 60
-#: The most columns that help takes, and those of the names of options.
+#: The maximum widths of the help and of the column with option names.
 _WIDEST, _NAMES = 100, 24
-#: The option that shows all options, which every command has.
+#: The option that every command has to show all of its options.
 ALL = "--help-all"
 
 
 def group_help(summary: str, groups: Mapping[str, Mapping[str, str]], epilog: str) -> str:
-    """Return the help of an application: its commands by what they are for.
+    """Return the help of an application: its commands grouped by purpose.
 
     Parameters
     ----------
     summary, epilog : str
-        What stands above and below.
+        Text above and below.
     groups : mapping of str to mapping of str to str
-        By heading, the first sentence about each command by its name.
+        By heading, the first sentence of each command's help by command name.
     """
     lines = ["Usage: treeplex COMMAND [ARGUMENTS] [OPTIONS]", "", *_wrapped(summary)]
     width = max(map(len, (name for commands in groups.values() for name in commands)))
     for heading, commands in groups.items():
         lines += ["", f"{heading}:", *_rows((name.ljust(width), said) for name, said in commands.items())]
-    more = {"treeplex COMMAND --help": "Show what a command takes.", "treeplex --version": "Show the version."}
+    more = {
+        "treeplex COMMAND --help": "Show the arguments and options of a command.",
+        "treeplex --version": "Show the version.",
+    }
     return "\n".join([*lines, "", "More:", *_rows(more.items()), "", *_wrapped(epilog)])
 
 
@@ -39,10 +42,10 @@ def command_help(command: Any, context: Any, every: bool) -> str:
     ----------
     command : Command
     context : object
-        The context in which its arguments are read.
+        The context in which its arguments are parsed.
     every : bool
-        Whether to show all options. Otherwise those with a heading of their own are left out if the command has not
-        been given all of its options, or if its help would be too long with them.
+        Whether to show all options. Otherwise options under their own headings are left out if the command does not
+        have all of its options, or if its help would be too long.
     """
     shown = [each for each in command.get_params(context) if not each.hidden]
     whole = _page(command, context, shown)
@@ -74,12 +77,12 @@ def _page(command: Any, context: Any, shown: Sequence[Any], more: bool = False) 
 
 
 def _heading(parameter: Any) -> str:
-    """Return under which heading an option stands; none for those that everybody needs."""
+    """Return the heading of an option; none for common options."""
     return str(getattr(parameter, "rich_help_panel", None) or "")
 
 
 def _named(argument: Any) -> str:
-    """Return what an argument is called, in brackets where it may be left out."""
+    """Return an argument's name, in brackets if it is optional."""
     name = argument.metavar or argument.name.upper()
     return name if argument.required or name[0] == "[" else f"[{name}]"
 
@@ -96,7 +99,7 @@ def _wrapped(text: str, indent: int = 0) -> list[str]:
 
 
 def _rows(rows: Iterable[tuple[str, str]], most: int = _WIDEST, indent: int = 2) -> list[str]:
-    """Return the lines of names and their descriptions; a name longer than `most` has its own line."""
+    """Return the lines of names and descriptions; a name longer than `most` has its own line."""
     rows = list(rows)
     column = min(indent + min(most, max(len(name) for name, _ in rows)) + 2, _width() // 2)
     lines = []

@@ -1,4 +1,4 @@
-"""``treeplex info``: what a game is made of."""
+"""``treeplex info``: the size and structure of a game."""
 
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,47 +22,47 @@ if TYPE_CHECKING:
 
 Infosets = list[list[dict[str, Any]]]
 
-#: Up to so many histories public states are counted without being asked for: about a second at most.
+#: Public states are counted by default in games with at most this many histories, which takes about a second.
 _QUICK = 200_000
-#: Games of more histories are not built where a formula gives their sizes: walking them takes seconds.
+#: Larger games are not built if a formula gives their sizes: walking them takes seconds.
 _BUILT = 500_000
-#: Seconds after which building a game without a formula ends; what follows takes a few more.
+#: Time limit in seconds for building a game without a formula; the steps after it take a few more.
 _SECONDS = 7.0
-#: Seconds until a count without a formula first says how far it is.
+#: Seconds until a count without a formula first reports its progress.
 _FIRST_WORD = 2.0
-#: Up to so many functionals are listed; of more of them, a few.
+#: All functionals are listed up to this number; of more, only a few.
 _FEW, _SHOWN = 12, 4
 
 
 def info(
     game: GameArgument,
     infosets: Annotated[
-        bool, typer.Option("--infosets", help="List every infoset with its actions and its parent sequence.")
+        bool, typer.Option("--infosets", help="List every infoset with its actions and parent sequence.")
     ] = False,
     public: Annotated[
-        bool, typer.Option("--public", help="Count public states even in a large game, or say why there are none.")
+        bool, typer.Option("--public", help="Count public states even in a large game, or explain why there are none.")
     ] = False,
     json: JsonOption = None,
 ) -> int:
-    """Show a game's sizes, its value if known, and its infosets."""
+    """Show the sizes of a game, its value if known, and its infosets."""
     check_files({}, json=json)
     from ..models.games import load_game
     from ..seqform.budget import counting
 
     begun = now()
     told = _Counted(game)
-    with counting(told):  # a tree in a file is walked when it is read
+    with counting(told):  # a tree in a file is walked while it is read
         loaded = load_game(game)
     spot = spot_of(loaded)
     if spot is not None:
         if infosets:
             raise CommandLineError(
-                f"--infosets: {loaded.spec} has one for each hand at {spot.size.nodes:,} nodes; treeplex solve --hands "
-                "shows what hands do"
+                f"--infosets: {loaded.spec} has one for each hand at {spot.size.nodes:,} nodes; treeplex solve "
+                "--hands shows the strategy of hands"
             )
         return describe(spot, json)
     if public and loaded.rules is None:
-        _ = loaded.public_tree  # says why there is none before anything is built
+        _ = loaded.public_tree  # raises before anything is built if there is none
     record, records = Record(json, ()), None
     unbuilt = None if infosets or public else _unbuilt(loaded, told, shown=record.shown)
     if unbuilt is not None:
@@ -82,7 +82,7 @@ def info(
 
 
 class _Counted:
-    """Says on standard error how far a walk is: after a few seconds, then after twice as many, and so on."""
+    """Reports progress on standard error: after a few seconds, then at doubling intervals."""
 
     def __init__(self, spec: str) -> None:
         self.spec, self.begun, self.wait = spec, now(), _FIRST_WORD
@@ -96,7 +96,7 @@ class _Counted:
 
 
 def _unbuilt(game: "Game", told: _Counted, *, shown: bool) -> dict[str, Any] | None:
-    """Return what is known of a game that takes long to build, or does not fit; ``None`` of others, built perhaps."""
+    """Return what is known about a game that takes long to build or does not fit; ``None`` for other games."""
     from ..seqform.budget import Budget, counting
     from ..seqform.errors import GameTooLargeError, TimeLimitError
     from ..seqform.limits import time_limited
@@ -110,7 +110,7 @@ def _unbuilt(game: "Game", told: _Counted, *, shown: bool) -> dict[str, Any] | N
         return size_record(game, None, at_least=told.histories, stopped=str(error))
     except TimeLimitError:
         how = "--infosets" if game.rules is None else "--public"
-        reason = f"building it takes more than {_SECONDS:g} seconds; {how} goes on to the end"
+        reason = f"building it takes more than {_SECONDS:g} seconds; {how} builds it completely"
         return size_record(game, None, at_least=told.histories, stopped=reason)
     if size is None:
         return None
@@ -119,12 +119,12 @@ def _unbuilt(game: "Game", told: _Counted, *, shown: bool) -> dict[str, Any] | N
 
 
 def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
-    """Return how many public states and levels a game has; ``None`` if it has none or they would take long.
+    """Return the numbers of public states and levels; ``None`` if there are none or counting would take long.
 
     Raises
     ------
     UnsupportedProblemError, GameTooLargeError
-        If they are wanted, and the game has none, or has no room for them.
+        If the user asks for them, and the game has none or does not fit.
     """
     from ..seqform.errors import GameTooLargeError, UnsupportedProblemError
 
@@ -138,13 +138,13 @@ def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
         return None
 
 
-#: What only building a game tells: of its form, and of the rest.
+#: Only known after building: sizes of the form, and other properties.
 _OF_FORMS = ("levels", "public_states", "public_levels", "nnz", "factored", "zero_sum", "constant_sum", "single_parent")
 _OF_GAMES = ("functionals", "largest_payoff", "fingerprint", "build_seconds")
 
 
 def size_record(game: "Game", size: "FormSize | None", **counted: Any) -> dict[str, Any]:
-    """Return what is known of a game that is not built, by its size, or what was `counted` until a walk ended."""
+    """Return what is known about a game that is not built: its size, or the histories `counted` before it ended."""
     from ..seqform.budget import Budget
     from ..seqform.interchange.encoding import json_ready
 
@@ -170,7 +170,7 @@ def _functional_records(game: "Game") -> dict[str, Any]:
 
 
 def _about(game: "Game") -> dict[str, Any]:
-    """Return what is known of a game without building it."""
+    """Return what is known about a game without building it."""
     from fractions import Fraction
 
     value = game.reference_value
@@ -186,7 +186,7 @@ def _about(game: "Game") -> dict[str, Any]:
 
 
 def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int] | None = None) -> dict[str, Any]:
-    """Return what there is to know about a game as plain data, ready for JSON."""
+    """Return a description of a game as plain data, ready for JSON."""
     from ..seqform.interchange.encoding import json_ready
 
     form = game.sequence_form
@@ -215,8 +215,8 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
 def infoset_records(player: int, treeplex: "Treeplex") -> list[dict[str, Any]]:
     """Return a player's infosets in order: name, actions, and the sequences that lead there.
 
-    ``parent`` is the name of the only one, null for the empty sequence; in a flow polytope ``inflow`` lists them all
-    with their weights, the empty sequence as null.
+    ``parent`` is the name of the only parent sequence, null for the empty sequence. In a flow polytope ``inflow`` lists
+    all parents with their weights, the empty sequence as null.
     """
     from ..seqform.names import quoted_label, sequence_name
 
@@ -277,12 +277,12 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         _print_infosets(player, records)
 
 
-_UNBUILT = "sizes are by formula; {} builds the game, for its levels, payoffs and fingerprint"
-_TOO_LARGE = ": it does not fit; choose smaller parameters, or allow more memory by TREEPLEX_MEMORY or --memory"
+_UNBUILT = "sizes are by formula; {} builds the game and shows its levels, payoffs and fingerprint"
+_TOO_LARGE = ": it does not fit; choose smaller parameters, or raise the limit with TREEPLEX_MEMORY or --memory"
 
 
 def _print_infosets(player: int, records: list[dict[str, Any]]) -> None:
-    """Print a player's infosets a line each, plainly, for there may be many thousands."""
+    """Print a player's infosets as plain lines, because there may be thousands."""
     rows = [(one["infoset"], " ".join(one["actions"]), _before(one)) for one in records]
     table = Table([Column(heading) for heading in ("infoset", "actions", "after")], rows)
     typer.echo(f"player {player}: {counted(len(records), 'infoset')}")
@@ -290,14 +290,14 @@ def _print_infosets(player: int, records: list[dict[str, Any]]) -> None:
 
 
 def _before(record: dict[str, Any]) -> str:
-    """Return what leads to an infoset, with its weights where there are several."""
+    """Return the parents of an infoset, with weights if there are several."""
     if "parent" in record:
         return record["parent"] or "the start"
     return ", ".join(f"{name or 'the start'} ({weight:g})" for name, weight in record["inflow"])
 
 
 def _sums(record: dict[str, Any]) -> str:
-    if record["zero_sum"] is None:  # it is not built
+    if record["zero_sum"] is None:  # the game is not built
         return ""
     if record["constant_sum"] is None or record["players"] == 1:
         return ", general-sum" if record["players"] > 1 else ", a decision problem"
@@ -324,7 +324,7 @@ def _histories(record: dict[str, Any]) -> str:
     if record.get("at_least"):
         return f"at least {memory.counted(record['at_least'])}"
     if record["single_parent"] is False:
-        return "none: plans are flows, several sequences lead to an infoset"
+        return "none: strategies are flows, and several sequences lead to an infoset"
     return "not known" if record["nodes"] is None else f"{record['nodes']:,}, {record['leaves']:,} of them leaves"
 
 

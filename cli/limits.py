@@ -1,8 +1,8 @@
-"""Keeps a command within its time and its memory, and ends one that Ctrl-C does not reach.
+"""Enforces a command's time and memory limits, and ends a process that Ctrl-C does not reach.
 
-Python handles signals, and checks deadlines, between steps of Python code. A thread watches the main one:
-it interrupts that as Ctrl-C does when a limit is passed, and ends the process if it does not answer, as in the middle
-of a long call of compiled code.
+Python handles signals and checks deadlines only between steps of Python code. A thread therefore watches the main
+thread. It interrupts the main thread, as Ctrl-C does, when a limit is exceeded. If the main thread does not respond,
+for example during a long call of compiled code, it ends the process.
 """
 
 import _thread
@@ -21,28 +21,28 @@ from typing import Any
 from ..seqform.limits import ECHO, GRACE, Deadline, last_held, now, passed, patience, patient, time_limited
 from .errors import ExitStatus, heed_interrupt, held_by, last_interrupt, print_error
 
-#: Seconds after which what has been interrupted, and has not noticed, is ended.
+#: Seconds after which an interrupted process that has not responded is ended.
 _PATIENCE = 0.3
-#: Seconds between two looks at the memory, and what shares of its budget are left when a command is asked to end and
-#: when it is ended: between two looks a solver may allocate more.
+#: Seconds between memory checks, and the fractions of the budget left when a command is interrupted and when it is
+#: ended: a solver may allocate more between two checks.
 _INTERVAL, _RESERVE, _LAST = 0.004, 0.1, 0.04
-#: Seconds after Ctrl-C in which the files that hold the answer are written.
+#: Seconds after Ctrl-C in which the files with the answer are written.
 LAST = 3.0
-#: Budgets in bytes below this are kept while a game is built and no longer: the solvers themselves take as much.
+#: Smaller budgets, in bytes, apply only while a game is built: the solvers themselves need as much.
 LEAST_MEMORY = 2**28
 
 
 class Held:
-    """Ctrl-C that waits, from when a command has an answer until that is written.
+    """Holds Ctrl-C from when a command has an answer until the answer is written.
 
     Attributes
     ----------
     open_to : int
-        0: none may pass; 1: limits, and Ctrl-C that comes again; 2: all.
+        0: nothing interrupts; 1: limits and a repeated Ctrl-C do; 2: everything does.
     came : list of float
-        When Ctrl-C came.
+        Times at which Ctrl-C arrived.
     deadline : Deadline or None
-        Of the file that is written, which Ctrl-C brings nearer.
+        The deadline for writing the file, which Ctrl-C brings forward.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Held:
         self._releases = contextlib.ExitStack()
 
     def begin(self) -> None:
-        """Let Ctrl-C wait from now on."""
+        """Hold Ctrl-C from now on."""
         if self in _held:
             return
         self._releases.callback(_held.remove, self)
@@ -62,16 +62,16 @@ class Held:
         self._releases.enter_context(held_by(self.handle))
         self._releases.enter_context(patient(LAST))
         before = signal.getsignal(signal.SIGINT)
-        if before is signal.default_int_handler:  # nobody watches, as in a command that a program runs
+        if before is signal.default_int_handler:  # there is no keeper, for example in a command that a program runs
             signal.signal(signal.SIGINT, heed_interrupt)
             self._releases.callback(signal.signal, signal.SIGINT, before)
 
     def release(self) -> None:
-        """Let Ctrl-C do again what it did."""
+        """Restore the effect of Ctrl-C."""
         self._releases.close()
 
     def handle(self) -> None:
-        """Interrupt, or remember that Ctrl-C came."""
+        """Interrupt, or record that Ctrl-C arrived."""
         watching = keeper()
         if watching is not None and watching.reached:
             if self.open_to:
@@ -92,29 +92,29 @@ _held: list[Held] = []
 
 
 def _release(number: int) -> None:
-    """Release all but so many, which a command left that failed after it had an answer."""
+    """Release all but the first few, left over by a command that failed after it had an answer."""
     for each in reversed(_held[number:]):
         each.release()
 
 
 class Keeper:
-    """A thread that watches over the main one.
+    """A thread that watches the main thread.
 
     Parameters
     ----------
     may_exit : bool
         Whether it may end the process.
     ignoring : bool
-        Whether Ctrl-C is ignored, as in the background of a script: limits hold there too.
+        Whether Ctrl-C is ignored, as in background jobs; limits still apply.
 
     Attributes
     ----------
     deadline : Deadline or None
-        Of what the main thread is doing.
+        The deadline of the main thread's current work.
     last_words : callable or None
         Writes what is known before the process is ended; takes a status and a message.
     reached : str
-        Which limit was passed: ``"time"``, ``"memory"`` or nothing.
+        The limit that was exceeded: ``"time"``, ``"memory"`` or an empty string.
     """
 
     def __init__(self, may_exit: bool, ignoring: bool = False) -> None:
@@ -123,18 +123,18 @@ class Keeper:
         self.deadline: Deadline | None = None
         self.last_words: Callable[[str, str], object] | None = None
         self.reached = ""
-        self._message = ""  # of the time limit
+        self._message = ""  # by the time limit
         self.lost = False  # whether Python dropped an interrupt
         self._over = threading.Lock()
         self._memory: Callable[[], int] | None = None
         self._most, self._more = math.inf, 0.0
-        self._asked: tuple[float, float, int] | None = None  # from when the main thread was told, till when, and why
+        self._asked: tuple[float, float, int] | None = None  # when the main thread was interrupted, until when, and why
         self._ears, self._mouth = socket.socketpair()
         self._ears.setblocking(False)
         self._mouth.setblocking(False)
 
     def limit_memory(self, memory: int) -> None:
-        """Let the process grow by no more than so many bytes from now on."""
+        """Let the process grow by at most this many bytes from now on."""
         from ..seqform.budget import resident_memory
 
         if memory >= LEAST_MEMORY:
@@ -145,42 +145,42 @@ class Keeper:
 
     @property
     def message(self) -> str:
-        """Which limit was passed, as a message says it."""
+        """The message about the limit that was exceeded."""
         if self.reached == "memory":
             return "the memory budget is used up: raise --memory or TREEPLEX_MEMORY, or choose a smaller game"
         return self._message
 
     def tell(self, message: str) -> None:
-        """Say more of the time limit that was passed."""
+        """Add details about the time limit that was exceeded."""
         self._message = message
 
     @property
     def status(self) -> ExitStatus:
-        """The exit status if a limit was passed before there was anything to show."""
+        """The exit status if a limit was exceeded before there was a result."""
         return ExitStatus.BAD_INPUT if self.reached == "memory" else ExitStatus.FAILURE
 
     def heed(self, number: int, frame: Any) -> None:
-        """Do what a signal does where Ctrl-C is ignored: nothing, unless a limit was passed."""
+        """Handle a signal while Ctrl-C is ignored: do nothing unless a limit was exceeded."""
         if not self.ignores(number):
             heed_interrupt(number, frame)
 
     def ignores(self, number: int) -> bool:
-        """Whether a signal does nothing here: Ctrl-C where that is ignored, unless a limit was passed."""
+        """Whether a signal has no effect: Ctrl-C if it is ignored, unless a limit was exceeded."""
         return self.ignoring and number == signal.SIGINT and not self.reached
 
     def over(self) -> None:
-        """Interrupt no more for the deadline, or for an interrupt that was dropped: what they were for is over."""
+        """Stop interrupting for this deadline, or for a dropped interrupt: its block has ended."""
         with self._over:
             self.lost, self.deadline, self.last_words = False, None, None
 
     def look_again(self) -> None:
-        """Tell the thread that there is something new to watch."""
-        with contextlib.suppress(OSError):  # it has enough to read already
+        """Wake the thread because there is something new to watch."""
+        with contextlib.suppress(OSError):  # the pipe is full, so the thread wakes anyway
             self._mouth.send(b"\0")
 
     @contextlib.contextmanager
     def keeping(self) -> Iterator[None]:
-        """Watch over the block."""
+        """Watch the main thread during the block."""
         thread = threading.Thread(target=self._keep, daemon=True)
         before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
         thread.start()
@@ -209,18 +209,18 @@ class Keeper:
             if signals and self._asked is None:
                 if max(last_interrupt(), last_held()) < began:
                     self._asked = (began, at + max(_PATIENCE, patience()), signals[0])
-            elif signals and self._asked is not None and at - self._asked[0] >= ECHO:  # it insists
+            elif signals and self._asked is not None and at - self._asked[0] >= ECHO:  # the signal was repeated
                 self._asked = (self._asked[0], min(self._asked[1], at + _PATIENCE), signals[0])
             if self._asked is not None and at >= self._asked[1]:
                 self._end(self._asked[2])
                 self._asked = None
             if self.lost:
-                time.sleep(0.02)  # until what dropped it is over, where it would be dropped once more
+                time.sleep(0.02)  # wait until the code that dropped the interrupt has ended, or it is dropped again
                 with self._over:
                     if self.lost:
                         self.lost = False
                         _thread.interrupt_main()
-            with self._over:  # what is over is not interrupted
+            with self._over:  # a block that has ended is not interrupted
                 deadline = self.deadline
                 is_late = deadline is not None and at > deadline.at + GRACE and not deadline.finishing
                 if deadline is not None and is_late:
@@ -229,14 +229,14 @@ class Keeper:
             if is_late:
                 continue
             if self._memory is not None and self._memory() > self._most:
-                if self.reached == "memory":  # interrupting it was not enough
+                if self.reached == "memory":  # the interrupt had no effect
                     self._memory = None
                     self._end(signal.SIGINT)
                 self.reached, self._most = "memory", self._most + self._more
                 _thread.interrupt_main()
 
     def _next(self) -> float:
-        """Return when to look at the latest."""
+        """Return when to check again at the latest."""
         times = [math.inf if self._asked is None else self._asked[1]]
         if self.deadline is not None:
             late = self.deadline.at + GRACE
@@ -253,7 +253,7 @@ class Keeper:
             return b""
 
     def _end(self, number: int) -> None:
-        """End the process, which has not noticed that it was interrupted."""
+        """End the process, which has not responded to an interrupt."""
         if not self._may_exit:
             return
         if self.last_words is not None:
@@ -269,13 +269,13 @@ _keepers: list[Keeper | None] = []
 
 
 def keeper() -> Keeper | None:
-    """Return who watches over the command that runs, if anybody does."""
+    """Return the keeper of the running command, if there is one."""
     return _keepers[-1] if _keepers else None
 
 
 @contextlib.contextmanager
 def unkept() -> Iterator[None]:
-    """Let nobody watch over a command in the block, which runs within another one: its limits are not the other's."""
+    """Disable the keeper during a block in which a command runs within another one, whose limits do not apply."""
     _keepers.append(None)
     number = len(_held)
     try:
@@ -287,9 +287,9 @@ def unkept() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _again_where_lost(watching: Keeper) -> Iterator[None]:
-    """Let the keeper interrupt again in the block where Python drops an interrupt.
+    """Let the keeper interrupt again if Python drops an interrupt in the block.
 
-    In what runs when an object goes, such as a weak reference's callback, exceptions are reported, and go no further.
+    Exceptions in destructors and callbacks of weak references are only reported; they do not propagate.
     """
     before = sys.unraisablehook
 
@@ -309,7 +309,7 @@ def _again_where_lost(watching: Keeper) -> Iterator[None]:
 
 @contextlib.contextmanager
 def kept(may_exit: bool) -> Iterator[Keeper | None]:
-    """Watch over a command; nobody does outside the main thread, or where the caller handles Ctrl-C."""
+    """Watch a command, but only in the main thread and if the caller does not handle Ctrl-C."""
     before = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()
     if not main or before not in (signal.default_int_handler, signal.SIG_IGN):
@@ -325,13 +325,13 @@ def kept(may_exit: bool) -> Iterator[Keeper | None]:
     finally:
         _release(number)
         _keepers.pop()
-        if not may_exit:  # the process ends otherwise, and an interrupt must not show a traceback meanwhile
+        if not may_exit:  # the process ends in another way, and an interrupt must not show a traceback until then
             signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
 def time_kept(seconds: float | None, last_words: Callable[[str, str], object]) -> Iterator[Deadline]:
-    """Let the block end after so many seconds, whatever it does.
+    """End the block after a number of seconds, even if it does not respond.
 
     Parameters
     ----------
@@ -359,5 +359,5 @@ def time_kept(seconds: float | None, last_words: Callable[[str, str], object]) -
             yield deadline
         finally:
             watching.over()
-        if watching.reached == "memory":  # caught by something that makes do with what it has
+        if watching.reached == "memory":  # caught by code that continues with partial results
             raise KeyboardInterrupt

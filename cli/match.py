@@ -1,4 +1,4 @@
-"""``treeplex match``: hands of no-limit hold'em between bots, and what each earns."""
+"""``treeplex match``: hands of no-limit hold'em between bots, and their winnings."""
 
 import contextlib
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..models.matches import MatchResult, Played
     from ..models.matches import Table as HoldemTable
 
-#: How sure the intervals are, and how many forfeits are listed.
+#: Confidence level of the intervals, and the number of forfeits listed.
 _CONFIDENCE, _LISTED = 0.95, 1_000
 _KEYS = (
     *("bots", "table", "hands", "deals", "duplicate", "seed", "mbb_per_hand", "confidence_interval"),
@@ -30,11 +30,11 @@ _KEYS = (
 _hands = reader(int, "a whole number of at least 1, such as 1000", minimum=1, maximum=2**53, large=True)
 _chips = reader(int, "a whole number of chips, at least 1, such as 20000", minimum=1, maximum=2**53, large=True)
 _seconds = reader(float, "a number of seconds above 0, such as 2", above=0)
-_whole_jobs = reader(int, _JOBS := "a whole number of at least 1, or -1 for one a core", minimum=-1, maximum=1024)
+_whole_jobs = reader(int, _JOBS := "a whole number of at least 1, or -1 for one per core", minimum=-1, maximum=1024)
 
 
 def _jobs(text: str) -> int:
-    """Read in how many processes to play."""
+    """Read the number of processes."""
     found: int = _whole_jobs(text)
     if not found:
         raise typer.BadParameter(f"{as_typed(text)}, expected {_JOBS}")
@@ -49,7 +49,7 @@ def _blinds(text: str) -> tuple[int, int]:
     small, big = map(int, parts)
     if small > big:
         raise typer.BadParameter(
-            f"{as_typed(text)}, expected the small blind first, not above the big one: {big}/{small}"
+            f"{as_typed(text)}, expected the small blind first, at most the big blind: {big}/{small}"
         )
     return small, big
 
@@ -59,21 +59,21 @@ DrawsOption = Annotated[int | None, typer.Option(metavar="S", parser=whole, help
 
 @dataclass(frozen=True)
 class Seating:
-    """The table at which bots play, and in how many processes."""
+    """The table at which bots play, and the number of processes."""
 
     stack: Annotated[
         int,
         typer.Option(
             metavar="N",
             parser=_chips,
-            help="Chips of each at the start of every hand; 20,000 by default, 200 big blinds of 100.",
+            help="Chips of each player at the start of every hand; by default 20,000, which is 200 big blinds of 100.",
         ),
     ] = 20_000
     blinds: Annotated[
         Any, typer.Option(metavar="S/B", parser=_blinds, help="Small and big blind, in chips; 50/100 by default.")
     ] = "50/100"
     jobs: Annotated[
-        int, typer.Option(metavar="N", parser=_jobs, help="Play in N processes; -1 for one a core. By default in one.")
+        int, typer.Option(metavar="N", parser=_jobs, help="Play in N processes, by default 1; -1 for one per core.")
     ] = 1
 
     def table(self, seats: int = 2) -> "HoldemTable":
@@ -93,7 +93,7 @@ class Seating:
 
 
 def described(table: "HoldemTable") -> dict[str, int]:
-    """Return a table, for the JSON."""
+    """Return a table as JSON."""
     return {name: getattr(table, name) for name in ("seats", "stack", "small_blind", "big_blind")}
 
 
@@ -103,12 +103,13 @@ def match(
         typer.Argument(
             metavar="A B [C…]",
             help="Two to six bots: call, fold, random, raise:pots=P, threshold, resolving, portfolio:BOT+BOT, "
-            "defending, python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, one that a package "
-            "adds, or a bot file (.toml).",
+            "defending, python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, a bot of an "
+            "extension, or a bot file (.toml).",
         ),
     ],
     hands: Annotated[
-        int, typer.Option(metavar="N", parser=_hands, help="Number of hands; with --duplicate, all rotations counted.")
+        int,
+        typer.Option(metavar="N", parser=_hands, help="Number of hands; with --duplicate, including all rotations."),
     ],
     duplicate: Annotated[
         bool, typer.Option("--duplicate", help="Play every deal in all rotations of the bots, with the same cards.")
@@ -121,14 +122,14 @@ def match(
         typer.Option(metavar="S", parser=_seconds, help="A bot that takes more than S seconds forfeits the hand."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the hands to FILE (.phhs), in the notation PHH.")
+        str | None, typer.Option(metavar="FILE", help="Write the hands to FILE (.phhs) in PHH notation.")
     ] = None,
     json: JsonOption = None,
 ) -> int:
     """Play no-limit hold'em between bots.
 
-    A bot that crashes, takes too long or does what is not legal forfeits the hand, and the match goes on. Results are
-    in thousandths of a big blind a hand, with a confidence interval. After Ctrl-C, what was played counts.
+    A bot that crashes, takes too long or acts illegally forfeits the hand, and the match continues. Results are in
+    thousandths of a big blind per hand, with a confidence interval. After Ctrl-C, the hands played so far count.
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: hand histories cannot be written to standard output; give a file name")
@@ -164,7 +165,7 @@ def match(
             if update is not None and (done % 16 == 0 or done == hands):
                 update(done, min(done / hands, 1.0))
 
-        stack_of_files.enter_context(contextlib.redirect_stdout(StandardError()))  # which is not for what bots print
+        stack_of_files.enter_context(contextlib.redirect_stdout(StandardError()))  # where bots must not print
         found = play(
             playing, table, hands, duplicate, seed or 0, confidence=_CONFIDENCE, time_limit=time_limit,
             jobs=seating.jobs, each=tell,
@@ -179,12 +180,12 @@ def match(
 
 
 def _names(bots: list[str]) -> list[str]:
-    """Return the names of bots in hand histories, each of them once."""
+    """Return unique names of the bots for hand histories."""
     return [f"{bot} #{bots[:place].count(bot) + 1}" if bots.count(bot) > 1 else bot for place, bot in enumerate(bots)]
 
 
 def _found(found: "MatchResult", bots: list[str]) -> dict[str, Any]:
-    """Return the numbers of a match, for the JSON."""
+    """Return the results of a match, for the JSON."""
     intervals = [None if None in (each.lower, each.upper) else [each.lower, each.upper] for each in found.estimates]
     lost, failed = [0] * len(bots), [0] * len(bots)
     for each in found.forfeits:
@@ -232,7 +233,7 @@ def _print(record: dict[str, Any], found: "MatchResult") -> None:
     if found.variance is not None:
         saved = [f"{name} {part:.0%}" for name, part in found.variance.saved.items() if part is not None]
         rows += [
-            Row("variance", found.variance.plain**0.5 / 1000, error, " big blinds a hand", "standard deviation"),
+            Row("variance", found.variance.plain**0.5 / 1000, error, "big blinds per hand", "standard deviation"),
             Row("variance", saved, several(str), label="variance saved"),
             Row("confidence", found.confidence, setting, " for each interval, by the normal approximation"),
         ]

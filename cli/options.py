@@ -1,4 +1,4 @@
-"""Arguments and options: how they are read, those that several commands share, groups, and declared options."""
+"""Arguments and options: parsing, options shared by several commands, option groups, and declared options."""
 
 import functools
 import inspect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..solvers.checkpoint import Checkpoint
     from ..solvers.methods import Method
 
-#: What an opponent may be, for the help of options that take one.
+#: The possible opponents, for the help of options that take one.
 OPPONENT_HELP = (
     "uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W*O+W*O, perturbed:O,epsilon=E, "
     "threshold, an agent such as cdrnr:opponent=O,p=P,lookahead=K[,method=M], a strategy file, or a bot file (.toml)."
@@ -28,7 +28,7 @@ OPPONENT_HELP = (
 
 
 def reader(kind: type, expected: str = "", **limits: Any) -> Callable[[str], Any]:
-    """Return a function that reads the text of an option as a number.
+    """Return a function that parses the text of an option as a number.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def reader(kind: type, expected: str = "", **limits: Any) -> Callable[[str], Any
     expected : str
         The description of valid values; by default the limits.
     **limits
-        As :class:`~treeplex.seqform.parameters.About` has them.
+        As in :class:`~treeplex.seqform.parameters.About`.
 
     Examples
     --------
@@ -63,14 +63,14 @@ whole = reader(int, "a whole number from 0 to 2^53, such as 1000", minimum=0, ma
 
 
 class PotShare(float):
-    """A tolerance in per cent of what a game says is the whole, such as the pot of a spot."""
+    """A tolerance in per cent of a reference amount of the game, such as the pot of a spot."""
 
     def __str__(self) -> str:
         return f"{float(self):g}%"
 
 
 def pot_tolerance(text: str) -> float:
-    """Read a tolerance, which may be in per cent of the pot.
+    """Parse a tolerance, possibly in per cent of the pot.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def tolerance_of(tol: float | None, game: Any) -> float | None:
     Raises
     ------
     CommandLineError
-        If it is in per cent, and the game has no pot or the like.
+        If it is in per cent and the game has no reference amount such as a pot.
     """
     if not isinstance(tol, PotShare):
         return tol
@@ -105,7 +105,7 @@ def tolerance_of(tol: float | None, game: Any) -> float | None:
 
 
 def amount(text: str) -> int:
-    """Read an amount of memory.
+    """Parse an amount of memory.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def amount(text: str) -> int:
 
 
 def seat(text: str) -> int:
-    """Read a seat of a two-player game, 0 or 1.
+    """Parse a seat of a two-player game, 0 or 1.
 
     Examples
     --------
@@ -136,15 +136,15 @@ def seat(text: str) -> int:
     return int(text)
 
 
-#: What stands between a checkpoint's file and the seconds.
+#: The separator between a checkpoint's file and its seconds.
 _EVERY = ":every="
 
-# What several commands take alike
+# Shared by several commands
 
-#: The option of commands that know better which methods they take once all of them are looked at.
+#: The option of commands that list their methods only when the options of methods are loaded.
 METHOD = typer.Option("--method", metavar="M", help="The method, one of those that treeplex methods lists.")
 
-#: Headings of options that not everybody needs: help leaves them out where it would not fit a screen.
+#: Headings of less common options, which help leaves out if it would not fit on a screen.
 RUN, SPOT, CURVE, BOUNDS = "Long runs", "Spots of hold'em", "Curves", "Bounds on the opponent"
 
 GAME_HELP = (
@@ -153,7 +153,7 @@ GAME_HELP = (
 )
 GameArgument = Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)]
 JsonOption = Annotated[
-    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to FILE, or to standard output with -.")
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to FILE; - writes to standard output.")
 ]
 AtOption = Annotated[
     str | None,
@@ -161,8 +161,8 @@ AtOption = Annotated[
         "--at",
         metavar="LINE",
         rich_help_panel=SPOT,
-        help="A node of a spot to show, by what leads there: 'check, bet 120'; cards as 'deal 7s', and 'deal *' for a "
-        "row a card.",
+        help="The node of a spot to show, given by the actions that lead to it: 'check, bet 120'; cards as 'deal "
+        "7s', or 'deal *' for a row per card.",
     ),
 ]
 ChartOption = Annotated[
@@ -176,12 +176,12 @@ ChartOption = Annotated[
 ]
 HtmlOption = Annotated[
     str | None,
-    typer.Option("--html", metavar="FILE", help="Write a report to FILE, as one HTML page that needs no other file."),
+    typer.Option("--html", metavar="FILE", help="Write a report to FILE, a self-contained HTML page."),
 ]
 _TOL_HELP = (
     "Tolerance on the certificate, in payoff units: on the exploitability for nash, on the largest regret for "
-    "epsilon-nash, on the gap and the largest violation for other problems. With 0, iterative methods run for exactly "
-    "--max-iterations. The default depends on the method."
+    "epsilon-nash, on the gap and the largest violation for other problems. With 0, iterative methods run for "
+    "exactly --max-iterations. The default depends on the method."
 )
 TolOption = Annotated[float | None, typer.Option(metavar="T", parser=tolerance, help=_TOL_HELP)]
 PotTolOption = Annotated[
@@ -189,7 +189,7 @@ PotTolOption = Annotated[
     typer.Option(
         metavar="T[%]",
         parser=pot_tolerance,
-        help=f"{_TOL_HELP} Per cent are of the pot of a spot: 0.1% by default.",
+        help=f"{_TOL_HELP} For a spot also in per cent of the pot; default 0.1%.",
     ),
 ]
 IterationsOption = Annotated[
@@ -197,7 +197,8 @@ IterationsOption = Annotated[
     typer.Option(metavar="N", parser=whole, help="Stop after N iterations; each updates every player."),
 ]
 TimeOption = Annotated[
-    float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds, of building the game and all.")
+    float | None,
+    typer.Option(metavar="S", parser=seconds, help="Stop after S seconds, including the time to build the game."),
 ]
 MemoryOption = Annotated[
     int | None,
@@ -205,8 +206,8 @@ MemoryOption = Annotated[
         metavar="M",
         parser=amount,
         rich_help_panel=RUN,
-        help="Take at most M, such as 8GB. By default TREEPLEX_MEMORY, or else half of what is available, for building "
-        "games alone.",
+        help="Use at most M of memory, such as 8GB. By default TREEPLEX_MEMORY, or else half of the available memory "
+        "while games are built.",
     ),
 ]
 CheckpointOption = Annotated[
@@ -214,8 +215,9 @@ CheckpointOption = Annotated[
     typer.Option(
         metavar="FILE[:every=60s]",
         rich_help_panel=RUN,
-        help="Keep the run in FILE each so many seconds, and at its end, so that it can go on after a kill (iterative "
-        "methods). With --resume of the same FILE, which need not be there yet, the same command begins and goes on.",
+        help="Save the run to FILE at this interval and at its end, so that it can be resumed after a kill "
+        "(iterative methods). With --resume of the same FILE, which need not exist, one command starts and "
+        "continues the run.",
     ),
 ]
 ResumeOption = Annotated[
@@ -223,13 +225,13 @@ ResumeOption = Annotated[
     typer.Option(
         metavar="FILE",
         rich_help_panel=RUN,
-        help="Go on from FILE, written by --checkpoint, as if the run had never stopped, and keep it there. Iterations "
-        "count from the beginning of the run, and the time limit from here.",
+        help="Resume the run saved in FILE by --checkpoint, as if it had never stopped, and keep saving it there. "
+        "Iterations count from the start of the run, the time limit from now.",
     ),
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option(metavar="S", parser=whole, help="Random seed of methods that sample.", rich_help_panel=RUN),
+    typer.Option(metavar="S", parser=whole, help="Random seed of sampling methods.", rich_help_panel=RUN),
 ]
 
 
@@ -237,10 +239,10 @@ SeedOption = Annotated[
 
 
 def with_groups(command: Any) -> Any:
-    """Return a command that takes the options of its groups one by one, as typer reads them.
+    """Return a command that takes the options of its groups as separate parameters, which typer reads.
 
-    A group is a frozen dataclass. Its fields are options, with annotations and defaults like those of a command's
-    parameters. A command that takes a group has one parameter, annotated with the class.
+    A group is a frozen dataclass. Its fields are options, with annotations and defaults like a command's parameters. A
+    command that takes a group has one parameter, annotated with the class.
 
     Examples
     --------
@@ -285,7 +287,7 @@ def _by_keyword(parameters: Iterable[inspect.Parameter]) -> list[inspect.Paramet
 
 @dataclass(frozen=True)
 class Limits:
-    """When a solve ends."""
+    """The limits of a solve."""
 
     tol: TolOption = None
     max_iterations: IterationsOption = None
@@ -294,7 +296,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Checkpointing:
-    """Where a run is kept, and from which file it goes on.
+    """The files for saving and resuming a run.
 
     Examples
     --------
@@ -308,22 +310,22 @@ class Checkpointing:
 
     @property
     def files(self) -> dict[str, Any]:
-        """The files that the options name.
+        """The files named by the options.
 
         Raises
         ------
         CommandLineError
-            If something else than seconds follows the name.
+            If anything except seconds follows the file name.
         """
         return {"checkpoint": self._parts()[0], "resume": self.resume}
 
     def read(self) -> "Checkpoint | None":
-        """Return the checkpoint that the options ask for; ``None`` if neither is given.
+        """Return the checkpoint set by the options; ``None`` if neither is given.
 
         Raises
         ------
         CommandLineError
-            If they name two files, there is none to go on from, or the seconds are not a number.
+            If the options name different files, the file to resume does not exist, or the seconds are not a number.
         """
         if self.checkpoint is None and self.resume is None:
             return None
@@ -341,7 +343,7 @@ class Checkpointing:
         return Checkpoint(path or str(resume), resume=resume is not None, tell=print_note, **given)
 
     def _parts(self) -> tuple[str | None, str | None]:
-        """Return the file that ``--checkpoint`` names, and the seconds as they are typed, if they are."""
+        """Return the file named by ``--checkpoint``, and its seconds as typed, if given."""
         if self.checkpoint is None:
             return None, None
         path, colon, every = self.checkpoint.rpartition(_EVERY)
@@ -354,18 +356,18 @@ class Checkpointing:
         return path, every if colon else None
 
 
-# What dataclasses declare
+# Declared by dataclasses
 
 
-#: Options of a command that problems and methods declare better, with all that they may be; help that does not look at
-#: these shows the command's own.
+#: Options that problems and methods declare in more detail, with all possible values; help that does not load those
+#: shows the command's own.
 _BETTER_KNOWN = ("problem", "method", "opponent", "player", "constrain")
-#: What makes the options that dataclasses declare for a command, by its name.
+#: By command name, the function that creates its declared options.
 _DECLARED: dict[str, Callable[[], list[inspect.Parameter]]] = {}
 
 
 def declared(options: Callable[[], list[inspect.Parameter]]) -> Callable[[Any], Any]:
-    """Give a command options that dataclasses declare: it takes them by keyword, ``**options``."""
+    """Give a command the options declared by dataclasses; it takes them as keywords, ``**options``."""
 
     def decorate(command: Any) -> Any:
         own = [each for each in inspect.signature(command).parameters.values() if each.name != "options"]
@@ -382,10 +384,11 @@ def declares_options(command: Any) -> bool:
 
 
 def with_declared_options(command: Any) -> Any:
-    """Return a command with the options that dataclasses declare for it; to find these takes a while.
+    """Return a command with the options that dataclasses declare for it, which take a while to collect.
 
-    The first declaration of a name gets the option, and the command's own come first; later ones can be set in the text
-    of a problem or a method, ``NAME:key=value``. Only :data:`_BETTER_KNOWN` takes precedence.
+    If a name is declared several times, the option is for the first declaration, and the command's own options come
+    first. Later declarations can be set in the text of a problem or a method, ``NAME:key=value``. Only
+    :data:`_BETTER_KNOWN` takes precedence.
     """
     if declares_options(command):
         own = inspect.signature(command).parameters
@@ -423,7 +426,7 @@ def with_memory_option(command: Any) -> Any:
     return run
 
 
-#: Options that say what a command is about; their help lists what there is.
+#: Options that choose the subject of a command; their help lists the possible values.
 CHOICES = {"problem": "P", "method": "M"}
 
 
@@ -436,18 +439,18 @@ def choice_of(name: str, default: str | None, help: str) -> inspect.Parameter:  
 def declared_options(
     panel: str, takers: Mapping[str, Mapping[str, Parameter]], more: Mapping[Any, str] | None = None
 ) -> list[inspect.Parameter]:
-    """Return the options for what problems or methods declare, as parameters of a command's signature.
+    """Return options for the parameters declared by problems or methods, as parameters of a command's signature.
 
-    An option takes text, which is read where it is used.
+    An option takes text, which is parsed where it is used.
 
     Parameters
     ----------
     panel : str
-        Under which help shows them.
+        The heading in the help.
     takers : mapping of str to mapping of str to Parameter
-        By problem or method, its parameters by the names of options.
+        By problem or method, its parameters by option name.
     more : mapping of type to str, optional
-        What help says besides of parameters of a kind.
+        Additional help for parameters of a type.
     """
     declared: dict[str, list[Parameter]] = {}
     said: dict[str, dict[str, list[str]]] = {}
@@ -466,7 +469,7 @@ def declared_options(
 
 
 def problem_options() -> list[inspect.Parameter]:
-    """Return the options that pose a problem: which, and what each of them needs beside the game."""
+    """Return the options that define a problem: its name, and what each problem needs beside the game."""
     from ..models.problems import PROBLEMS
     from ..seqform.strategy import Strategy
     from ..validation.questions import question_parameters
@@ -481,13 +484,13 @@ def problem_options() -> list[inspect.Parameter]:
 
 
 def method_options(methods: Iterable[str] | None = None) -> list[inspect.Parameter]:
-    """Return the options for the hyper-parameters of methods, of all by default."""
+    """Return the options for the hyper-parameters of methods, by default of all methods."""
     takers = {name: {each.name: each for each in known} for name, known in hyperparameters(methods).items()}
     return declared_options("Method", takers)
 
 
 def sentence(parameter: Parameter) -> str:
-    """Return what a parameter is and what it may be, as help says it.
+    """Return the description and the possible values of a parameter, for the help.
 
     Examples
     --------
@@ -515,7 +518,7 @@ def hyperparameters(methods: Iterable[str] | None = None) -> dict[str, tuple[Par
 
 
 def methods_with(flag: str) -> list[str]:
-    """Return the methods that have a hyper-parameter without an option of its own."""
+    """Return the methods that have a hyper-parameter without an option."""
     from ..solvers.methods import method_names, method_parameters
 
     named = flag.lstrip("-").replace("-", "_")
@@ -527,32 +530,32 @@ def methods_with(flag: str) -> list[str]:
 
 
 def flag_of(option: str) -> str:
-    """Return how an option is written on the command line."""
+    """Return the name of an option on the command line."""
     return f"--{option.replace('_', '-')}"
 
 
 def choose_method(
     text: str, options: Mapping[str, Any], methods: Sequence[str] | None = None, command: str = "solve"
 ) -> "Method":
-    """Return the method that ``--method`` names, with its hyper-parameters.
+    """Return the method named by ``--method`` with its hyper-parameters.
 
     Parameters
     ----------
     text : str
         ``name`` or ``name:key=value,key=value``.
     options : mapping of str
-        Hyper-parameters by the names of options; ``None`` or empty where an option was not given.
+        Hyper-parameters by option name; ``None`` or empty if an option was not given.
     methods : sequence of str, optional
-        Those that the command takes, if not all.
+        The methods that the command accepts, if not all.
     command : str
-        What it is called.
+        The name of the command.
 
     Raises
     ------
     UnknownMethodError
-        If there is no such method.
+        If the method does not exist.
     CommandLineError
-        If it is not for the command, or an option is not for it, or has no such value.
+        If the method does not fit the command, or an option does not fit the method or has a wrong value.
     """
     from ..solvers.methods import METHODS, find_method, method_parameters
 
@@ -572,12 +575,12 @@ def choose_method(
 
 
 def with_preferences(options: Mapping[str, Any], player: int | None) -> dict[str, Any]:
-    """Return options with the texts of ``--prefer`` read: of ``--player`` where a text names no seat.
+    """Return options with the texts of ``--prefer`` parsed; a text without a seat refers to ``--player``.
 
     Raises
     ------
     InvalidPreferenceError
-        If a text cannot be read.
+        If a text cannot be parsed.
     """
     from ..models.preferences import parse_preference
 

@@ -1,4 +1,4 @@
-"""What a command found goes out in order, the answer first: nothing that fails later takes it away."""
+"""Writes the results of a command in order, the answer first, so that a later failure loses nothing."""
 
 import contextlib
 import math
@@ -24,7 +24,7 @@ from .progress import waiting
 if TYPE_CHECKING:
     from ..seqform.interchange.page import Page
 
-#: Seconds after the time limit in which files are written.
+#: Seconds after the time limit for writing files.
 LATE = 1.0
 
 
@@ -35,16 +35,16 @@ class Output:
     Parameters
     ----------
     name : str
-        What the file is, such as ``profile``.
+        The description of the file, such as ``profile``.
     option : str
         Such as ``--out``.
     path : str or None
-        Nothing is written without one.
+        Without a path, nothing is written.
     write : callable
-        Writes it to a path, whole or not at all.
+        Writes the file atomically.
     answers : bool
-        Whether it holds the answer itself: Ctrl-C then waits until it is written, for a few seconds. Pages and pictures
-        can be made again.
+        Whether the file holds the answer itself: Ctrl-C then waits a few seconds until it is written. Pages and
+        pictures can be recreated.
     """
 
     name: str
@@ -60,17 +60,17 @@ def page(path: str | None, make: "Callable[[], Page]") -> Output:
 
 
 def pages() -> Any:
-    """Return the module that makes the pages of commands; it is slow to load."""
+    """Return the module that makes the pages of commands, which is slow to load."""
     from . import reports
 
     return reports
 
 
 class Outputs:
-    """Hands out what a command found: its report, its JSON, then files, and pages and pictures at last.
+    """Delivers the results of a command: its report, its JSON, then files, and finally pages and pictures.
 
-    Each is written although another one fails; what fails is one line on standard error, and in the exit status. From
-    when this is made, Ctrl-C waits for the answer to be written.
+    A failure does not affect the other outputs; it is reported in one line on standard error and in the exit status.
+    From the construction on, Ctrl-C waits until the answer is written.
 
     Parameters
     ----------
@@ -81,28 +81,28 @@ class Outputs:
     def __init__(self, record: Record) -> None:
         self._record = record
         self._failed = self._interrupted = False
-        self._gone: OSError | None = None  # standard output, and why
+        self._gone: OSError | None = None  # whether standard output failed, and why
         end = record.deadline
-        self._end = math.inf if end is None else max(end.at, now()) + LATE  # when all that follows is over
+        self._end = math.inf if end is None else max(end.at, now()) + LATE  # the deadline for all remaining outputs
         self._held = record.held
         self._held.begin()
 
     def ask(self, what: str, question: Callable[[], Any], otherwise: Any = None) -> Any:
-        """Return the answer to a second question, about what is known; what stops it leaves that.
+        """Return the answer to a further question about the result; an interrupt of it does not lose the result.
 
         Parameters
         ----------
         what : str
-            What is sought, such as ``what locks gain``.
+            The description of the answer, such as ``what locks gain``.
         question : callable
         otherwise : object
-            What is returned if it fails.
+            The value returned on failure.
         """
         held = self._held
         if self._interrupted or held.came:
             return otherwise
         try:
-            with self._within(f"{what} was sought"):
+            with self._within(f"{what} was computed"):
                 held.open_to = 2
                 try:
                     return question()
@@ -124,18 +124,18 @@ class Outputs:
     def deliver(
         self, status: int, report: Callable[[], None] | None, found: Callable[[], dict[str, Any]], *files: Output
     ) -> int:
-        """Write all that was found, in order.
+        """Write all results, in order.
 
         Parameters
         ----------
         status : int
             The exit status if nothing fails.
         report : callable or None
-            Prints it; not called where standard output is for JSON.
+            Prints the result; not called if standard output is for JSON.
         found : callable
-            Returns what is added to the JSON.
+            Returns the entries added to the JSON.
         *files : Output
-            In the order in which they are written.
+            In the order of writing.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class Outputs:
                 self._try("", lambda: _flushed(lambda: _print_files(written, [one.name for one in files])))
             if record.shown and "JSON" in written and any(one.path is not None for one in files):
                 with contextlib.suppress(CommandLineError):
-                    record.write()  # once more, with the time that the files took
+                    record.write()  # again, now with the time spent on the files
         self._interrupted |= bool(held.came)
         if self._gone is not None:
             raise self._gone
@@ -200,7 +200,7 @@ class Outputs:
         return True
 
     def _try(self, what: str, step: Callable[[], None]) -> bool:
-        """Take a step of the answer itself; whether that succeeded."""
+        """Write a part of the answer, and return whether that succeeded."""
         try:
             step()
         except OSError as error:
@@ -219,7 +219,7 @@ class Outputs:
 
     @contextlib.contextmanager
     def _within(self, what: str) -> Iterator[Deadline]:
-        """Keep to the command's time limit in the block, and a second."""
+        """Enforce the command's time limit plus one second in the block."""
         whole = self._record.deadline
         left = None if whole is None else max(self._end - now(), 0.0)
         with time_kept(left, lambda status, message: None) as deadline, doing(what):
@@ -228,7 +228,7 @@ class Outputs:
             yield deadline
 
     def _cut(self) -> str:
-        """Return which limit an interrupt came of, and be done with it; without one it was Ctrl-C."""
+        """Return the limit that caused an interrupt, and clear it; without one the cause was Ctrl-C."""
         watching = keeper()
         if watching is None or not watching.reached:
             self._interrupted = True

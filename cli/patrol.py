@@ -1,4 +1,4 @@
-"""``treeplex patrol`` and ``treeplex patrol schedule``: patrols on a map, and routes for units day by day."""
+"""``treeplex patrol`` and ``treeplex patrol schedule``: patrols on a map, and daily routes for units."""
 
 import datetime as dt
 import re
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from ..solvers import Solution
     from ..solvers.patrols import WhatIf
 
-#: What the file of a declaration ends with; every other file is a map.
+#: The suffix of declarations; every other file is a map.
 _DECLARATION = ".toml"
-#: The keys of what a unit and a sensor say.
+#: The keys of a unit and of a sensor.
 _UNIT = ("base", "start", "shift", "speed", "detection", "name", "ends")
 _SENSOR = ("at", "detection", "times")
 _KEY = re.compile(r"(?:^|,)\s*(\w+)\s*=")
 _TIMES = re.compile(r"(\d{1,6})\s*(?:\.\.|-)\s*(\d{1,6})")
-#: Which option declares what messages of the library call so.
+#: The option for each argument named in the library's messages.
 _OPTIONS = (
     ("attackers[1].entries", "--entry"),
     ("attackers[1].goals", "--goal"),
@@ -49,7 +49,7 @@ _OPTIONS = (
     ("units", "--unit"),
 )
 _KEYS = (*KEYS, "routes", "what_if", "notes")
-#: What is told of limits that hold on average.
+#: Messages about limits on averages.
 _CHECKS = (
     Column("name", heading="limit"),
     Column("expected", share, "planned on average"),
@@ -64,7 +64,7 @@ _chance = reader(float, "a probability from 0 to 1", minimum=0, maximum=1)
 
 @dataclass(frozen=True)
 class _Declared:
-    """What belongs to a map: attackers, units and their day. A declaration has its own."""
+    """What complements a map: attackers, units and their day. A declaration file contains its own."""
 
     entry: Annotated[
         list[str] | None,
@@ -74,7 +74,9 @@ class _Declared:
     ] = None
     goal: Annotated[
         list[str] | None,
-        typer.Option(metavar="NODE[=V]", help="Where they want to go, and what it is worth, 1 by default; repeated."),
+        typer.Option(
+            metavar="NODE[=V]", help="Where attackers want to go, and the value of it, by default 1; may be repeated."
+        ),
     ] = None
     unit: Annotated[
         list[str] | None,
@@ -84,32 +86,34 @@ class _Declared:
             "may be repeated.",
         ),
     ] = None
-    steps: Annotated[int | None, typer.Option(metavar="N", parser=whole, help="How many steps a day has.")] = None
+    steps: Annotated[int | None, typer.Option(metavar="N", parser=whole, help="Number of steps in a day.")] = None
     speed: Annotated[
         float | None,
         typer.Option(
-            metavar="S", parser=_positive, help="Length of road that is covered in a step; by default a step an edge."
+            metavar="S", parser=_positive, help="Length of road covered in a step; by default one edge per step."
         ),
     ] = None
     window: Annotated[
-        str | None, typer.Option(metavar="T..T", help="When attackers may enter; at the beginning by default.")
+        str | None, typer.Option(metavar="T..T", help="When attackers may enter; by default at the beginning.")
     ] = None
     meeting: Annotated[
         float | None,
-        typer.Option(metavar="V", parser=_number, help="The worth of a meeting to an attacker; -1 by default."),
+        typer.Option(metavar="V", parser=_number, help="The payoff of a meeting to an attacker; by default -1."),
     ] = None
     failure: Annotated[
-        float | None, typer.Option(metavar="P", parser=_chance, help="Probability that a move fails; 0 by default.")
+        float | None, typer.Option(metavar="P", parser=_chance, help="Probability that a move fails; by default 0.")
     ] = None
     sensor: Annotated[
         list[str] | None,
-        typer.Option(metavar="at=PLACE,…", help="What stands still: at=PLACE, detection=P, times=T..T; repeated."),
+        typer.Option(
+            metavar="at=PLACE,…", help="A stationary sensor: at=PLACE, detection=P, times=T..T; may be repeated."
+        ),
     ] = None
 
 
 @dataclass(frozen=True)
 class _Files:
-    """Where the plan goes."""
+    """Where the plan is written."""
 
     out: Annotated[
         str | None,
@@ -139,11 +143,13 @@ def patrol(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(metavar="LIMIT", help="What the plan has to keep, as in 'risk(unit 1) <= 0.05'; repeated."),
+        typer.Option(
+            metavar="LIMIT", help="A constraint on the plan, such as 'risk(unit 1) <= 0.05'; may be repeated."
+        ),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(metavar="M", help="A method of treeplex solve; by default highs, for large maps ccfr or dcfr."),
+        typer.Option(metavar="M", help="A method of treeplex solve; by default highs, or ccfr or dcfr for large maps."),
     ] = None,
     limits: Limits,
     what_if: Annotated[
@@ -151,16 +157,16 @@ def patrol(
         typer.Option(
             "--what-if",
             metavar="CHANGE",
-            help="Also solve with one thing changed: 'unit NODE', 'without UNIT', 'close PLACE', a limit, or units for "
-            "one more at each base and one less; may be repeated.",
+            help="Also solve with one change: 'unit NODE', 'without UNIT', 'close PLACE', a limit, or units for one "
+            "more and one fewer at each base; may be repeated.",
         ),
     ] = None,
     files: _Files,
 ) -> int:
-    """Plan patrols on a map: where units should be when, so that attackers gain least, whatever they do.
+    """Plan patrols on a map: where units should be, and when, so that attackers gain least.
 
-    `treeplex patrol schedule PLAN.npz` then draws routes for every day. The exit status is 1 if limits cannot be met
-    together.
+    `treeplex patrol schedule PLAN.npz` then draws routes for every day. The exit status is 1 if the limits are jointly
+    infeasible.
     """
     drawn = files.plot is not None and Path(files.plot).suffix.lower() == ".gif"
     pictures = {"picture" if drawn else "plot": files.plot}
@@ -175,9 +181,9 @@ def patrol(
         said = _declaration(map, vars(declared), close or (), limit or ())
         with _named_as_options():
             game = PatrolGame(said)
-            notes = game.notes  # says now what is wrong with constraints
+            notes = game.notes  # checks the constraints now
         for change in what_if or ():
-            for one in changed_patrols(said, change).values():  # says now what is wrong with it
+            for one in changed_patrols(said, change).values():  # checks the change now
                 if one.limits != said.limits:
                     _ = PatrolGame(one).constraints
         method = method or choose(patrol_problem(game)).name
@@ -194,13 +200,13 @@ def patrol(
     return _Plan(game, solution, answer).deliver(outputs, files)
 
 
-# What is declared
+# Declarations
 
 
 def _declaration(
     path: str, declared: Mapping[str, Any], closed: "list[str] | tuple[str, ...]", limits: "list[str] | tuple[str, ...]"
 ) -> "Patrol":
-    """Return the patrol that a file declares, or that options declare on a map."""
+    """Return the patrol declared in a file, or by options on a map."""
     from ..models.games.patrol import Closure, Patrol, RoadMap, Sensor, Unit
     from ..models.games.patrol.map_files import read_map
     from ..models.games.patrol.patrol_files import read_patrol
@@ -237,7 +243,7 @@ def _declaration(
 
 @contextmanager
 def _named_as_options(closures: int = 0) -> Iterator[None]:
-    """Let errors name the options that a patrol is declared by; so many closures are not of them."""
+    """Let errors name the options that declare a patrol; the first closures come from the file."""
     from ..models.games.patrol.declarations import PatrolError
 
     try:
@@ -265,7 +271,7 @@ def _attacker(declared: Mapping[str, Any]) -> "Attacker":
 
 
 def _distinct(pairs: list[tuple[str, Any]], option: str) -> dict[str, Any]:
-    """Return what an option says of each node, or refuse what it says twice."""
+    """Return an option's value for each node; reject nodes given twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -274,7 +280,7 @@ def _distinct(pairs: list[tuple[str, Any]], option: str) -> dict[str, Any]:
 
 
 def _place(text: str, option: str) -> tuple[str, tuple[int, int] | None]:
-    """Read a place, perhaps with times: ``bank@3..8``."""
+    """Parse a place, possibly with times: ``bank@3..8``."""
     place, mark, times = text.rpartition("@")
     if not mark or _TIMES.fullmatch(times.strip()) is None:
         return text.strip(), None
@@ -282,7 +288,7 @@ def _place(text: str, option: str) -> tuple[str, tuple[int, int] | None]:
 
 
 def _times(text: str, option: str) -> tuple[int, int]:
-    """Read a first and a last time."""
+    """Parse a first and a last time."""
     found = _TIMES.fullmatch(text.strip())
     if found is None:
         raise CommandLineError(f"{option}: {shown(text, 60)}, expected a first and a last time, such as 3..8")
@@ -290,7 +296,7 @@ def _times(text: str, option: str) -> tuple[int, int]:
 
 
 def _worth(text: str) -> tuple[str, float]:
-    """Read a goal and what it is worth: ``bank=3``."""
+    """Parse a goal and its value: ``bank=3``."""
     name, equals, value = text.rpartition("=")
     if not equals:
         return text.strip(), 1.0
@@ -305,7 +311,7 @@ def _as_number(text: str, what: str) -> float:
 
 
 def _values(text: str, option: str, known: tuple[str, ...]) -> dict[str, Any]:
-    """Read ``key=value,key=value``; a value may hold commas and blanks, as names of places do."""
+    """Parse ``key=value,key=value``; a value may contain commas and blanks, as names of places do."""
     keys = list(_KEY.finditer(text))
     if not keys or keys[0].start() > 0:
         first = known[0]
@@ -320,7 +326,7 @@ def _values(text: str, option: str, known: tuple[str, ...]) -> dict[str, Any]:
                 f"{one_of(known)}"
             )
         if key in found:
-            raise CommandLineError(f"{option} {shown(text, 60)}: {key} is there twice")
+            raise CommandLineError(f"{option} {shown(text, 60)}: {key} is given twice")
         if key in ("shift", "times"):
             found[key] = _times(value, f"{option}: {key}")
         elif key in ("speed", "detection"):
@@ -330,19 +336,19 @@ def _values(text: str, option: str, known: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-# What is found
+# Results
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """A plan for a patrol, and what changes to the patrol would be worth."""
+    """A plan for a patrol, and the value of changes to the patrol."""
 
     game: "PatrolGame"
     solution: "Solution"
     answer: "WhatIf | None"
 
     def deliver(self, outputs: Outputs, files: _Files) -> int:
-        """Write the plan, and return the exit status; without one there is nothing to draw."""
+        """Write the plan, and return the exit status; a picture needs a plan."""
         feasible = self.solution.infeasibility is None
         return outputs.deliver(
             exit_status(self.solution.status),
@@ -354,13 +360,13 @@ class _Plan:
         )
 
     def print(self) -> None:
-        """Print the solution, and a line a change."""
+        """Print the solution, and a line per change."""
         print_solution(self.solution, "patrol")
         if self.answer is not None:
             print_table(self.answer.table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as the JSON has it."""
+        """Return the plan as JSON."""
         from ..models.games.patrol.words import likely_routes, question_of
 
         solution = self.solution
@@ -399,17 +405,18 @@ def patrol_schedule(
     plan: Annotated[
         str, typer.Argument(metavar="PLAN", help="The plan of a patrol (.npz), written by treeplex patrol … --out.")
     ],
-    days: Annotated[int, typer.Option(metavar="N", parser=whole, help="For how many days; 30 by default.")] = 30,
+    days: Annotated[int, typer.Option(metavar="N", parser=whole, help="Number of days; by default 30.")] = 30,
     seed: Annotated[
         int | None,
         typer.Option(
             metavar="S",
             parser=whole,
-            help="Random seed, from which all days follow: keep it secret. Drawn, and told, if not given.",
+            help="Random seed that determines all days; keep it secret. By default drawn at random and printed.",
         ),
     ] = None,
     day: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole, help="Write day N alone, for those who need know no more.")
+        int | None,
+        typer.Option(metavar="N", parser=whole, help="Write only day N, for people who need not know the other days."),
     ] = None,
     out: Annotated[
         str | None,
@@ -417,17 +424,17 @@ def patrol_schedule(
     ] = None,
     begin: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="When day 1 begins, such as 2026-05-04T08:00 (.ics); 8:00 today by default."),
+        typer.Option(metavar="TIME", help="When day 1 begins, such as 2026-05-04T08:00 (.ics); by default 8:00 today."),
     ] = None,
     minutes: Annotated[
-        float, typer.Option(metavar="M", parser=_positive, help="Minutes of a step (.ics); 1 by default.")
+        float, typer.Option(metavar="M", parser=_positive, help="Minutes per step (.ics); by default 1.")
     ] = 1.0,
     json: JsonOption = None,
 ) -> int:
-    """Draw routes for units from a plan, day by day, so that nobody can foresee them.
+    """Draw random daily routes for units from a plan.
 
-    Equal seeds give equal days; one day is the same with and without the others. Limits that hold on average are
-    compared with the days that were drawn: the exit status is 1 if they are not as planned, beyond the sample's error.
+    Equal seeds give equal days; a day does not depend on the other days drawn. Limits on averages are compared with the
+    drawn days: the exit status is 1 if the days deviate from the plan by more than the sampling error.
     """
     check_files({"PLAN": plan}, out=out, json=json)
     if out == STANDARD_OUTPUT:
@@ -476,7 +483,7 @@ def patrol_schedule(
 
 
 def _moment(text: str | None) -> dt.datetime:
-    """Read when day 1 begins."""
+    """Parse the time at which day 1 begins."""
     if text is None:
         return dt.datetime.combine(dt.date.today(), dt.time(8))
     with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""``treeplex play``: games between two strategies, and a log of them as one seat sees them."""
+"""``treeplex play``: games between two strategies, and a log from the view of one seat."""
 
 import contextlib
 import sys
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.sequence_form import SequenceForm
 
-#: How sure the intervals of mean results are.
+#: Confidence level of the intervals of mean results.
 _CONFIDENCE = 0.95
 _KEYS = ("game", "parameters", "mean", "interval", "expected", "seconds", "games_per_second")
 
 
 def play(
     game: GameArgument,
-    seat0: Annotated[str, typer.Option(metavar="O", help=f"Who plays in seat 0: {OPPONENT_HELP}")],
-    seat1: Annotated[str, typer.Option(metavar="O", help="Who plays in seat 1, in the same form.")],
+    seat0: Annotated[str, typer.Option(metavar="O", help=f"The player in seat 0: {OPPONENT_HELP}")],
+    seat1: Annotated[str, typer.Option(metavar="O", help="The player in seat 1, in the same form.")],
     games: Annotated[int, typer.Option(metavar="N", parser=whole, help="Number of games.")],
-    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; by default 0.")] = None,
     observer: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=seat, help="The seat whose view the log records; 0 by default."),
+        typer.Option(metavar="0|1", parser=seat, help="The seat whose view the log records; by default 0."),
     ] = None,
     out: Annotated[
         str | None,
@@ -49,14 +49,14 @@ def play(
     ] = None,
     json: JsonOption = None,
 ) -> int:
-    """Play games between two strategies, and write a log of them.
+    """Play games between two strategies, and write a log.
 
-    The log holds what one seat sees: its own private information, public information, and whatever the rules reveal of
-    the other player's at the end. After Ctrl-C it ends with a complete line.
+    The log holds what one seat sees: its own private information, public information, and what the rules reveal about
+    the other player at the end. After Ctrl-C it ends with a complete line.
 
-    Games before the flop and games too large to enumerate have no log. The latter are played move by move, by
-    players that do without the whole game: uniform, random, perturbed, a file of strategies by label (.jsonl), and
-    cdbr and cdrnr with values=V.
+    Preflop games and games too large to enumerate have no log. The latter are played move by move, by players that do
+    not need the whole game: uniform, random, perturbed, a file of strategies by label (.jsonl), and cdbr and cdrnr with
+    values=V.
     """
     if out == STANDARD_OUTPUT and json == STANDARD_OUTPUT:
         raise CommandLineError("--out and --json cannot both go to standard output; give one of them a file name")
@@ -86,7 +86,8 @@ def play(
         if form is None or in_public:
             if asked is not None:
                 raise CommandLineError(
-                    f"--out: {loaded.spec} is not enumerated, and a log is written of games that are; leave it out"
+                    f"--out: {loaded.spec} is not enumerated, and logs are written only for enumerated games; leave "
+                    "it out"
                 )
             record.taken, record["log"] = False, None
             return (_play_in_public if in_public else _walk)(record, loaded, games, seed)
@@ -107,7 +108,7 @@ def play(
                 target: Any = sys.stdout.buffer if out == STANDARD_OUTPUT else out
                 with deferring_interrupts():
                     writer = stack.enter_context(PlayLogWriter(target, loaded, view))
-            quiet = out == STANDARD_OUTPUT and is_terminal(sys.stdout)  # the log would run through the bar
+            quiet = out == STANDARD_OUTPUT and is_terminal(sys.stdout)  # the progress bar would mix with the log
             _play(simulate(profile, games, seed), games, writer, results, None if quiet else f"playing {loaded.spec}")
         record.held.begin()
     except KeyboardInterrupt:
@@ -131,7 +132,7 @@ def play(
 
 
 def _enumerated(game: "Game") -> "SequenceForm | None":
-    """Return the sequence form of a game; ``None`` if it is too large, and has rules to walk."""
+    """Return the sequence form of a game; ``None`` if the game is too large but has rules to walk."""
     from ..seqform.errors import GameTooLargeError
 
     try:
@@ -170,7 +171,7 @@ def _walk(record: Record, game: "Game", games: int, seed: int) -> int:
 
 
 def _play_in_public(record: Record, game: "Game", games: int, seed: int) -> int:
-    """Play a game in public form, all games public state by public state."""
+    """Play a game in public form: all games at once, public state by public state."""
     from ..models.play.public_games import simulate_public
     from ..seqform.evaluate import expected_payoffs
     from ..seqform.strategy import Profile
@@ -193,7 +194,7 @@ def _deliver(
     expected: list[float] | None,
     took: float,
 ) -> int:
-    """Print and write the payoffs of games that have no log."""
+    """Print and write the payoffs of games without a log."""
     import numpy as np
 
     from ..models.play.simulation import mean_interval
@@ -203,7 +204,7 @@ def _deliver(
     sums = np.unique(rows.sum(axis=1).round(9))
     means: list[MeanResult | None] = [None, None]
     for player, own in enumerate(rows.T if len(rows) else ()):
-        if bounds is not None and len(sums) == 1:  # what one is paid and the other add up to the same in every game
+        if bounds is not None and len(sums) == 1:  # the payoffs of both players have the same sum in every game
             ends = bounds if player == 0 else (float(sums[0]) - bounds[1], float(sums[0]) - bounds[0])
             means[player] = mean_interval(*np.unique(own, return_counts=True), *ends, _CONFIDENCE)
         elif len(own) > 1:
@@ -225,7 +226,7 @@ def _deliver(
 def _play(
     chunks: "Iterator[Integers]", games: int, writer: "PlayLogWriter | None", results: "Results", title: str | None
 ) -> None:
-    """Count and write games; Ctrl-C comes between chunks, so that lines are whole and counts agree with them."""
+    """Count and write games; Ctrl-C takes effect between chunks, so lines are complete and counts match."""
     done = 0
     with filling(title or "", "games", shown=title is not None) as progress:
         for leaves in chunks:
@@ -258,7 +259,7 @@ def _print(record: dict[str, Any]) -> None:
             measured = {"mean": mean, "lower": ends[0], "upper": ends[1]}
             rows.append(Row("mean", measured, estimate, f", {expected}", label))
     if record["games"]:
-        sure = f"at least {setting(record['confidence'])} for each interval, whatever the number of games"
+        sure = f"at least {setting(record['confidence'])} for each interval, for any number of games"
         rows.append(Row("confidence", sure))
     rows.append(Row("log", record["log"] or "None", meaning=f", of seat {record['observer']}"))
     print_rows(*rows, Row("seconds", record["seconds"], seconds))

@@ -1,4 +1,4 @@
-"""``treeplex portfolio``: which of several bots wins most, learned while they play no-limit hold'em."""
+"""``treeplex portfolio``: learns online which of several bots wins most at no-limit hold'em."""
 
 import contextlib
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,7 +33,7 @@ _blinds = reader(float, "a number of big blinds above 0, such as 20", above=0, m
 
 
 def _learner(text: str) -> str:
-    """Read the name of a learner."""
+    """Parse the name of a learner."""
     if text not in _LEARNERS:
         hint = nearest(text, _LEARNERS)
         raise typer.BadParameter(f"{as_typed(text)}{hint}, expected {', '.join(_LEARNERS[:-1])} or {_LEARNERS[-1]}")
@@ -43,20 +43,20 @@ def _learner(text: str) -> str:
 def portfolio(
     bots: Annotated[
         list[str],
-        typer.Argument(metavar="A B [C…]", help="The bots to choose from, as treeplex match takes them."),
+        typer.Argument(metavar="A B [C…]", help="The bots to choose from, as in treeplex match."),
     ],
-    opponent: Annotated[str, typer.Option(metavar="BOT", help="Whom they play.")],
+    opponent: Annotated[str, typer.Option(metavar="BOT", help="The bot that they play against.")],
     hands: Annotated[int, typer.Option(metavar="N", parser=_hands, help="Number of hands; seats change after each.")],
     learner: Annotated[
         str,
-        typer.Option(metavar="L", parser=_learner, help="How it learns: ucb1, exp3 or explore-then-commit."),
+        typer.Option(metavar="L", parser=_learner, help="The learner: ucb1, exp3 or explore-then-commit."),
     ] = "ucb1",
     explore: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             parser=_hands,
-            help="Hands for which explore-then-commit tries each bot; 100 by default.",
+            help="Hands for which explore-then-commit tries each bot; by default 100.",
         ),
     ] = None,
     cut: Annotated[
@@ -64,7 +64,7 @@ def portfolio(
         typer.Option(
             metavar="N",
             parser=_blinds,
-            help="Winnings beyond N big blinds, either way, count as N to the learner.",
+            help="The learner counts winnings or losses beyond N big blinds as N.",
         ),
     ] = 20.0,
     seed: DrawsOption = None,
@@ -73,11 +73,11 @@ def portfolio(
     checkpointing: Checkpointing,
     json: JsonOption = None,
 ) -> int:
-    """Learn which of several bots wins most, while they play no-limit hold'em.
+    """Learn which of several bots wins most at no-limit hold'em.
 
-    Each hand is played by one bot, which the learner chooses by what those before have won. All bots play all hands
-    apart from that, with the same cards, so that the regret is known: by how much more the best of them would have
-    won. After Ctrl-C, the hands that all have played count.
+    The learner chooses a bot for each hand from the results of earlier hands. To measure the regret, all bots also play
+    every hand with the same cards. The regret is the difference to the winnings of the best bot. After Ctrl-C, the
+    hands that all bots have played count.
     """
     if len(bots) < 2:
         raise CommandLineError("one bot is given, expected two or more to choose from")
@@ -121,7 +121,7 @@ def portfolio(
 
 
 def _found(found: "PortfolioMatch", bots: list[str]) -> dict[str, Any]:
-    """Return what a match of a portfolio came to, for the JSON."""
+    """Return the results of a portfolio's match as JSON."""
     hands = len(found.choices)
     if not hands:
         return {"forfeits": found.forfeits, "interrupted": found.interrupted}
@@ -146,7 +146,7 @@ def _found(found: "PortfolioMatch", bots: list[str]) -> dict[str, Any]:
 
 
 def portfolio_sheet(record: dict[str, Any]) -> Sheet:
-    """Return what a match of a portfolio came to, as rows."""
+    """Return the results of a portfolio's match as rows."""
     ends, hands, signed = record["confidence_interval"], record["hands"], "{:+.1f}".format
     interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
     lost = record["regret_mbb_per_hand"]
@@ -161,7 +161,10 @@ def portfolio_sheet(record: dict[str, Any]) -> Sheet:
             Row("learner", f"{record['learner']}{exploring}"),
             Row("hands", hands, count),
             Row("won", None if not hands else f"{record['mbb_per_hand']:+.1f} mBB/hand{interval}"),
-            Row("regret", None if lost is None else f"{lost:.1f} mBB/hand, to {record['best']} throughout"),
+            Row(
+                "regret",
+                None if lost is None else f"{lost:.1f} mBB/hand, compared with always choosing {record['best']}",
+            ),
             Row(
                 "learner_regret",
                 None if told is None else f"{told:,.0f} big blinds of winnings cut at {record['cut']:g}{bound}",

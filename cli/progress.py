@@ -1,4 +1,4 @@
-"""Shows on standard error where a running solve stands."""
+"""Progress of a running solve on standard error."""
 
 import contextlib
 import sys
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 def solving(
     title: str, time_limit: float | None, *, shown: bool
 ) -> "contextlib.AbstractContextManager[Callable[[Progress], None] | None]":
-    """Show a bar while a solve runs, and yield what to call with its progress.
+    """Show a progress bar during a solve, and yield its callback.
 
     Parameters
     ----------
     title : str
     time_limit : float or None
     shown : bool
-        Nothing is shown either unless standard error is a terminal.
+        Only shown if standard error is a terminal.
     """
     if not (shown and is_terminal(sys.stderr)):
         return contextlib.nullcontext()
@@ -56,13 +56,13 @@ def waiting(title: str, *, shown: bool = True) -> Iterator[Callable[[str], None]
 
 @contextlib.contextmanager
 def building(game: "Game", *, shown: bool = True) -> Iterator[None]:
-    """Show how many histories have been met while a game is built, and the time left where their number is known.
+    """Show the number of histories while a game is built, and the time left if their total is known.
 
     Parameters
     ----------
     game : Game
     shown : bool
-        Nothing is shown either unless standard error is a terminal.
+        Only shown if standard error is a terminal.
     """
     if not (shown and is_terminal(sys.stderr)):
         yield
@@ -86,19 +86,19 @@ def building(game: "Game", *, shown: bool = True) -> Iterator[None]:
 
 @contextlib.contextmanager
 def filling(title: str, unit: str, *, shown: bool = True) -> "Iterator[Callable[[int, float | None], None] | None]":
-    """Show a bar while something long runs; nothing unless standard error is a terminal.
+    """Show a progress bar during long work; only if standard error is a terminal.
 
     Parameters
     ----------
     title : str
     unit : str
-        What is counted, such as ``games``.
+        The items counted, such as ``games``.
     shown : bool
 
     Yields
     ------
     callable or None
-        To be called with how many are done, and what part of all that is, from 0 to 1, or ``None`` if nobody knows.
+        Takes the number of items done, and the fraction of the total from 0 to 1, or ``None`` if unknown.
     """
     if not (shown and is_terminal(sys.stderr)):
         yield None

@@ -1,4 +1,4 @@
-"""What ``--html`` writes of results that commands put together: strategies judged and compared, logs, styles."""
+"""The ``--html`` pages of composite results: evaluated and compared strategies, logs, styles."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from ..solvers.style.calibration import Calibration
 
 _WRONG = (
-    "What could be wrong: the rules of the game may differ from those you intended, or the computation of a best "
-    "reply is wrong: sums and maxima over the game, in floats, with round-off near 1e−15. "
+    "What could be wrong: the rules of the game may differ from those you intended, or the best-response computation "
+    "(sums and maxima over the game, in floats with round-off near 1e−15) may contain an error."
 )
 
 
@@ -57,10 +57,10 @@ def evaluation(game: "Game", record: Mapping[str, Any], sheet: Sheet, found: Map
     if alone:
         (player,) = found
         word, bound = ("at least", low) if player == 0 else ("at most", high)
-        said = [f"With it player 0 is paid {word} ", emphasis(number(bound)), f" whatever player {1 - player} does; "]
-        said += ["it may lose ", emphasis(number(loss)), f" of the value of the game, {number(record['game_value'])}."]
+        said = [f"With it player 0 is paid {word}", emphasis(number(bound)), f" whatever player {1 - player} does; "]
+        said += ["it may lose", emphasis(number(loss)), f"of the value of the game, {number(record['game_value'])}."]
     else:
-        said = ["The exploitability is ", emphasis(number(loss)), ": what players could gain by deviating, "]
+        said = ["The exploitability is ", emphasis(number(loss)), ": what players could gain by deviating,"]
         said += ["on average over them."]
     tolerance = record["tolerance"]
     judged = "" if tolerance is None else f"requested at most {tolerance:g}"
@@ -71,8 +71,8 @@ def evaluation(game: "Game", record: Mapping[str, Any], sheet: Sheet, found: Map
         verdict(said, status, judged, colour),
         heading("Why you can trust this"),
         prose(
-            "The best reply to each strategy was computed from the strategy and the rules alone: it shows what the "
-            f"strategy guarantees, wherever it is from. {_WRONG}"
+            "The best response to each strategy was computed from the strategy and the rules alone, so it shows what "
+            f"the strategy guarantees regardless of its source. {_WRONG}"
         ),
     ]
     blocks += sheet_blocks(sheet.without("game", "strategies", "left_out"))
@@ -96,7 +96,7 @@ def comparison(
     """Return the page of two strategies or profiles side by side."""
     rows = record["players"]
     largest = max(rows, key=lambda row: row["largest_probability_difference"])
-    said: list[Content] = [f"{record['a']} (A) and {record['b']} (B) do not differ at any infoset that both reach."]
+    said: list[Content] = [f"{record['a']} (A) and {record['b']} (B) agree at every infoset that both reach."]
     if largest["at"] is not None:
         at = f"{largest['at']['infoset']}:{largest['at']['action']}"
         said = ["A and B differ most at ", emphasis(at), f" of player {largest['player']}, in its probability by "]
@@ -122,7 +122,7 @@ def comparison(
 def _differences(
     one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"], players: Sequence[int]
 ) -> Iterator[Content]:
-    """Return a table a player: the probability of every action by both, largest differences first."""
+    """Return a table per player: the probability of every action in both, largest differences first."""
     import numpy as np
 
     for player in players:
@@ -153,19 +153,26 @@ def _differences(
 
 
 def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "CounterStrategy") -> Page:
-    """Return the page of a strategy against whoever a log shows."""
+    """Return the page of a strategy against an opponent estimated from a log."""
     player = record["seat"]
-    nearest = "those that come nearest" if record["least_violation"] else "every opponent that fits"
+    nearest = "those that fit best" if record["least_violation"] else "every opponent that fits"
     said: list[Content] = []
     if record["guaranteed"] is not None:
-        said += [f"Player {player} is sure of ", emphasis(number(record["guaranteed"])), f" a game against {nearest}; "]
-    said += ["against the one that fits the shares of games best it earns ", emphasis(number(record["expected"]))]
+        said += [
+            f"Player {player} is guaranteed",
+            emphasis(number(record["guaranteed"])),
+            f"per game against {nearest};",
+        ]
+    said += [
+        "against the opponent that best fits the observed frequencies it earns",
+        emphasis(number(record["expected"])),
+    ]
     said += [f". The value of the game is {number(record['game_value'])}, of which it may lose "]
     said += [emphasis(number(record["exploitability"])), " to others."]
     blocks: list[Content] = [
         *opening(
             f"{game.spec} · fit",
-            f"Which strategy of player {player} earns most against the worst opponent who fits {record['games']:,} "
+            f"Which strategy of player {player} earns most against the worst opponent that fits {record['games']:,} "
             "games?",
         ),
         verdict(said, response.solution.status, record["message"]),
@@ -178,7 +185,7 @@ def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "Cou
         *([] if sheet.tables else [prose("No observation changes the strategy: there are too few games.")]),
         *certificate_blocks(response.solution),
         prose(
-            "That the opponent fits is not proven but likely: the intervals hold the true probabilities with the "
+            "It is likely but not proven that the opponent fits: the intervals hold the true probabilities with the "
             "confidence above, if the games are independent and the opponent does not change."
         ),
         heading("Strategies"),
@@ -198,32 +205,32 @@ def styled(
     answer: "StyleAnswer | Calibration",
     curve: "TradeOff | None",
 ) -> Page:
-    """Return the page of a strategy in a style, and what the style costs."""
+    """Return the page of a strategy in a style, with the cost of the style."""
     player, strategy = record["player"], answer.profile[record["player"]]
     targets = [one["target"] for one in record["targets"]]
     said: list[Content] = ["No strategy meets the targets." if record["feasible"] is False else ""]
     if record["least_loss"] is not None:
         said = ["Meeting the targets costs at least ", emphasis(number(record["least_loss"]))]
         said += [f" of the value of the game, {number(record['game_value'])}. "]
-    said += ["This strategy loses at most ", emphasis(number(record["exploitability"])), " of it to anybody."]
+    said += ["This strategy loses at most ", emphasis(number(record["exploitability"])), "of it to any opponent."]
     blocks: list[Content] = [
         *opening(
             f"{game.spec} · style",
             f"Which strategy of player {player} has {' and '.join(targets)}, and loses at most {record['max_loss']:g} "
-            "to anybody?",
+            "to any opponent?",
         ),
         verdict(said, answer.status, record["message"]),
         *(
-            sheet_table(one, caption="A price is what one unit more of the target costs, for small changes")
+            sheet_table(one, caption="A price is the cost of one more unit of the target, for small changes")
             for one in sheet.tables
         ),
         heading("Why you can trust this"),
     ]
     if record["least_loss_lower"] is not None:
         bounds = f"{number(record['least_loss_lower'])} to {number(record['least_loss_upper'])}"
-        blocks.append(prose(f"The least loss that meets the targets is proven to lie from {bounds}: below by prices of "
-        "the targets and a strategy of the other player, above by a strategy that meets them."))  # fmt: skip
-    blocks.append(prose(f"The loss of this strategy follows from the best reply to it. {_WRONG}"))
+        blocks.append(prose(f"The least loss that meets the targets lies in the proven range {bounds}: below by prices "
+        "of the targets and a strategy of the other player, above by a strategy that meets them."))  # fmt: skip
+    blocks.append(prose(f"The loss of this strategy follows from the best response to it. {_WRONG}"))
     if curve is not None:
         target = answer.targets[0]
         start = min(max(target.asked, curve.knots[0]), curve.knots[-1])
@@ -241,16 +248,16 @@ def styled(
 
 
 def sampled(game: "Game", record: Mapping[str, Any], sheet: Sheet) -> Page:
-    """Return the page of a sampling run, about which nothing is proven."""
-    said: list[Content] = [f"{record['iterations']:,} iterations met {sum(record['infosets']):,} infosets."]
+    """Return the page of a sampling run, which proves nothing."""
+    said: list[Content] = [f"{record['iterations']:,} iterations visited {sum(record['infosets']):,} infosets."]
     blocks: list[Content] = [
         *opening(f"{game.spec} · sample", f"Which strategies does {record['method']} find by sampling the game?"),
         verdict(said, record["stopped"].replace("_", " "), record["message"]),
         *sheet_blocks(sheet.without("game", "stopped")),
         heading("How far you can trust this"),
         prose(
-            "Nothing is proven: the game is too large to enumerate, and the numbers are estimates. A response "
-            "that was learned shows what a player could gain at least, on average; the best response may gain more."
+            "Nothing is proven: the game is too large to enumerate, and the numbers are estimates. A learned "
+            "response shows what a player could gain at least, on average; the best response may gain more."
         ),
     ]
     return _page(f"sampling of {game.spec}", game, blocks)

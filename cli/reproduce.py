@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A figure or table, as listed by --list; the list is shown without it."),
+        typer.Argument(metavar="NAME", help="A figure or table, as listed by --list; without it, the list is shown."),
     ] = None,
     full: Annotated[
         bool,
         typer.Option(
-            "--full/--quick", help="Run in the paper's size or near it, or in a size that takes a minute or two."
+            "--full/--quick",
+            help="Size of the run: that of the paper or close to it, or a size that takes a minute or two.",
         ),
     ] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the figures and tables.")] = False,
     out: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to the folder DIR."),
@@ -42,9 +43,9 @@ def reproduce(
 ) -> int:
     """Compute a figure or table of a paper, check it, and draw it.
 
-    Each row has a criterion of its own, and each claim of the paper a verdict: met, not met, refuted by a test, or open
-    where the run does not tell. The exit status is 1 if a row misses its criterion, or a claim is not met or open.
-    After Ctrl-C the rows so far are written, and the check has not passed. Pictures need matplotlib.
+    Each row has its own criterion. Each claim of the paper gets a verdict: met, not met, refuted by a test, or open if
+    the run cannot decide. The exit status is 1 if a row misses its criterion, or a claim is not met or open. After
+    Ctrl-C the rows so far are written, and the check has not passed. Pictures need matplotlib.
     """
     check_distinct({}, {"--out": out, "--json": json})
     with deferring_interrupts():
@@ -90,7 +91,7 @@ def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
 
 
 def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", check: Check) -> "Reproduction":
-    """Run an experiment, and print its rows and the paper's numbers beside ours if they are shown."""
+    """Run an experiment, and optionally print its rows and the paper's numbers beside ours."""
     from ..validation.papers import Reproduction, reproduce
 
     out = console()
@@ -108,12 +109,12 @@ def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", check: 
     return found
 
 
-#: How a verdict is shown.
+#: The style of each verdict.
 _COLOURS = {"met": "green", "not met": "bold red", "refuted": "yellow", "open": "yellow"}
 
 
 def _print_claim(out: "Console", claim: "Claim") -> None:
-    """Print what the paper claims beside what was measured, the verdict, and below it the reason."""
+    """Print the paper's claim, the measured value, the verdict, and below it the reason."""
     from rich.text import Text
 
     line = Text(f"  {claim.quantity}: {_beside(claim)}")

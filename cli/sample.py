@@ -1,4 +1,4 @@
-"""``treeplex sample``: games too large to enumerate, run by walks over their rules."""
+"""``treeplex sample``: sampling methods for games that are too large to enumerate."""
 
 import inspect
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..solvers.methods import MCCFR
     from ..solvers.sampling.streamed import StreamedMCCFR, StreamedRun
 
-#: How sure the intervals of payoffs and gains are.
+#: Confidence level of the intervals of payoffs and gains.
 _CONFIDENCE = 0.95
 _KEYS = (
     *("game", "parameters", "stopped", "message", "iterations", "touched", "infosets", "memory", "seconds", "time"),
@@ -51,22 +51,22 @@ def _options() -> list[inspect.Parameter]:
     text = (
         f"The method: {', '.join(names)}. es-mccfr follows all actions of one player in each sample; os-mccfr follows "
         "one, for games with many decisions in a row; es-pref-cfr favours preferred actions; es-ccfr and os-ccfr "
-        "keep to constraints."
+        "apply constraints."
     )
     return [choice_of("method", "es-mccfr", text), *method_options(names)]
 
 
 @dataclass(frozen=True)
 class Limiting:
-    """The constraints on strategies, and the largest price of breaking them."""
+    """The constraints on strategies, and the largest multiplier of a violation."""
 
     constrain: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TERM<=BOUND",
-            help="With es-ccfr and os-ccfr, a bound on a player's strategy; may be repeated. TERM is "
-            "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), reach(SEAT/INFOSET), [SEAT/]ACTION@first, ACTION@all or "
-            "ACTION@INFOSET.",
+            help="A constraint on a player's strategy, for es-ccfr and os-ccfr; may be repeated. TERM is "
+            "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), reach(SEAT/INFOSET), [SEAT/]ACTION@first, "
+            "ACTION@all or ACTION@INFOSET.",
         ),
     ] = None
     penalty: Annotated[
@@ -74,30 +74,30 @@ class Limiting:
         typer.Option(
             metavar="B",
             parser=tolerance,
-            help="The largest price of a unit of violation, in payoff units; no bound by default.",
+            help="The largest price per unit of violation, in payoff units; by default unbounded.",
         ),
     ] = None
 
     @property
     def limits(self) -> dict[str, Any]:
-        """As a sampler takes them."""
+        """The limits in the form that samplers take."""
         return {"constraints": self.constrain or (), "penalty": self.penalty}
 
 
 @dataclass(frozen=True)
 class Estimating:
-    """The estimates that are made of the strategies afterwards."""
+    """The estimates computed from the strategies afterwards."""
 
     games: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=whole, help="Then play N games, to estimate the payoffs."),
+        typer.Option(metavar="N", parser=whole, help="Play N games afterwards to estimate the payoffs."),
     ] = None
     respond: Annotated[
         float | None,
         typer.Option(
             metavar="S",
             parser=seconds,
-            help="Then learn a response of each player for S seconds; on average its gain is no more than what the "
+            help="Learn a response of each player for S seconds; on average its gain is a lower bound on what the "
             "player could gain.",
         ),
     ] = None
@@ -109,7 +109,7 @@ def sample(
     method: Annotated[str, METHOD] = "es-mccfr",
     max_iterations: IterationsOption = None,
     time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
-    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; by default 0.")] = None,
     out: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
@@ -122,11 +122,11 @@ def sample(
     json: JsonOption = None,
     **options: Any,
 ) -> int:
-    """Run a sampling method on a game too large to enumerate.
+    """Run a sampling method on a game that is too large to enumerate.
 
-    An infoset takes memory when a sample first reaches it. Nothing is proven about the strategies: payoffs are
-    estimated by playing games, and so is the gain of a response, which the best one exceeds. After Ctrl-C the latest
-    strategies are kept.
+    An infoset uses memory only after a sample first reaches it. Nothing is proven about the strategies. Payoffs are
+    estimated by playing games. The gain of a learned response is estimated too, and the best response gains at least as
+    much. After Ctrl-C the latest strategies are kept.
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: strategies cannot be written to standard output; give a file name")
@@ -190,12 +190,12 @@ def sample(
 
 
 def _method(text: str, options: dict[str, Any]) -> "MCCFR":
-    """Return a method that samples, with its options."""
+    """Return a sampling method with its options."""
     from ..solvers.methods import OutcomeSamplingMCCFR, sampling_methods
 
     method: Any = choose_method(text, options, sampling_methods(), "sample")
     if isinstance(method, OutcomeSamplingMCCFR) and "baselines" not in text and options["baselines"] is None:
-        method = replace(method, baselines="infoset")  # by history they take the whole game
+        method = replace(method, baselines="infoset")  # following every history takes the whole game
     return method  # type: ignore[no-any-return]
 
 
@@ -222,7 +222,7 @@ def _run(
 
 
 def _regrets(sampler: "StreamedMCCFR") -> list[float | None]:
-    """Return estimates of regrets; ``None`` for one that is larger than the range of payoffs, or before any walk."""
+    """Return estimates of regrets; ``None`` for one that exceeds the range of payoffs, or before any walk."""
     return [
         estimate if sampler.iterations and estimate <= high - low else None
         for estimate, (low, high) in zip(sampler.regret_estimates(), sampler.payoff_ranges, strict=True)
@@ -230,21 +230,21 @@ def _regrets(sampler: "StreamedMCCFR") -> list[float | None]:
 
 
 def _constraint_row(found: dict[str, Any]) -> Row:
-    """Return what is known of a constraint."""
+    """Return the row of a constraint."""
     label = f"constraint {found['name']}"
     if found["value"] is None:
-        return Row("constraints", "names an infoset that no walk has met", label=label)
+        return Row("constraints", "names an infoset that no walk has reached", label=label)
     missed = max(0.0, found["value"])
     how = ", estimated" if found["is_estimate"] else ""
     return Row("constraints", missed, error, f" violation{how}; multiplier {found['multiplier']:.4g}", label)
 
 
 def sample_sheet(record: dict[str, Any]) -> Sheet:
-    """Return how far the run came, and what was estimated, as rows."""
+    """Return the progress of the run and the estimates as rows."""
     from ..seqform.memory import in_words
 
     known = ["unknown" if one is None else error(one) for one in record["regret_estimates"]]
-    doubt = "; unknown where the samples are too few to tell" if "unknown" in known else ""
+    doubt = "; unknown where there are too few samples" if "unknown" in known else ""
     sure = f"about {setting(record['confidence'])}"
     estimates = [
         Row(name, found, estimate, label=f"{heading} {player}")
@@ -261,7 +261,7 @@ def sample_sheet(record: dict[str, Any]) -> Sheet:
             Row("infosets", record["infosets"], listed, f", about {in_words(record['memory'])}"),
             Row("seconds", seconds_text()),
             *(
-                Row("unmatched", "matches no infoset that walks have met", label=f"preference {preference}")
+                Row("unmatched", "matches no infoset that walks have reached", label=f"preference {preference}")
                 for preference in record["unmatched"]
             ),
             *(_constraint_row(each) for each in record["constraints"]),

@@ -8,12 +8,12 @@ from .tables import print_sheet, seconds_text
 if TYPE_CHECKING:
     from ..solvers import Solution
 
-#: What the library calls an argument, and what it is called here.
+#: The command-line names of library arguments.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("tol", "max_iterations", "time_limit")}
 
 
 def message_of(solution: "Solution") -> str:
-    """Return the message of a solution, with options called as they are here.
+    """Return the message of a solution with command-line names for options.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def message_of(solution: "Solution") -> str:
 
 
 def print_solution(solution: "Solution", asked: str) -> None:
-    """Print a solution to what was asked."""
+    """Print a solution."""
     from ..solvers.answers import solution_sheet
 
     print_sheet(solution_sheet(solution, asked, message_of(solution), seconds_text()))

@@ -1,4 +1,4 @@
-"""``treeplex solve``: one problem on one game by one method."""
+"""``treeplex solve``: solves one problem on one game with one method."""
 
 import inspect
 from typing import Any
@@ -57,11 +57,11 @@ def solve(
     files: Files,
     **options: Any,
 ) -> int:
-    """Solve a game, and prove how good the answer is.
+    """Solve a game, and certify the solution.
 
-    The certificate is computed from the strategies alone; nothing that the solver reports is trusted. Reaching a limit
-    is a valid result (exit status 0). The exit status is 1 if the strategies do not prove what an exact method claims,
-    or if the constraints cannot be met.
+    The certificate is computed from the strategies alone; it does not trust the solver. Reaching a limit is a valid
+    result (exit status 0). The exit status is 1 if the strategies do not prove what an exact method claims, or if the
+    constraints cannot be met.
     """
     check_files({"GAME": game}, **vars(files), chart=of_spot.chart, profile=True, **checkpointing.files)
     record = Record(files.json, KEYS, game=game, problem=asked.problem or "nash", method=asked.method)

@@ -1,4 +1,4 @@
-"""The options of ``treeplex solve`` but those of problems and methods alone, in groups."""
+"""The options of ``treeplex solve`` in groups, except those of problems and methods."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,14 +10,15 @@ from .options import CURVE, RUN, SPOT, AtOption, ChartOption, HtmlOption, JsonOp
 
 @dataclass(frozen=True)
 class Asked:
-    """The problem and the method; problems and methods declare the same options at length."""
+    """The problem and the method; problems and methods declare the same options in more detail."""
 
     problem: Annotated[
         str | None,
         typer.Option(
             metavar="P",
             help="The problem: nash (the default), constrained, best-response, rnr, epsilon-safe, style, cdbr, cdrnr "
-            "or another one that treeplex problems lists. Or NAME:key=value,…, such as rnr:opponent=uniform,p=1/2.",
+            "or another one listed by treeplex problems. Or NAME:key=value,…, such as "
+            "rnr:opponent=uniform,p=1/2.",
         ),
     ] = None
     opponent: Annotated[
@@ -30,7 +31,7 @@ class Asked:
     ] = None
     player: Annotated[
         str | None,
-        typer.Option(metavar="0|1", help="Player to solve for, in problems of one player; 0 by default."),
+        typer.Option(metavar="0|1", help="Player to solve for, in one-player problems; by default 0."),
     ] = None
     constrain: Annotated[
         list[str] | None,
@@ -43,7 +44,7 @@ class Asked:
         str | None,
         typer.Option(
             metavar="M",
-            help="The method: highs, exact, cfr+, dcfr, ccfr, pref-cfr or another one that treeplex methods lists; "
+            help="The method: highs, exact, cfr+, dcfr, ccfr, pref-cfr or another one listed by treeplex methods; "
             "the default depends on problem and size. Or NAME:key=value,…, such as dcfr:alpha=1.5.",
         ),
     ] = None
@@ -70,15 +71,16 @@ class Supplied:
         typer.Option(
             metavar="V",
             rich_help_panel=RUN,
-            help="Value function at the depth limit, for iterative methods: exact (the default: the rest of the game), "
-            "cfr+:iterations=N or another method run at each query, or a file with a learned one (.npz).",
+            help="Value function at the depth limit, for iterative methods: exact (the default: the rest of the "
+            "game), cfr+:iterations=N or another method to run at each query, or a file with a learned value "
+            "function (.npz).",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Answers for a range of numbers: of p, or of the bound of a constraint."""
+    """Solutions for a range of values: of p, or of a constraint's bound."""
 
     frontier: Annotated[
         bool,
@@ -91,14 +93,14 @@ class Curve:
         typer.Option(
             metavar="NAME=LOW:HIGH",
             rich_help_panel=CURVE,
-            help="Also show the optimum as a function of a constraint's bound; with epsilon-safe, NAME is safety.",
+            help="Also show the optimum as a function of a constraint's bound; for epsilon-safe, NAME is safety.",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class OfSpot:
-    """The questions about a hold'em spot."""
+    """Questions about a hold'em spot."""
 
     hands: Annotated[
         str | None,
@@ -115,24 +117,26 @@ class OfSpot:
         typer.Option(
             metavar="LOCK",
             rich_help_panel=SPOT,
-            help="What a player is known to do, or may do, in a spot of hold'em: 'ip at \"bet 120\": fold 40%'; may be "
-            "repeated. Then also what it gains, and what that risks; with --frontier, one against the other.",
+            help="A known or assumed action of a player in a spot of hold'em: 'ip at \"bet 120\": fold 40%'; may be "
+            "repeated. Also reports the gain from the lock and its risk, or with --frontier their trade-off.",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class Files:
-    """Where the answer goes."""
+    """Where the results are written."""
 
     out: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the profile to FILE (.npz); of a spot what treeplex show reads."),
+        typer.Option(
+            metavar="FILE", help="Write the profile to FILE (.npz), or for a spot the file that treeplex show reads."
+        ),
     ] = None
     plot: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Draw the result, of --frontier or --sensitivity if one is given (.svg, .png or .pdf)."
+            metavar="FILE", help="Draw the result, of --frontier or --sensitivity if given (.svg, .png or .pdf)."
         ),
     ] = None
     html: HtmlOption = None

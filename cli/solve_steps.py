@@ -1,4 +1,4 @@
-"""The steps of ``treeplex solve``, from what is asked to the answer."""
+"""The steps of ``treeplex solve``, from the options to the answer."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..solvers.parametric.sensitivity import ParametricValue
 
 
-#: How every zip archive begins, and so every .npz file.
+#: The first bytes of every zip archive, and therefore of every .npz file.
 _ARCHIVE = b"PK"
 #: Methods whose steps may end at a depth limit.
 _BASES = ("cfr", "cfr+", "dcfr", "pcfr+")
@@ -43,9 +43,9 @@ _BASES = ("cfr", "cfr+", "dcfr", "pcfr+")
 
 @dataclass
 class SolveSteps:
-    """A run of the command: its options, and what its steps find, one after the other.
+    """A run of the command: its options, and the results of its successive steps.
 
-    Each option is checked by the first step that can tell whether it is right; all of them are, before the solve.
+    The first step that can check an option does so; all options are checked before the solve.
     """
 
     record: Record
@@ -58,26 +58,26 @@ class SolveSteps:
     files: Files
     options: dict[str, Any] = field(init=False)  # the hyper-parameters of methods
     question: Question = field(init=False)
-    asked: str = field(init=False)  # the question as it can be typed
-    moved: tuple[str, float, float] | None = field(init=False)  # the bound that --sensitivity moves
-    named: "Method | None" = field(init=False)  # what --method names
+    asked: str = field(init=False)  # the problem in the form that can be typed
+    moved: tuple[str, float, float] | None = field(init=False)  # the bound varied by --sensitivity
+    named: "Method | None" = field(init=False)  # the method named by --method
     loaded: "Game" = field(init=False)
     spot: "HoldemSpot | None" = field(init=False)
     hands: list[str] = field(init=False, default_factory=list)
     posed: Any = field(init=False)
     chosen: "Method" = field(init=False)
-    tol: float | None = field(init=False)  # in units of payoffs
+    tol: float | None = field(init=False)  # in payoff units
 
     def read_question(self, problem: str | None, method: str | None, **options: Any) -> None:
-        """Read what is asked, check the method that is named, and load the game."""
+        """Read the problem, check the named method, and load the game."""
         names = {name for each in PROBLEMS for name in question_parameters(each)}
         words = {name: options.pop(name, None) for name in names}
         self.options = with_preferences(options, _player(words["player"]))
         if self.options["prefer"] and (problem or "nash") == "nash":
-            words["player"] = None  # it says whose actions are preferred
+            words["player"] = None  # the player whose actions are preferred
         loaded: Game | None = None
         if self.of_spot.lock or names_file(self.game, family=False):
-            # a spot says more of what is asked; other games are loaded when the question stands
+            # a spot adds to the problem; other games are loaded after the problem is known
             loaded = spots.with_locks(self.record.load(self.game, constrained=True), self.of_spot.lock)
             problem = problem or loaded.default_problem
             if loaded.constraints and self.curve.frontier and problem == "nash":
@@ -97,7 +97,7 @@ class SolveSteps:
         self.loaded = loaded or self.record.load(self.game, constrained=True)
 
     def _check_frontier(self, problem: str, method: str, p: Any, loaded: "Game | None") -> None:
-        """Refuse methods that find no frontier, and options that do not go with ``--frontier``."""
+        """Reject methods that find no frontier, and options that do not go with ``--frontier``."""
         others = {
             "p": p,
             "sensitivity": self.curve.sensitivity,
@@ -117,7 +117,7 @@ class SolveSteps:
         curves.check_frontier(problem, others)
 
     def _method(self, text: str, options: dict[str, Any], problem: str) -> "Method":
-        """Return the method that a text names, if options beside its own are for it."""
+        """Return the named method, after checking the options for it."""
         method, seed = choose_method(text, options), self.limits.seed
         if seed is not None and not method.draws:
             print_note(f"--seed {seed} changes nothing: {method.name} draws no random numbers")
@@ -126,14 +126,14 @@ class SolveSteps:
         return method
 
     def _moved(self) -> tuple[str, float, float] | None:
-        """Return the bound that ``--sensitivity`` moves, and between which numbers."""
+        """Return the bound varied by ``--sensitivity``, and its range."""
         if self.curve.sensitivity is None:
             return None
         curves.check_sensitivity(self.question.problem)
         return curves.read_sensitivity(self.curve.sensitivity)
 
     def read_spot(self) -> None:
-        """Read the options of spots; refuse them for other games."""
+        """Read the options of spots; reject them for other games."""
         self.spot, of = spots.spot_of(self.loaded), self.of_spot
         for name, text in (("hands", of.hands), ("at", of.at), ("chart", of.chart)):
             if text is not None and self.spot is None:
@@ -146,7 +146,7 @@ class SolveSteps:
             spots.check_line(of.at, of.chart, self.spot)
 
     def pose_problem(self) -> None:
-        """Build the problem, and choose its method if none is named."""
+        """Build the problem, and choose a method if none is named."""
         with building(self.loaded, shown=self.record.shown):
             self.posed = self.question.pose(self.loaded)
             self.posed.build()
@@ -155,10 +155,10 @@ class SolveSteps:
             self.tol = tolerance_of(self.limits.tol, self.loaded)
             self.chosen = with_value(chosen, self.supplied.value, self.loaded)
             if self.moved is not None:
-                self.posed.with_bound(*self.moved[:2])  # says now what is wrong with the name
+                self.posed.with_bound(*self.moved[:2])  # checks the name now
 
     def _usual_method(self) -> "Method":
-        """Return the default method of the problem: an iterative one, if an option for these is given."""
+        """Return the default method of the problem: an iterative one, if an option for those is given."""
         of_loops = (
             self.limits.max_iterations,
             self.checkpointing.checkpoint,
@@ -186,7 +186,7 @@ class SolveSteps:
             return solvers.solve(self.posed, self.chosen, start=first, progress=progress, checkpoint=kept, **limits)
 
     def finish_exactly(self, solution: "Solution", outputs: Outputs) -> "Solution":
-        """Solve again by linear programming, where the default loop ended at its own limit of iterations."""
+        """Solve again by linear programming if the default loop reached its own iteration limit."""
         free = self.named is None and self.limits.max_iterations is None
         if free and solution.status is solvers.Status.ITERATION_LIMIT and spots.is_affordable(self.loaded):
             what = f"linear programming on {self.loaded.spec}"
@@ -197,7 +197,7 @@ class SolveSteps:
         return solution
 
     def answer(self, solution: "Solution", outputs: Outputs) -> "SolveAnswer":
-        """Return the solution with further answers: what a bound is worth, and what is earned in a spot."""
+        """Return the solution with further answers: the optimum as a function of a bound, and earnings in a spot."""
         bounds, worth, spec, shown = None, dict[str, Any](), self.loaded.spec, self.record.shown
         moved = self.moved
         if moved is not None:
@@ -222,7 +222,7 @@ def _player(text: str | None) -> int | None:
     return int(text) if text in ("0", "1") else None
 
 
-# What is found
+# Results
 
 
 def deliver_frontier(found: curves.Responses, outputs: Outputs, record: Record, files: Files) -> int:
@@ -244,7 +244,7 @@ class SolveAnswer:
     asked: str
     of_spot: OfSpot
     moved: tuple[str, float, float] | None
-    bounds: "ParametricValue | None"  # what the bound that is moved is worth
+    bounds: "ParametricValue | None"  # the optimum as a function of the varied bound
     solved: "SolvedSpot | None"
     worth: dict[str, Any]  # the further answers, by the keys of the JSON
 
@@ -277,7 +277,7 @@ class SolveAnswer:
             curves.print_no_sensitivity(*self.moved)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as the JSON has it."""
+        """Return the answer as JSON."""
         return self.solution.to_dict() | {"question": self.asked, "message": message_of(self.solution)} | self.worth
 
     def page(self) -> "Page":
@@ -292,7 +292,7 @@ class SolveAnswer:
 
 
 def _check_start(path: str | None, method: "Method") -> None:
-    """Refuse a start that the method has no use for, and a file that cannot be a profile."""
+    """Reject a start that the method cannot use, and a file that is not a profile."""
     if path is None:
         return
     if not method.takes_start:
@@ -315,7 +315,7 @@ def _check_start(path: str | None, method: "Method") -> None:
 
 
 def _check_value(text: str | None, method: str, problem: str) -> None:
-    """Refuse a value function that is not one, or that the method or the problem has no use for."""
+    """Reject an invalid value function, or one that the method or the problem cannot use."""
     if text is None:
         return
     from ..solvers.depth_limited.method import DepthLimitedCFR
@@ -330,7 +330,7 @@ def _check_value(text: str | None, method: str, problem: str) -> None:
 
 
 def _value_of(text: str) -> tuple[str, int]:
-    """Return the method and the iterations of ``cfr+:iterations=500``; none of ``exact``."""
+    """Return the method and the iterations of ``cfr+:iterations=500``; none for ``exact``."""
     grammar = Grammar("value function", UnknownMethodError, UnknownMethodError, prefix="--value ")
     iterations = Parameter("iterations", int, 500, About("iterations of each query", minimum=1, large=True))
     name, rest = grammar.split(text)
@@ -341,12 +341,12 @@ def _value_of(text: str) -> tuple[str, int]:
 
 
 def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
-    """Return a method with the value function that a text names, itself where that is the exact one.
+    """Return a method with the named value function; the method itself for the exact one.
 
     Raises
     ------
     UnknownMethodError, GameFileError, InvalidGameError
-        If there is no such value function, or it is not of the game.
+        If the value function does not exist or does not belong to the game.
     """
     if text is None or text == "exact":
         return chosen

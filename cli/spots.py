@@ -1,4 +1,4 @@
-"""What commands say of hold'em spots: sizes and betting before they are solved, and what each seat earns after."""
+"""Hold'em spots in commands: sizes and betting before a solve, and earnings after it."""
 
 import math
 import re
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..solvers import Solution
 
-#: The keys of the JSON that are about locks; then all that a solved spot has besides those of every solve.
+#: The JSON keys of locks, then all keys that a solved spot adds to those of every solve.
 _LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk")
 KEYS = ("ev", "equity", "rake", "exploitability_percent", "root", "hands", "nodes", "bytes", *_LOCKS)
-#: To which share of a solution's tolerance the value of its spot without locks is found.
+#: The value of a spot without locks is computed to this fraction of the solution's tolerance.
 _VALUE_SHARE = 0.1
-#: Up to so many sequences of both players a frontier takes seconds by linear programming.
+#: With at most this many sequences of both players, linear programming finds a frontier in seconds.
 _FEW = 3_000
-#: Locks are checked before a spot is solved where its tree takes so many bytes at most.
+#: Locks are checked before a spot is solved if its tree takes at most this many bytes.
 _BUILT = 2**26
-#: Best responses to a file's strategies are found anew where there are at most so many decision nodes: in a second.
+#: With at most this many decision nodes, best responses to a file's strategies are recomputed, which takes a second.
 _EVALUATED = 1_000
-#: Hands of which less is left are not printed.
+#: Hands with a smaller remaining weight are not printed.
 _SHOWN = 5e-5
 _CARDS = re.compile(r"(?:[2-9TJQKA][cdhs]){2}", re.IGNORECASE)
 
 
 def spot_of(game: "Game") -> "HoldemSpot | None":
-    """Return the spot that a game was made of; ``None`` if it is another game."""
+    """Return the spot from which a game was made; ``None`` for other games."""
     from ..seqform.game import Game
 
-    if type(game) is Game:  # before what only spots need is imported
+    if type(game) is Game:  # before importing what only spots need
         return None
     from ..models.games.holdem.spot import HoldemGame
 
@@ -48,12 +48,12 @@ def spot_of(game: "Game") -> "HoldemSpot | None":
 
 
 def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
-    """Return a spot's game with further locks; any other game as it is, if there are none.
+    """Return a spot's game with additional locks; without locks, return any game unchanged.
 
     Raises
     ------
     CommandLineError
-        If there are, and it is another game.
+        If there are locks and the game is not a spot.
     """
     if not texts:
         return game
@@ -71,7 +71,7 @@ def is_large(game: "Game") -> bool:
 
 
 def is_affordable(game: "Game") -> bool:
-    """Whether linear programming solves a spot in seconds, which the loop could not solve closely enough."""
+    """Whether linear programming can solve, in seconds, a spot that the loop did not solve accurately enough."""
     from ..solvers.choice import AFFORDABLE, has_more_sequences
 
     return game.public_form is not None and not has_more_sequences(game, AFFORDABLE)
@@ -81,14 +81,14 @@ def is_affordable(game: "Game") -> bool:
 
 
 def describe(spot: "HoldemSpot", json: str | None) -> int:
-    """Print how large a spot is and its betting, or write them as JSON; nothing is built."""
+    """Print the size and the betting of a spot, or write them as JSON, without building it."""
     from ..models.games.holdem.size import betting_tree, tree_lines
     from ..seqform.memory import in_words
 
     begun = now()
     size, tree = spot.size, betting_tree(spot)
     if spot.locks and size.total_bytes < _BUILT:
-        _ = spot.constraints  # says now what is wrong with them
+        _ = spot.constraints  # checks the locks now
     weights = [float(one.sum()) for one in spot.weights]
     record = Record(
         json,
@@ -142,7 +142,7 @@ def _rake_of(spot: "HoldemSpot") -> str:
 
 
 def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
-    """Return the hands that ``--hands`` names, as they are named; of groups those that somebody may hold.
+    """Return the hands named by ``--hands``; for groups, those that some player may hold.
 
     Raises
     ------
@@ -166,7 +166,9 @@ def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
             on_board = (
                 [CARDS[card] for card in HANDS[members].ravel().tolist() if card in spot.cards] if members else []
             )
-            blocked = f"{on_board[0]} is on the board" if len(members) == 1 and on_board else "it is in neither range"
+            blocked = (
+                f"{on_board[0]} is on the board" if len(members) == 1 and on_board else "neither range contains it"
+            )
             raise CommandLineError(f"--hands: {shown(item, 40)}: {blocked}, expected hands of oop or ip")
         if _CARDS.fullmatch(item):
             found[item[0].upper() + item[1].lower() + item[2].upper() + item[3].lower()] = None
@@ -178,7 +180,7 @@ def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
 
 
 def check_line(line: str | None, chart: str | None, spot: "HoldemSpot") -> None:
-    """Refuse a line that does not lead anywhere, or to no chart, before anything is solved.
+    """Reject a line that leads nowhere, or to a node without a chart, before anything is solved.
 
     Raises
     ------
@@ -205,7 +207,7 @@ def _by_card(line: str) -> bool:
 
 
 def read(solution: "Solution", spot: "HoldemSpot") -> "SolvedSpot":
-    """Return a solved spot with what is to be kept of its certificate."""
+    """Return a solved spot with the stored part of its certificate."""
     from ..models.games.holdem import SolvedSpot
 
     told = {
@@ -219,10 +221,10 @@ def read(solution: "Solution", spot: "HoldemSpot") -> "SolvedSpot":
 
 
 def answer(solution: "Solution", solved: "SolvedSpot", hands: Sequence[str]) -> dict[str, Any]:
-    """Return what the JSON of a solved spot has besides."""
+    """Return the entries that a solved spot adds to the JSON."""
     spot, root = solved.spot, solved.at()
     taken: float | None = 0.0
-    if solution.problem.name == "nash":  # the certificate has it: no sweep over a large tree
+    if solution.problem.name == "nash":  # taken from the certificate, which avoids a sweep over a large tree
         evs: list[float | None] = [spot.pot / 2 + float(solution.value), spot.pot / 2 - float(solution.value)]
     elif solution.regrets is not None:
         paid = solution.certificate.value
@@ -243,7 +245,7 @@ def answer(solution: "Solution", solved: "SolvedSpot", hands: Sequence[str]) -> 
 
 
 def node_of(solved: "SolvedSpot", line: str | None) -> dict[str, Any]:
-    """Return the key ``at`` of the JSON: a node with its hands, or a line by the next card."""
+    """Return the JSON value of ``at``: a node with its hands, or a line by the next card."""
     if line is None:
         return {}
     if _by_card(line):
@@ -252,13 +254,13 @@ def node_of(solved: "SolvedSpot", line: str | None) -> dict[str, Any]:
 
 
 def draw_chart(solved: "SolvedSpot | None", line: str | None, path: str) -> None:
-    """Draw the chart of a node, of the root by default."""
+    """Draw the chart of a node, by default of the root."""
     if solved is not None:
         solved.at(line or "").plot(path)
 
 
 def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None) -> None:
-    """Print a node and the hands of who moves there, or a line by the next card; nothing if none is asked."""
+    """Print a node and the hands of who moves there, or a line by the next card, if requested."""
     if line is None:
         return
     if _by_card(line):
@@ -273,7 +275,7 @@ def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None)
 
 
 def _exploitability(solved: "SolvedSpot") -> tuple[float, str]:
-    """Return the exploitability of a file's strategies, and when it was computed: again, unless that takes long."""
+    """Return the exploitability of a file's strategies, and when it was computed: now, unless that takes long."""
     stated = solved.stated_exploitability
     if stated is None or solved.spot.size.nodes <= _EVALUATED:
         return solved.profile.exploitability, "computed again"
@@ -283,7 +285,7 @@ def _exploitability(solved: "SolvedSpot") -> tuple[float, str]:
 def show_file(
     file: str, at: str | None, chart: str | None, hands: str | None, html: str | None, json: str | None
 ) -> int:
-    """Print the solved spot of a file, or write it as JSON, a chart or a page; nothing is solved."""
+    """Print a solved spot from a file, or write it as JSON, a chart or a page; nothing is solved."""
     from ..models.games.holdem import SolvedSpot
     from ..models.games.holdem.browser import spot_page
 
@@ -326,15 +328,16 @@ def show_file(
 
 
 def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
-    """Return what locks gain the player who knows of them, and what that risks; nothing if there are none.
+    """Return what locks gain the player who knows them, and the risk; nothing without locks.
 
-    Where the value without locks cannot be found, what follows from it is ``None``, and ``reason`` says why.
+    If the value without locks cannot be computed, the quantities that follow from it are ``None`` and ``reason`` says
+    why.
 
     Notes
     -----
-    With both bounds proven, the gain is at least what the certificate proves against everybody who keeps to the locks,
-    less the upper bound on the value without locks. The risk is at most that upper bound less what a best response
-    without locks leaves.
+    With both bounds proven, the gain is at least the payoff that the certificate proves against all opponents who keep
+    to the locks, minus the upper bound on the value without locks. The risk is at most that upper bound minus the
+    payoff against a best response without locks.
     """
     from ..seqform.evaluate import worst_case
     from ..solvers.second_questions import second_question
@@ -367,12 +370,12 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
 
 
 def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
-    """Return the equilibrium without locks, to a part of the tolerance of the answer with locks.
+    """Return the equilibrium without locks, to a fraction of the tolerance of the answer with locks.
 
     Raises
     ------
     TreeplexError
-        If it cannot be found so closely.
+        If it cannot be computed that accurately.
     """
     from ..models.problems import Nash
     from ..seqform.errors import SolverError
@@ -386,7 +389,7 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     exactly = choose(nash, exactly=True)
     if not (isinstance(solution.method, RegretMethod) and prefers_loop(spot.game)):
         return solve_part(nash, exactly, needed=needed)
-    # A run to a tolerance of 0 says how many iterations are worth it, and not how close the value is to be.
+    # A run with tolerance 0 sets the number of iterations, not the accuracy of the value.
     tol = tol or _VALUE_SHARE * (spot.game.learned_to or 0.0)
     try:
         return solve_part(nash, DCFR(precision="auto"), tol=tol, needed=needed)
@@ -397,24 +400,24 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
 
 
 def pot_row(spot: "HoldemSpot") -> Row:
-    """Return the pot of a spot, what is behind, and the board."""
+    """Return the pot of a spot, the stacks behind, and the board."""
     return Row("pot", spot.pot, count, f", {count(spot.stack)} behind, board {spot.board}")
 
 
 def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
-    """Return what locks gain the player who knows of them, and what that risks."""
+    """Return what locks gain the player who knows them, and the risk."""
     yield Row("locks", found.get("locks"), "; ".join)
     told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
     for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):
         if gain is not None:
-            kept = f" chips at least while {other} keeps to them; {chips(ev)} without locks"
-            broken = f" chips of that EV if {other} does not, as a best response proves"
+            kept = f"chips at least while {other} keeps to them; {chips(ev)} without locks"
+            broken = f"chips of that EV if {other} does not, as a best response proves"
             yield Row("lock_gain", gain, chips, kept, f"{seat} gains")
             yield Row("lock_risk", risk, chips, broken, f"{seat} risks")
 
 
 def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
-    """Return what is proven; of a spot with a rake, which has no value, how close to an equilibrium it is."""
+    """Return the proven bounds; for a spot with a rake, which has no value, the distance from an equilibrium."""
     regrets, low, high = solution.regrets, solution.lower, solution.upper
     missed = solution.certificate.epsilon if regrets is not None else solution.exploitability
     assert missed is not None
@@ -434,12 +437,12 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
         ends = low + spot.pot / 2, high + spot.pot / 2
         yield Row("proven_bounds", ends, lambda ends: f"an EV of oop from {between(chips)(ends)}", label="proven")
     if solution.problem.constraints:
-        meaning = " of a probability at most, by which locks are missed"
+        meaning = "of a probability at most, by which locks are missed"
         yield Row("violation", solution.violation, error, meaning)
 
 
 def spot_sheet(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any], asked: str) -> Sheet:
-    """Return what both earn, how close to an equilibrium that is, and what is done at first, as rows."""
+    """Return the earnings of both players, the distance from an equilibrium, and the first decision as rows."""
     rake = f"; {chips(found['rake'])} on average" if spot.rake else ""
     earned = zip(("oop", "ip"), found["ev"], found["equity"], strict=True)
     actions = list(found["root"])

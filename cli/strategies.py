@@ -25,19 +25,22 @@ if TYPE_CHECKING:
 StrategyFile = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="A strategy file (.npz, .json, .csv or Gambit's); with --game also nash and so on."
+        metavar="FILE",
+        help="A strategy file (.npz, .json, .csv or Gambit's); with --game also nash, uniform and so on.",
     ),
 ]
 TopOption = Annotated[
-    int, typer.Option(metavar="N", parser=whole, help="How many infosets at which most is lost to list.")
+    int, typer.Option(metavar="N", parser=whole, help="Number of infosets to list, those with the largest losses.")
 ]
 NormaliseOption = Annotated[
     bool,
-    typer.Option("--normalise", help="Divide the probabilities of each infoset by their sum, as rounded ones need."),
+    typer.Option(
+        "--normalise", help="Divide the probabilities at each infoset by their sum, for rounded probabilities."
+    ),
 ]
 GameOption = Annotated[
     str | None,
-    typer.Option("--game", metavar="GAME", help="The game that the strategies are for, if the file does not name it."),
+    typer.Option("--game", metavar="GAME", help="The game of the strategies, if the file does not name it."),
 ]
 
 
@@ -46,7 +49,7 @@ GameOption = Annotated[
 
 @dataclass(frozen=True)
 class _Selection:
-    """Of which game's strategies what is shown."""
+    """The game, and the strategies and infosets to show."""
 
     game: GameOption = None
     player: Annotated[
@@ -59,7 +62,7 @@ class _Selection:
     ] = None
     infoset: Annotated[
         str | None,
-        typer.Option(metavar="PATTERN", help="Show infosets that match, such as K* or *_b; * stands for any text."),
+        typer.Option(metavar="PATTERN", help="Show the infosets that match, such as K* or *_b; * stands for any text."),
     ] = None
     against: Annotated[
         str | None,
@@ -78,7 +81,7 @@ class _OfSpot:
     at: AtOption = None
     chart: ChartOption = None
     hands: Annotated[
-        str | None, typer.Option(metavar="HANDS", help="Hands to show of a solved spot, such as QsQh,AdKd.")
+        str | None, typer.Option(metavar="HANDS", help="Hands of a solved spot to show, such as QsQh,AdKd.")
     ] = None
     html: HtmlOption = None
 
@@ -87,19 +90,19 @@ def show(
     file: StrategyFile,
     *,
     selection: _Selection,
-    long: Annotated[bool, typer.Option("--long", help="Print a line for each action.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Print one line per action.")] = False,
     out: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the strategies in another format: .npz, .json or .csv."),
     ] = None,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the strategies (.svg, .png or .pdf): a bar an infoset."),
+        typer.Option(metavar="FILE", help="Draw the strategies (.svg, .png or .pdf): one bar per infoset."),
     ] = None,
     of_spot: _OfSpot,
     json: JsonOption = None,
 ) -> int:
-    """Print strategies: how often actions are taken at each infoset; for a solved spot, what hands do and earn."""
+    """Print the action probabilities of strategies, or the hands of a solved spot and their EV."""
     check_files({"FILE": file}, out=out, plot=plot, json=json, chart=of_spot.chart, html=of_spot.html)
     if _is_solved_spot(file):
         others = vars(selection) | {"out": out, "plot": plot, "long": long or None}
@@ -108,7 +111,7 @@ def show(
 
         return show_file(file, **vars(of_spot), json=json)
     missing = file.lower().endswith(".npz") and not Path(file).exists()
-    why = ": no such file" if missing else " is not a solved spot, as treeplex solve SPOT --out writes them"
+    why = ": no such file" if missing else "is not a solved spot, as treeplex solve SPOT --out writes them"
     refuse_options(vars(of_spot), file + why)
     _check_suffix(out)
     against = selection.against
@@ -133,7 +136,7 @@ def show(
 
 @dataclass(frozen=True)
 class _Shown:
-    """The strategies of a file, and what is shown beside them."""
+    """The strategies of a file, and those shown beside them."""
 
     game: "Game"
     strategies: "dict[int, Strategy]"
@@ -142,14 +145,14 @@ class _Shown:
     rows: list[dict[str, Any]]
 
     def save(self, path: str) -> None:
-        """Write the strategies in the format that the file's name says."""
+        """Write the strategies in the format of the file's suffix."""
         from ..seqform.strategy_files import write_strategies
 
         vectors = {number: strategy.behaviour for number, strategy in self.strategies.items()}
         write_strategies(path, self.game.spec, self.game.sequence_form, vectors)
 
     def draw(self, path: str, selection: _Selection, names: tuple[str, str]) -> None:
-        """Draw the infosets that are selected."""
+        """Draw the selected infosets."""
         from ..seqform.interchange.pictures import write_picture
         from ..seqform.interchange.strategy_display import strategies_figure
 
@@ -159,14 +162,14 @@ class _Shown:
 
 
 def _selected(file: str, selection: _Selection, record: Record) -> _Shown:
-    """Read the strategies of a file, and pick what the options show."""
+    """Read the strategies of a file, and select what the options ask for."""
     player, infoset, against = selection.player, selection.infoset, selection.against
     loaded = record.load(_game_of(file, selection.game))
     found, left_out = _strategies(file, loaded, tuple(range(loaded.num_players)))
     if player is not None:
         if player not in found:
             whose = " and ".join(map(str, sorted(found)))
-            raise CommandLineError(f"--player {player}: {file} holds the strategies of {whose} alone; expected {whose}")
+            raise CommandLineError(f"--player {player}: {file} holds only the strategies of {whose}; expected {whose}")
         found = {player: found[player]}
     beside: Mapping[int, Strategy] = {}
     if against is not None:
@@ -196,7 +199,7 @@ def _is_solved_spot(file: str) -> bool:
 
 
 def refuse_options(options: Mapping[str, Any], why: str) -> None:
-    """Refuse options that have no use.
+    """Reject options that have no effect.
 
     Raises
     ------
@@ -208,7 +211,7 @@ def refuse_options(options: Mapping[str, Any], why: str) -> None:
 
 
 def _infosets(strategy: "Strategy", other: "Strategy | None") -> Iterator[dict[str, Any]]:
-    """Return a strategy infoset by infoset: reach, and how often each action is taken, by it and by another one."""
+    """Return a strategy infoset by infoset: its reach and action probabilities, and those of another strategy."""
     reach = strategy.treeplex.reach(strategy.plan).tolist()
     beside = iter(() if other is None else other.to_dict().values())
     for number, (label, played) in enumerate(strategy.to_dict().items()):
@@ -220,7 +223,7 @@ def _infosets(strategy: "Strategy", other: "Strategy | None") -> Iterator[dict[s
 
 
 def _strategy_table(player: int, rows: list[dict[str, Any]], long: bool, against: str | None) -> Table:
-    """Return a player's infosets, an action a column, or an action a line."""
+    """Return a player's infosets with a column per action, or a line per action."""
     columns = [Column("infoset"), Column("reach", share)]
     if long:
         columns += [Column("action"), Column("probability", share)]
@@ -246,18 +249,20 @@ def evaluate(
         list[str],
         typer.Option(
             metavar="FILE",
-            help="Strategies to judge: a file (.npz, .json, .csv or Gambit's), a bot file (.toml), or nash, uniform "
-            "and so on; may be repeated, for one player each.",
+            help="Strategies to evaluate: a file (.npz, .json, .csv or Gambit's), a bot file (.toml), or nash, "
+            "uniform and so on; may be repeated, once per player.",
         ),
     ],
     constrain: Annotated[
         list[str] | None,
-        typer.Option(metavar='"TERM <= NUMBER"', help="Also say whether a constraint is met; may be repeated."),
+        typer.Option(metavar='"TERM <= NUMBER"', help="Also report whether a constraint is met; may be repeated."),
     ] = None,
     tol: Annotated[
         float | None,
         typer.Option(
-            metavar="T", parser=tolerance, help="Exit with 1 if exploitability, or a violation, is larger than this."
+            metavar="T",
+            parser=tolerance,
+            help="Exit with status 1 if the exploitability, or a violation, exceeds this.",
         ),
     ] = None,
     top: TopOption = 10,
@@ -265,7 +270,7 @@ def evaluate(
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
-    """Evaluate strategies of any origin: payoffs, exploitability and violated constraints.
+    """Evaluate strategies from any source: payoffs, exploitability and violated constraints.
 
     All numbers are computed from the strategies, by best responses. For a single strategy in a two-player zero-sum
     game, the command reports the guaranteed payoff and the exploitability relative to the game value, which it computes
@@ -297,7 +302,7 @@ def evaluate(
     for text in strategy:
         players = tuple(each for each in range(loaded.num_players) if each not in found)
         if not players and not Path(text).exists():
-            raise CommandLineError(f"--strategy {text}: those before it are of all players already; leave it out")
+            raise CommandLineError(f"--strategy {text}: the earlier ones already cover all players; leave it out")
         with waiting(f"{text} on {loaded.spec}", shown=record.shown):
             strategies, missing = _strategies(text, loaded, players, normalise)
         twice = sorted(set(strategies) & set(found))
@@ -327,9 +332,10 @@ def evaluate(
 
 
 def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any], Profile]":
-    """Return what strategies are worth, and the profile in which they may lose.
+    """Return the evaluation of strategies, and the profile in which losses are measured.
 
-    They are all players', or one player's in a two-player constant-sum game, whose opponent then plays an equilibrium.
+    The strategies are those of all players, or one player's in a two-player constant-sum game, whose opponent then
+    plays an equilibrium strategy.
     """
     from ..seqform.evaluate import best_response_values, expected_payoffs, worst_case
     from ..seqform.strategy import Profile
@@ -337,7 +343,7 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
     form = game.sequence_form
     constant = form.constant_sum if game.num_players == 2 else None
     if len(found) == game.num_players:
-        # Player 0's payoff in equilibrium lies between what its strategy guarantees and what the other one concedes.
+        # Player 0's equilibrium payoff lies between what its strategy guarantees and what the other one concedes.
         profile = Profile(list(found.values()))
         payoffs, best = expected_payoffs(game, profile), best_response_values(game, profile)
         gap = float((best - payoffs).sum())
@@ -369,7 +375,7 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
 
 
 def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"]) -> dict[str, float]:
-    """Return by how much each constraint is broken, by its name."""
+    """Return the violation of each constraint, by name."""
     from ..models.constraints import parse_constraint
 
     violations: dict[str, float] = {}
@@ -383,7 +389,7 @@ def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"])
 
 
 def judged_sheet(record: Mapping[str, Any]) -> Sheet:
-    """Return what strategies are worth, as rows."""
+    """Return the evaluation of strategies as rows."""
     from ..seqform.losses import losses_table
 
     low, high = record["lower"], record["upper"]
@@ -393,7 +399,7 @@ def judged_sheet(record: Mapping[str, Any]) -> Sheet:
     paid = [(player, one, best, best - one) for player, (one, best) in enumerate(earned)]
     whose = "the others' strategies"
     if record["payoffs"] is None:
-        whose = f"the equilibrium strategy of player {1 - record['players'][0]} that was found"
+        whose = f"the computed equilibrium strategy of player {1 - record['players'][0]}"
     return Sheet(
         [
             Row("game", record["game"]),
@@ -416,13 +422,13 @@ def judged_sheet(record: Mapping[str, Any]) -> Sheet:
 
 # compare
 
-#: Probabilities that differ by less are alike, and losses of less, in units of the game's stakes, are none.
+#: Smaller differences of probabilities, and smaller losses in units of the game's stakes, count as zero.
 _ALIKE = 1e-6
 
 
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="A strategy file.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another file, or nash, uniform and so on.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another strategy file, or nash, uniform and so on.")],
     game: GameOption = None,
     top: TopOption = 10,
     normalise: NormaliseOption = False,
@@ -431,8 +437,8 @@ def compare(
 ) -> int:
     """Compare two strategies or profiles: where they differ most, and what they earn against each other.
 
-    If B has the strategies of all other players, as nash has, it is also said what the differences cost: what A's
-    strategy of a player loses at each infoset where B's strategies are those of the others. Differences from an
+    If B has the strategies of all other players, as nash has, the command also reports the cost of the differences: for
+    each infoset, what A's strategy of a player loses when the others play B's strategies. Differences from an
     equilibrium often cost nothing against it.
     """
     check_files({"A": first, "B": second}, json=json, html=html)
@@ -461,7 +467,7 @@ def compare(
 
 
 def _difference(one: "Strategy", other: "Strategy") -> dict[str, Any]:
-    """Return how far two strategies are apart: in their plans, and in the behaviour where both can come to."""
+    """Return the distance between two strategies: in their plans, and in the behaviour where both reach."""
     import numpy as np
 
     treeplex = one.treeplex
@@ -483,7 +489,7 @@ def _costs(
 ) -> list[dict[str, Any]]:
     """Return where A's strategies lose most against B's, and add to `rows` at how many infosets a difference is free.
 
-    Only infosets count to which A plays and where it differs from B by more than :data:`_ALIKE`.
+    Only infosets count that A reaches and where it differs from B by more than :data:`_ALIKE`.
     """
     import numpy as np
 
@@ -504,7 +510,7 @@ def _costs(
 
 
 def _matches(game: "Game", one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"]) -> dict[str, Any]:
-    """Return what player 0 is paid in each of the four pairings, and how exploitable either profile is."""
+    """Return player 0's payoff in each of the four pairings, and the exploitability of each profile."""
     from ..seqform.evaluate import expected_payoffs, exploitability
     from ..seqform.strategy import Profile
 
@@ -519,7 +525,7 @@ def _matches(game: "Game", one: Mapping[int, "Strategy"], other: Mapping[int, "S
 
 
 def compared_sheet(record: Mapping[str, Any]) -> Sheet:
-    """Return where strategies differ most, and what they earn against each other, as rows."""
+    """Return the largest differences of strategies, and their payoffs against each other, as rows."""
     apart = [
         (
             row["player"],
@@ -546,23 +552,23 @@ def compared_sheet(record: Mapping[str, Any]) -> Sheet:
 
 
 def _cost_text(row: Mapping[str, Any]) -> str | None:
-    """Return what the differences of a player's strategies cost; ``None`` where B is not everybody's."""
+    """Return the cost of the differences of a player's strategies; ``None`` if B does not have all strategies."""
     if "differing" not in row:
         return None
     if not row["differing"]:
-        return "plays alike wherever A comes to"
+        return "plays the same wherever A reaches"
     differs = f"differs at {counted(row['differing'], 'infoset')}"
     if row["costless"] == row["differing"]:
         return f"{differs}, which costs nothing against B"
-    free = f", at {count(row['costless'])} of them for nothing" if row["costless"] else ""
+    free = f", at no cost at {count(row['costless'])} of them" if row["costless"] else ""
     return f"{differs}{free}; A loses {payoff(row['loss'])} against B"
 
 
-# What they share
+# Shared functions
 
 
 def _game_of(file: str, game: str | None) -> str:
-    """Return the game that is named, or that the file names."""
+    """Return the game named by the option or by the file."""
     if game is not None:
         return game
     from ..seqform.strategy_files import game_of
@@ -574,21 +580,21 @@ def _game_of(file: str, game: str | None) -> str:
         from ..seqform.interchange.files import other_kind
 
         hint = other_kind(file, "strategies")
-        raise CommandLineError(f"{file} does not name its game; give it, --game GAME{hint}")
+        raise CommandLineError(f"{file} does not name its game; give it with --game GAME{hint}")
     return named
 
 
 def _strategies(
     text: str, game: "Game", players: tuple[int, ...] = (), normalise: bool = False
 ) -> "tuple[dict[int, Strategy], dict[int, int]]":
-    """Return the strategies of a file, and how many infosets it leaves out; or those that a text names, of players."""
+    """Return the strategies of a file, and the number of infosets it leaves out; or the strategies named by a text."""
     from ..seqform.strategy import load_strategies
     from ..seqform.strategy_files import SUFFIXES, numbered
 
     path = Path(numbered(text)[0])
     looks_like_a_file = ":" not in text and ("/" in text or "." in text)
     is_strategy_file = looks_like_a_file or path.suffix.lower() in SUFFIXES or path.is_file()
-    if players and (not is_strategy_file or text.lower().endswith(".toml")):  # that is a bot file
+    if players and (not is_strategy_file or text.lower().endswith(".toml")):  # including a bot file
         from ..solvers.opponents.strategies import opponent_strategy
 
         return {player: opponent_strategy(text, game, player) for player in players}, {}
@@ -597,16 +603,16 @@ def _strategies(
         return dict(enumerate(profile)), {}
     found, read = load_strategies(text, game, normalise)
     if read.equilibria > 1:
-        print_note(f"{text} holds {read.equilibria} equilibria, of which the first is taken; {text}:2 is the second")
+        print_note(f"{text} holds {read.equilibria} equilibria; the first one is used. {text}:2 is the second")
     if normalise:
-        print_note(f"{text}: normalised probabilities, which were up to {read.corrected:.2g} away from 1 in sum")
+        print_note(f"{text}: normalised probabilities whose sums were up to {read.corrected:.2g} away from 1")
     return found, read.left_out
 
 
 def _left_out(counts: Mapping[int, int]) -> list[Row]:
-    """Say that infosets are missing in a file, if any are."""
+    """Print a note if infosets are missing in a file."""
     said = [f"{count(number)} of player {player}" for player, number in counts.items() if number]
-    return [Row("left_out", said, several(str), ": infosets that no file names are played uniformly")]
+    return [Row("left_out", said, several(str), ": infosets missing in the file are played uniformly")]
 
 
 def _check_suffix(out: str | None) -> None:

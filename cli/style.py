@@ -1,4 +1,4 @@
-"""``treeplex style``: a strategy in a style that is given as targets, and what the style costs."""
+"""``treeplex style``: a strategy in a style given by targets, and the cost of the style."""
 
 import inspect
 import re
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..solvers.style.answer import StyleAnswer
     from ..solvers.style.calibration import Calibration, CalibrationRun
 
-#: The method for games too large for exact ones, which searches.
+#: The search method, for games that are too large for exact methods.
 _SEARCHES = "pref-cfr"
 #: The keys of the JSON.
 KEYS = (
@@ -53,7 +53,7 @@ KEYS = (
 
 
 def _methods() -> list[str]:
-    """Return what targets can be met by: methods that solve all parts of an exact answer, and one that searches."""
+    """Return the methods for targets: those that solve all parts of an exact answer, and one that searches."""
     from ..solvers.methods import methods_for
     from ..solvers.style.targets import NEEDS
 
@@ -63,7 +63,7 @@ def _methods() -> list[str]:
 def _options() -> list[inspect.Parameter]:
     *exact, search = _methods()
     text = (
-        f"The method: {', '.join(exact)}; or {search}, for games too large for these, which searches for "
+        f"The method: {', '.join(exact)}; or {search}, for games that are too large for these, which searches for "
         "vulnerabilities that meet the targets."
     )
     return [choice_of("method", "highs-simplex", text)]
@@ -71,7 +71,7 @@ def _options() -> list[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The targets for the player, and their maximum cost."""
+    """The targets for the player, and the largest loss allowed."""
 
     target: Annotated[
         list[str] | None,
@@ -89,35 +89,34 @@ class _Asked:
         typer.Option(
             metavar="E",
             parser=reader(Fraction, minimum=0),
-            help="How much the strategy may lose to any opponent, relative to the value of the game; with more than "
-            "two players, how much anybody may gain by a best response.",
+            help="The largest loss against any opponent, relative to the value of the game; with more than two "
+            "players, the largest gain of any player from a best response.",
         ),
     ] = Fraction(0)
     player: Annotated[
         int | None,
-        typer.Option(metavar="SEAT", parser=whole, help="The player of targets that name no seat; 0 by default."),
+        typer.Option(metavar="SEAT", parser=whole, help="The player of targets that do not name a seat; by default 0."),
     ] = None
     reference: Annotated[
         str | None,
         typer.Option(
             metavar="OPPONENT",
-            help="How the other player plays when frequencies of actions are counted, uniformly by default, and when "
-            "payoffs are for cvar, by default as the equilibrium that is found; it does not affect the loss: "
-            f"{OPPONENT_HELP}",
+            help="The other player's strategy: by default uniform when counting frequencies of actions, and the "
+            f"equilibrium found when computing cvar. It does not affect the loss: {OPPONENT_HELP}",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class _Search:
-    """How vulnerabilities are searched for."""
+    """The search for vulnerabilities."""
 
     degree: Annotated[
         Fraction | None,
         typer.Option(
             metavar="D",
             parser=reader(Fraction, above=1),
-            help="Degree δ of the preferred actions (pref-cfr only), above 1; 10 by default.",
+            help="Degree δ of the preferred actions (pref-cfr only), above 1; by default 10.",
         ),
     ] = None
     max_iterations: Annotated[
@@ -139,12 +138,12 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Curve:
-    """Whether the trade-off curve of a target is found, and where it is drawn."""
+    """Whether to compute the trade-off curve of a target, and where to draw it."""
 
     curve: Annotated[
         bool,
         typer.Option(
-            "--curve", help="Find the whole trade-off curve of a single target: the loss at each of its values."
+            "--curve", help="Compute the whole trade-off curve of a single target: the loss at each of its values."
         ),
     ] = False
     plot: Annotated[
@@ -154,7 +153,7 @@ class _Curve:
 
     @property
     def option(self) -> str | None:
-        """Which option asks for the curve; ``None`` if none does."""
+        """The option that asks for the curve; ``None`` if none does."""
         return "--curve" if self.curve else "--plot" if self.plot else None
 
 
@@ -175,10 +174,11 @@ def style(
 ) -> int:
     """Find a strategy in a given style that loses little to any opponent, or prove that none exists.
 
-    Targets say how often the player should do what. If all of them can be met within --max-loss, the answer is the
-    strategy that loses least; if not (exit status 1), the one that comes closest within it. Either way, lower and upper
-    bounds on the least loss that meets the targets are proven. For games too large for linear programs, --method
-    pref-cfr finds out how vulnerable to be for each target, and proves how much the strategy may lose.
+    A target says how often the player should take an action. If all targets can be met within --max-loss, the result is
+    the strategy with the smallest loss. Otherwise (exit status 1) it is the strategy within that loss that comes
+    closest to the targets. Either way, lower and upper bounds on the smallest loss that meets the targets are proven.
+    For games that are too large for linear programs, --method pref-cfr searches for a vulnerability for each target,
+    and proves a bound on the strategy's loss.
     """
     if not asked.target:
         raise CommandLineError('style needs --target, such as --target "raise@first >= 0.6"')
@@ -245,7 +245,7 @@ def style(
 
 
 def _check_method(method: str, tuning: dict[str, Any], curve: _Curve) -> None:
-    """Refuse options of the search where there is none, and a curve where there is."""
+    """Reject search options without a search, and a curve with one."""
     given = [name for name, value in tuning.items() if value is not None]
     if given and method != _SEARCHES:
         raise CommandLineError(f"{flag_of(given[0])} is for --method {_SEARCHES} alone; leave it out")
@@ -254,12 +254,12 @@ def _check_method(method: str, tuning: dict[str, Any], curve: _Curve) -> None:
 
 
 def _note_time(method: str, loaded: "Game", game: str, target: str) -> None:
-    """Say what takes less time, where linear programs may take long."""
+    """Name a faster method if linear programs may take long."""
     from ..solvers.choice import prefers_loop
 
     if method != _SEARCHES and prefers_loop(loaded) and is_large(loaded):
         constrained = shlex.join(["treeplex", "solve", game, "--problem", "constrained", "--constrain", target])
-        print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} goes without")
+        print_note(f"linear programs of {loaded.spec} may take many minutes; {constrained} needs none")
 
 
 def _standing(run: "CalibrationRun") -> str:
@@ -270,18 +270,18 @@ def _standing(run: "CalibrationRun") -> str:
 
 
 def _check_curve(target: list[str], game: "Game", player: int, others: "Strategy | None") -> None:
-    """Refuse a target that has no curve, before anything is solved."""
+    """Reject targets without a curve, before anything is solved."""
     from ..solvers.style.answer import curve_functional
     from ..solvers.style.tails import read_styles
 
     read, tails = read_styles(target, game, player, others)
     if tails:
-        raise CommandLineError(f"{tails[0].name} has no trade-off curve, as it is not linear; leave out the curve")
+        raise CommandLineError(f"{tails[0].name} has no trade-off curve, because it is not linear; leave out the curve")
     curve_functional(read)
 
 
 def _check_players(method: str, game: "Game") -> None:
-    """Refuse games of more players by methods that solve linear programs."""
+    """Reject games of more than two players for methods that solve linear programs."""
     if game.num_players > 2:
         raise CommandLineError(
             f"style by {method} needs two players, and {game.spec} has {game.num_players}; --method {_SEARCHES} takes "
@@ -290,12 +290,12 @@ def _check_players(method: str, game: "Game") -> None:
 
 
 def _usual_reference(targets: list[str]) -> str:
-    """Return what the reference is called where none is given."""
+    """Return the name of the default reference."""
     return "equilibrium" if any("cvar" in target.partition("@")[0] for target in targets) else "uniform"
 
 
 def _reference(name: str | None, game: "Game", player: int) -> "Strategy | None":
-    """Return the strategy of the other player with which actions are counted; nothing if it is not given."""
+    """Return the other player's strategy for counting actions; ``None`` if not given."""
     from ..solvers.opponents.strategies import opponent_strategy
 
     if name is None:
@@ -307,7 +307,7 @@ def _reference(name: str | None, game: "Game", player: int) -> "Strategy | None"
 
 
 def style_sheet(record: dict[str, Any]) -> Sheet:
-    """Return whether the targets can be met, what that costs, and what the strategy does, as rows."""
+    """Return whether the targets can be met, the cost, and the strategy's behaviour as rows."""
     other, counted = 1 - record["player"], record["reference"] != "uniform"
     met = record["violation"] <= 0.0 if record["runs"] else record["feasible"]
     most = " at most" if record["runs"] else ""
@@ -339,16 +339,16 @@ def _least_loss(record: dict[str, Any]) -> Row:
 
 
 def print_style(record: dict[str, Any], curve: "TradeOff | None") -> None:
-    """Print whether the targets can be met, what that costs, and what the strategy does."""
+    """Print whether the targets can be met, the cost, and the strategy's behaviour."""
     print_sheet(style_sheet(record))
     if curve is not None:
         print_table(curve.pieces)
 
 
 def _preference_rows(record: dict[str, Any]) -> list[Row]:
-    """Return how much which actions were preferred."""
+    """Return which actions were preferred, and how strongly."""
     chosen = record["preference"]
-    # Preferences for actions can be typed, those for shares of several actions and those of several targets cannot.
+    # Preferences for single actions can be typed as options; those for several actions or several targets cannot.
     alone = len(chosen["vulnerabilities"]) == 1
     listed = (
         ", ".join(chosen["prefer"]) if alone else f"the actions that help each target, δ = {setting(chosen['degree'])}"
@@ -369,14 +369,14 @@ def _preference_rows(record: dict[str, Any]) -> list[Row]:
 
 
 def _betas(record: dict[str, Any]) -> list[str]:
-    """Return what each target may give up, by name where there are several."""
+    """Return the vulnerability for each target, with its name if there are several."""
     betas = [short(beta) for beta in record["preference"]["vulnerabilities"]]
     names = [one["target"] for one in record["targets"]]
     return betas if len(betas) == 1 else [f"{beta} for {name}" for beta, name in zip(betas, names, strict=True)]
 
 
 def _targets(record: dict[str, Any]) -> Table:
-    """Return a row a target: what the strategy has, what could be had alone, and what more of it costs."""
+    """Return a row per target: the strategy's value, the value attainable alone, and the price of more."""
     rows = [
         one | {"alone": None if one["low"] is None else (one["low"], one["high"]), "price": prices.get(one["target"])}
         for prices in [record["multipliers"]]

@@ -1,4 +1,4 @@
-"""``treeplex sweep``: many settings of a command, over processes, a Dask cluster or Ray."""
+"""``treeplex sweep``: many settings of a command, in local processes, on a Dask cluster or on Ray."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Where:
-    """Where settings are computed, and which."""
+    """Where settings are computed, and how many at once."""
 
     backend: Annotated[
         str,
@@ -37,15 +37,17 @@ class _Where:
     jobs: Annotated[
         int | None,
         typer.Option(
-            metavar="N", parser=reader(int, minimum=1), help="Settings at once; by default one for each core."
+            metavar="N",
+            parser=reader(int, minimum=1),
+            help="Number of settings computed at once; by default one per core.",
         ),
     ] = None
-    retry: Annotated[bool, typer.Option("--retry", help="Try settings again that failed before.")] = False
+    retry: Annotated[bool, typer.Option("--retry", help="Try failed settings again.")] = False
 
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Where a result is drawn, and against which setting."""
+    """The plot of results: the file and the axes."""
 
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw a result against a setting (.svg, .png or .pdf).")
@@ -53,12 +55,16 @@ class _Drawn:
     x: Annotated[
         str | None,
         typer.Option(
-            "--x", metavar="SETTING", help="The setting on the x-axis; the first number that varies by default."
+            "--x", metavar="SETTING", help="The setting on the x-axis; by default the first number that varies."
         ),
     ] = None
     y: Annotated[
         str | None,
-        typer.Option("--y", metavar="RESULT", help="What is drawn: a key of the command's JSON; the objective."),
+        typer.Option(
+            "--y",
+            metavar="RESULT",
+            help="The result on the y-axis: a key of the command's JSON; by default the objective.",
+        ),
     ] = None
     html: HtmlOption = None
 
@@ -69,25 +75,27 @@ def sweep(
         str,
         typer.Argument(
             metavar="FILE",
-            help="The settings (.toml): command = and its options, and what varies in [grid] or [[list]].",
+            help="The settings (.toml): command = and its options, and the varied settings in [grid] or [[list]].",
         ),
     ],
     out: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Keep each result in the folder DIR; what is there is not computed again."),
+        typer.Option(
+            metavar="DIR", help="Store each result in the folder DIR; existing results are not computed again."
+        ),
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="Print the settings and their number; compute nothing.")
+        bool, typer.Option("--list", help="Print the settings and their number without computing anything.")
     ] = False,
     *,
     where: _Where,
     drawn: _Drawn,
     json: JsonOption = None,
 ) -> int:
-    """Run a command for a grid or a list of settings, and keep every result as it comes.
+    """Run a command for a grid or a list of settings, and store every result as it arrives.
 
-    Run the same command again to compute the missing settings: after Ctrl-C, a kill, or with more settings.
-    Settings that fail are kept with their messages; the exit status is 1 then.
+    Run the same command again to compute the missing settings after Ctrl-C, after a kill, or with additional settings.
+    Failed settings are stored with their messages, and the exit status is then 1.
     """
     check_files({"FILE": file}, plot=drawn.plot, json=json, html=drawn.html)
     with deferring_interrupts():
@@ -114,34 +122,34 @@ def sweep(
 
 
 def _folder(out: str | None, where: _Where, drawn: _Drawn, varied: list[str]) -> str:
-    """Return the folder of the results, which is made; refuse options that do not fit the settings or each other."""
+    """Create and return the folder of the results; reject options that do not fit the settings or each other."""
     with deferring_interrupts():
         from ..validation.sweeps import BACKENDS
 
     x = drawn.x
     if x is not None and x not in varied:
         raise CommandLineError(
-            f"--x {x}{nearest(x, varied)}: expected one of what varies: {', '.join(varied) or 'nothing'}"
+            f"--x {x}{nearest(x, varied)}: expected one of the varied settings: {', '.join(varied) or 'nothing'}"
         )
     if out is None:
-        raise CommandLineError("--out is missing, expected a folder for the results; --list prints the settings alone")
+        raise CommandLineError("--out is missing, expected a folder for the results; --list only prints the settings")
     if where.backend not in BACKENDS:
         raise CommandLineError(f"--backend {where.backend}: expected one of {', '.join(BACKENDS)}")
     if where.address is not None and where.backend == BACKENDS[0]:
         raise CommandLineError(f"--address {where.address} is for --backend dask or ray")
     make_folder(out, "--out")
     if (x is not None or drawn.y is not None) and drawn.plot is None and drawn.html is None:
-        raise CommandLineError("--x and --y say what --plot and --html draw; give one of them")
+        raise CommandLineError("--x and --y choose the axes of --plot and --html; give one of those")
     return out
 
 
 def _save(found: "Sweep", folder: str) -> None:
-    """Write the table of the results beside them."""
+    """Write the table of the results to the folder of results."""
     write_file(str(Path(folder) / "results.csv"), found.to_csv(), "--out")
 
 
 def _check(within: Any, file: str, setting: dict[str, Any], label: str) -> None:
-    """Refuse a setting that is none of its command, before anything is computed."""
+    """Reject a setting that its command does not have, before anything is computed."""
     if not isinstance(setting.get("command"), str):
         received = shown(setting["command"], 60) if "command" in setting else "missing"
         raise CommandLineError(f'{file}: command is {received}, expected a name such as "solve"')
@@ -163,7 +171,7 @@ def _list(settings: list[dict[str, Any]], varied: list[str]) -> None:
 
 
 def _run(run: Any, settings: list[dict[str, Any]], out: str, where: _Where, check: Check) -> "Sweep":
-    """Compute the settings, a line each, and print what became of them."""
+    """Compute the settings, and print a line with each result."""
     from ..validation.sweeps import Sweep, SweepRow, name_of, sweep
 
     def compute(keep: "Callable[[SweepRow], None]", advance: "Callable[[str], None] | None") -> Sweep:

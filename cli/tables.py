@@ -1,4 +1,4 @@
-"""How commands print an answer sheet: its facts in two columns, its tables in many."""
+"""Printing of answer sheets: facts in two columns, then tables."""
 
 import sys
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-#: How wide the first column of the last facts was, and whether columns have been printed since.
+#: The width of the first column of the last facts, and whether facts have been printed since.
 _width, _columns_since = [0], [False]
-#: How a status is coloured, where it is one of these; others are yellow.
+#: The colour of each status; other statuses are yellow.
 _COLOURS = {"optimal": "green", "converged": "green", "uncertified": "red", "infeasible": "red", "unbounded": "red"}
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return a console for tables and text; neither wraps nor crops what is piped on.
+    """Return a console for tables and text; piped output is neither wrapped nor cropped.
 
     Without a terminal, and without ``COLUMNS``, lines are 120 characters wide.
     """
@@ -29,7 +29,7 @@ def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
     class PipedConsole(Console):
-        """A console that lets a closed pipe be an error like any other."""
+        """A console that raises the usual error for a closed pipe."""
 
         def on_broken_pipe(self) -> NoReturn:
             raise BrokenPipeError
@@ -40,7 +40,7 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def show(out: "Console", renderable: Any) -> None:
-    """Print a table; on anything but a terminal without the blanks that fill its lines."""
+    """Print a table; unless the output is a terminal, omit trailing blanks."""
     if out.is_terminal:
         out.print(renderable)
         return
@@ -57,9 +57,9 @@ def print_sheet(sheet: Sheet) -> None:
 
 
 def print_rows(*rows: Row, after: bool = False) -> None:
-    """Print names and what belongs to them in two columns; nothing is cut off, and lists wrap at their blanks.
+    """Print names and values in two columns; nothing is cut off, and lists wrap at blanks.
 
-    Those that come `after` others, such as the names of files that were written since, stand in the same columns.
+    Rows printed `after` others, such as names of files written since, use the same columns.
     """
     from rich.table import Table as Grid
 
@@ -77,12 +77,12 @@ def print_rows(*rows: Row, after: bool = False) -> None:
 
 
 def ending(record: Mapping[str, Any]) -> tuple[Row, Row]:
-    """Return how a solve ended."""
+    """Return the text on how a solve ended."""
     return Row("status", record["status"]), Row("message", record["message"], label="")
 
 
 def _styled(row: Row) -> "Text":
-    """Return the text of a row, in the colour of what it says."""
+    """Return the text of a row in its colour."""
     from rich.text import Text
 
     text = Text(row.text)
@@ -98,7 +98,7 @@ def _styled(row: Row) -> "Text":
 def print_table(table: Table) -> None:
     """Print a table below a blank line and its title.
 
-    Numbers are never cut: where the terminal is too narrow, words wrap, and lines are longer than it is if need be.
+    Numbers are never cut. If the terminal is too narrow, words wrap, and if necessary lines exceed its width.
     """
     from rich.table import Table as Grid
 
@@ -117,7 +117,7 @@ def print_table(table: Table) -> None:
     out.print()
     if table.title:
         out.print(table.title, style="bold", soft_wrap=True)
-    # Each column has two blanks behind it. Words need the room of the longest one.
+    # Two blanks follow each column. A column of words is at least as wide as its longest word.
     columns = list(zip(headings, *lines, strict=True))
     needed = [
         max(len(part) for cell in column for part in (cell.split() if place in words else [cell]) or [""])
@@ -128,6 +128,6 @@ def print_table(table: Table) -> None:
 
 
 def seconds_text() -> str:
-    """Return where the seconds of the command went so far, but for those that are too few to matter."""
+    """Return how the command's time was spent, without negligible parts."""
     watches = stopwatches()
     return seconds_in_words(watches[-1].seconds) if watches else ""

@@ -1,4 +1,4 @@
-"""``treeplex tune``: better numbers for a threshold automaton, found by matches of no-limit hold'em."""
+"""``treeplex tune``: improves the numbers of a threshold automaton by matches of no-limit hold'em."""
 
 import contextlib
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..models.opponents import ThresholdBot
     from ..solvers.opponents.tuning import Improvement, Tuned, TuningStep
 
-#: How sure the interval is, and how many times as many hands check what was found as one comparison has.
+#: Confidence level of the interval, and the ratio of hands in the final check to hands in one comparison.
 _CONFIDENCE, _CHECKED = 0.95, 4
 _KEYS = (
     *("bot", "opponents", "table", "samples", "rounds", "steps", "matches", "hands", "seed", "tried", "taken"),
@@ -37,36 +37,37 @@ _samples = reader(int, "a whole number from 1 to 1,000,000, such as 10000", mini
 def tune(
     bot: Annotated[
         str,
-        typer.Argument(metavar="BOT", help="The bot to begin with: threshold, or a bot file (.toml)."),
+        typer.Argument(metavar="BOT", help="The bot to start from: threshold, or a bot file (.toml)."),
     ] = "threshold",
     opponent: Annotated[
         list[str] | None,
         typer.Option(
             metavar="BOT",
-            help="Whom it is to beat, a bot as treeplex match takes it; several play the same deals each. By default "
-            "the bot itself, as it was before each round.",
+            help="The bot to beat, as in treeplex match; several opponents play the same deals. By default the bot "
+            "itself as of the start of each round.",
         ),
     ] = None,
     rounds: Annotated[int, typer.Option(metavar="N", parser=_count, help="Rounds over all numbers.")] = 1,
-    steps: Annotated[int, typer.Option(metavar="N", parser=_count, help="Values tried of each number in a round.")] = 6,
+    steps: Annotated[int, typer.Option(metavar="N", parser=_count, help="Values tried per number and round.")] = 6,
     matches: Annotated[
         int,
         typer.Option(
             metavar="N",
             parser=_matches,
-            help="Matches that judge a value, without the best and the worst.",
+            help="Matches that evaluate a value; the best and the worst are dropped.",
         ),
     ] = 5,
     hands: Annotated[
         int,
-        typer.Option(metavar="N", parser=_hands, help="Hands of each, every deal in both seats."),
+        typer.Option(metavar="N", parser=_hands, help="Hands per match; every deal is played in both seats."),
     ] = 1_000,
     samples: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             parser=_samples,
-            help="Hands and boards of which a value on the flop and turn is the mean; by default the bot's, or 10,000.",
+            help="Sampled hands and boards for the mean value on the flop and turn; by default the bot's number, or "
+            "10,000.",
         ),
     ] = None,
     seed: DrawsOption = None,
@@ -74,15 +75,15 @@ def tune(
     seating: Seating,
     checkpointing: Checkpointing,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE.toml", help="Write the bot that was found to FILE, as a bot file.")
+        str | None, typer.Option(metavar="FILE.toml", help="Write the tuned bot to FILE, as a bot file.")
     ] = None,
     json: JsonOption = None,
 ) -> int:
-    """Tune a threshold automaton of no-limit hold'em by matches.
+    """Tune a threshold automaton for no-limit hold'em by playing matches.
 
-    One number at a time is searched by simulated annealing, as in T. Chen's report (2020). At the end the bot found
-    plays deals that the search has not seen, and the gain over the first bot is reported with its interval; nothing is
-    proven. After Ctrl-C the best bot so far counts; pressed again, the one before the round.
+    Simulated annealing searches one number at a time, as in T. Chen's report (2020). At the end the tuned bot plays
+    deals that the search has not used, and the gain over the first bot is reported with its interval; nothing is
+    proven. After Ctrl-C the best bot so far is the result; after a second Ctrl-C, the bot before the round.
     """
     if out == STANDARD_OUTPUT or (out is not None and not out.lower().endswith(".toml")):
         raise CommandLineError(f"--out {out}: expected a file name that ends with .toml")
@@ -125,7 +126,7 @@ def tune(
             ):
                 return improvement(play, found.automaton, found.start, deals, (seed, 4), _CONFIDENCE)
 
-        rise = outputs.ask("what was gained", gained)
+        rise = outputs.ask("the gain", gained)
     if rise is not None:
         record["checked_hands"] = 2 * deals
     made = type(start)(found.automaton, record["samples"])
@@ -138,7 +139,7 @@ def tune(
 
 
 def _start(bot: str, table: "HoldemTable") -> "ThresholdBot":
-    """Return the automaton to begin with."""
+    """Return the automaton to start from."""
     from ..models.opponents import ThresholdBot
     from ..solvers.matches.bots import declared_bot
 
@@ -153,7 +154,7 @@ def _start(bot: str, table: "HoldemTable") -> "ThresholdBot":
 
 
 def _found(found: "Tuned", rise: "Improvement | None") -> dict[str, Any]:
-    """Return what tuning came to, for the JSON."""
+    """Return the results of tuning, for the JSON."""
     checked = {} if rise is None else {
         "mbb_per_hand": 1000.0 * rise.mean, "confidence_interval": [1000.0 * rise.lower, 1000.0 * rise.upper]
     }  # fmt: skip
@@ -174,7 +175,7 @@ def _found(found: "Tuned", rise: "Improvement | None") -> dict[str, Any]:
 
 
 def tuned_sheet(record: dict[str, Any]) -> Sheet:
-    """Return what tuning came to, as rows."""
+    """Return the results of tuning as rows."""
     ends = record["confidence_interval"]
     gain = None if ends is None else f"{record['mbb_per_hand']:+.1f} mBB/hand in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
     of = "" if ends is None else f" over {record['bot']}, in {counted(record['checked_hands'], 'hand')} not seen before"

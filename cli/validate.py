@@ -1,4 +1,4 @@
-"""``treeplex validate``: exact against iterative, row by row."""
+"""``treeplex validate``: compares exact and iterative solutions, row by row."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 def validate(
     suite: Annotated[
-        str, typer.Option(metavar="quick|full", help="Suite to run; quick takes under a minute.")
+        str, typer.Option(metavar="quick|full", help="The suite to run; quick takes less than a minute.")
     ] = "quick",
     json: JsonOption = None,
     html: HtmlOption = None,
     *,
     checkpointing: Checkpointing,
 ) -> int:
-    """Solve a suite of problems exactly and iteratively, and compare the answers.
+    """Solve a suite of problems exactly and iteratively, and compare the solutions.
 
     The exit status is 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
     """
@@ -49,7 +49,7 @@ def validate(
 
 
 def _run(suite: "Suite", checkpoint: "Checkpoint | None", check: Check) -> "Report":
-    """Run a suite, and print its rows if they are to be shown."""
+    """Run a suite, and optionally print its rows."""
     from ..validation.suites import Report, run_suite
 
     if check.shown:
@@ -76,7 +76,7 @@ def _run(suite: "Suite", checkpoint: "Checkpoint | None", check: Check) -> "Repo
 
 
 def _question(row: "Row") -> "Text":
-    """Return the line above the rows of one game and problem."""
+    """Return the line printed above the rows of one game and problem."""
     from rich.text import Text
 
     if row.exact_value is not None:

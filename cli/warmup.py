@@ -1,4 +1,4 @@
-"""``treeplex warmup``: compile the loops ahead of time, as when an image of a container is made."""
+"""``treeplex warmup``: compiles the loops in advance, for example when a container image is built."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 def warmup(
     loops: Annotated[
-        list[str] | None, typer.Argument(metavar="[LOOP]...", help="Which loops; by default all.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="[LOOP]...", help="The loops to compile; by default all.", show_default=False),
     ] = None,
     json: JsonOption = None,
 ) -> int:
-    """Compile the loops of iterative methods, so that no solve waits for it.
+    """Compile the loops of iterative methods in advance, so that later solves start at once.
 
-    Each is compiled once on a machine and kept where `treeplex doctor` says. Without this, a loop is compiled when it
-    is first used.
+    Each loop is compiled once per machine and cached in the folder shown by `treeplex doctor`. Otherwise a loop is
+    compiled on its first use.
     """
     for name in loops or ():
         if name not in _LOOPS:
@@ -50,14 +51,14 @@ def warmup(
             record.update(loops=done)
         record.write()
     if record.shown:
-        words = {True: "compiled", False: "was there"}
+        words = {True: "compiled", False: "already compiled"}
         rows = [(one["name"], words[one["compiled"]], f"{one['seconds']:.1f} s") for one in done]
         print_table(Table([Column(heading) for heading in ("loop", "", "took")], rows))
     return ExitStatus.SUCCESS
 
 
 def trial(method: str, game: str = "kuhn", constraint: str = "", **limits: Any) -> "Solution":
-    """Return the equilibrium of a small game, under a constraint if there is one."""
+    """Return the equilibrium of a small game, possibly under a constraint."""
     from .. import ConstrainedNash, Nash, load_game, solve
     from ..models.constraints import parse_constraint
 
@@ -116,7 +117,7 @@ def _spots(*numbers: str, adding: bool = False) -> None:
         warm(getattr(np, number), adding=adding)
 
 
-#: What is compiled, by the name of what needs it.
+#: The trials that compile the loops, by name.
 _LOOPS: dict[str, Callable[[], Any]] = {
     "regret": partial(_once, "cfr+"),
     "regret-branches": partial(_once, "cfr+", "leduc:ranks=7"),
