@@ -1,1 +1,1 @@
-"""What can be solved: games, and the problems posed on them as optimisation models."""
+"""What can be solved: games, and optimisation problems posed on them."""

@@ -1,8 +1,8 @@
-"""What problems take beside the game, declared once: the fields of their classes are annotated by these.
+"""Declarations of what problems need beside the game; the fields of problem classes are annotated with them.
 
-From the fields of a problem follow its texts, the opponents that solve it as they play, and the command line's options.
-A field whose ``kind`` is a strategy, a constraint or a functional is read from text on the game: see
-:class:`~treeplex.validation.questions.Question`. A field of any other kind that is not a number gets the text
+The fields of a problem determine its texts, the opponents that solve it during play, and the command-line options. A
+field whose ``kind`` is a strategy, a constraint or a functional is parsed from text for the game: see
+:class:`~treeplex.validation.questions.Question`. A field of any other kind that is not a number receives the text
 unchanged.
 """
 
@@ -33,8 +33,8 @@ Constraints = Annotated[
 ]
 Penalty = Annotated[
     float | Fraction | None,
-    # The price of a unit: a float, as multipliers are.
-    About("price of a unit of violation, so that constraints may be broken", 0, kind=float, shown="none", form="B"),
+    # The price per unit: a float, like multipliers.
+    About("price per unit of violation, so that constraints may be broken", 0, kind=float, shown="none", form="B"),
 ]
 Opponent = Annotated[
     Any, About("model of the opponent", kind=Strategy, form="O", expected=_OPPONENT, example="uniform")
@@ -42,7 +42,7 @@ Opponent = Annotated[
 Opponents = Annotated[
     Any,
     About(
-        "model of the opponent; may be repeated, for the worst of several",
+        "model of the opponent; repeat it to respond to the worst of several",
         kind=Strategy,
         form="O",
         alias="opponent",
@@ -66,7 +66,7 @@ Minimised = Annotated[
 ]
 _CONFIDENCE = About("confidence in the opponent model", minimum=0, maximum=1, example="1/2")
 Confidence = Annotated[float | Fraction, _CONFIDENCE]
-#: In words one for all infosets.
+#: On the command line, one number for all infosets.
 Confidences = Annotated[Any, replace(_CONFIDENCE, kind=Fraction)]
 Epsilon = Annotated[
     float | Fraction, About("how exploitable the strategy may be, in payoff units", minimum=0, example="1/10")
@@ -74,7 +74,7 @@ Epsilon = Annotated[
 Lookahead = Annotated[
     int | None,
     About(
-        "levels of the public tree that a step looks beyond its own action",
+        "number of levels of the public tree that a step looks beyond its own action",
         minimum=1,
         shown="none",
         form="K",
@@ -90,7 +90,7 @@ Mixing = Annotated[
 GadgetName = Annotated[
     str,
     About(
-        "gadget game above a subgame",
+        "gadget game at the root of a subgame",
         choices=("full", "reach-resolving", "none", "resolving", "max-margin", "reach-max-margin"),
     ),
 ]
@@ -102,9 +102,7 @@ _LEVEL = About(
     expected="a level, several as 2+5, or chance",
 )
 Level = Annotated[Any, _LEVEL]
-#: Of responses that need no partition.
+#: For responses that need no partition.
 Levels = Annotated[Any, replace(_LEVEL, shown="none")]
-PLAYER = About(
-    "player to solve for, where the problem is one player's", 0, 1, kind=int, form="0|1", shown="0", expected="0 or 1"
-)
+PLAYER = About("player to solve for, in one-player problems", 0, 1, kind=int, form="0|1", shown="0", expected="0 or 1")
 Player = Annotated[Any, PLAYER]

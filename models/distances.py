@@ -1,7 +1,7 @@
-"""How far a plan is from a reference strategy: convex functions of the plan, three of them.
+"""Distances of a plan from a reference strategy: three convex functions of the plan.
 
-A distance is a :class:`~treeplex.models.convex.ConvexFunction` with a reference strategy: whatever takes the one takes
-the other.
+A distance is a :class:`~treeplex.models.convex.ConvexFunction` with a reference strategy, and is accepted wherever such
+a function is.
 """
 
 from abc import ABC, abstractmethod
@@ -23,27 +23,26 @@ from ..seqform.strategy import Strategy, check_same_game
 from .convex import ConvexFunction, Norm1, Norm2, RelativeEntropy, Term
 from .programs.triplets import Triplets
 
-#: Replaces a probability of zero where its logarithm is needed: small enough to cost nothing in a bound.
+#: Replaces zero probabilities whose logarithm is needed: small enough not to weaken a bound.
 LEAST = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
 class Distance(ConvexFunction, ABC):
-    """How far a player's plan x is from a reference strategy b*: what the three distances have in common.
+    """Distance of a player's plan x from a reference strategy b*; base class of the three distances.
 
     A plan differs from the reference at a sequence (I, a) by (B x)(I, a) = x(I, a) − b*(I, a) x(σ(I)); in a flow
-    polytope the whole inflow of I stands for x(σ(I)). So what a plan does where it does not go counts nothing, and a
-    distance is 0 exactly at the plans that play like the reference wherever they go and the weight is not 0. Take
-    :class:`L1Distance`, :class:`L2Distance` or :class:`KLDistance`.
+    polytope x(σ(I)) is the whole inflow of I. So a plan's behaviour at infosets that it does not reach does not count.
+    The distance is 0 exactly for the plans that play like the reference at all infosets that they reach and whose
+    weight is not 0. Use :class:`L1Distance`, :class:`L2Distance` or :class:`KLDistance`.
 
     Parameters
     ----------
     reference : Strategy
-        b*, with its behaviour also where it does not go itself.
+        b*, including its behaviour at infosets that it does not reach itself.
     weights : array_like, shape (num_infosets,), optional
-        w(I) ≥ 0, how much each infoset counts; 1 by default.
-        :func:`~treeplex.seqform.functional.reach_of_others` returns the probability that chance and the other players
-        allow each infoset.
+        w(I) ≥ 0, the weight of each infoset; by default 1. :func:`~treeplex.seqform.functional.reach_of_others` returns
+        the probability that chance and the other players reach each infoset.
 
     Raises
     ------
@@ -58,7 +57,7 @@ class Distance(ConvexFunction, ABC):
     reference: Strategy
     weights: Any = None
 
-    #: How the distance is called in messages and on the command line.
+    #: The name of the distance in messages and on the command line.
     kind: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -86,16 +85,16 @@ class Distance(ConvexFunction, ABC):
 
     @abstractmethod
     def _term(self) -> Term:
-        """Return the one term that the distance is."""
+        """Return the single term of the distance."""
 
     @property
     def player(self) -> int:
-        """Whose plan it measures."""
+        """The player whose plan it measures."""
         return self.reference.player
 
     @property
     def fingerprint(self) -> str:
-        """Of the game."""
+        """The fingerprint of the game."""
         return self.reference.fingerprint
 
     @property
@@ -110,17 +109,17 @@ class Distance(ConvexFunction, ABC):
 
     @cached_property
     def sequence_weights(self) -> Floats:
-        """The weight of each sequence's infoset, shape (num_sequences − 1,): the empty sequence has none."""
+        """The weight of each sequence's infoset, shape (num_sequences − 1,); the empty sequence has none."""
         return np.repeat(self.weights, self.treeplex.num_actions)
 
     @cached_property
     def scale(self) -> float:
-        """How large distances are, but for a factor: the largest Σ_I w(I) x(σ(I)) over the plans; 1 if it is 0."""
+        """The size of distances up to a factor: the largest Σ_I w(I) x(σ(I)) over the plans; 1 if it is 0."""
         return best_response_value(self.treeplex, self.treeplex.inflow.T @ self.weights) or 1.0
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.weights.flags.writeable = False  # stored arrays come back writeable
+        self.weights.flags.writeable = False  # unpickled arrays are writeable
 
     def value(self, plan: "Strategy | npt.ArrayLike") -> Any:
         """Return the distance of a strategy, or of a plan.
@@ -128,7 +127,7 @@ class Distance(ConvexFunction, ABC):
         Parameters
         ----------
         plan : Strategy, or array_like of shape (num_sequences,)
-            Of the same player; a plan in the player's polytope, of floats or of fractions.
+            A strategy of the same player, or a plan in the player's polytope, of floats or fractions.
 
         Raises
         ------
@@ -145,10 +144,10 @@ class Distance(ConvexFunction, ABC):
         return super().value(self._checked_plan(plan))
 
     def gradient(self, plan: npt.ArrayLike) -> Floats:
-        """Return a subgradient at a plan, shape (num_sequences,); the gradient where there is one.
+        """Return a subgradient at a plan, shape (num_sequences,); the gradient if there is one.
 
-        It is the gradient along the polytope of a positively homogeneous function of the plan: its
-        product with the plan is the distance.
+        It is the gradient, along the polytope, of a positively homogeneous function of the plan. Its product with the
+        plan is the distance.
         """
         gradient: Floats = self.minorant(plan)[0]
         return gradient
@@ -160,19 +159,19 @@ class Distance(ConvexFunction, ABC):
         ----------
         plan : array_like, shape (num_sequences,)
         slopes : ndarray of float64 or of Fraction, optional
-            What the bound is made from instead of from the plan, such as a solver's; each distance says what they are.
+            Slopes that define the bound instead of the plan, such as a solver's; each distance documents its slopes.
             The bound holds for any values.
 
         Returns
         -------
         coefficients : ndarray of float64, shape (num_sequences,)
         constant : float
-            With D(x) ≥ coefficients · x + constant for every x of the polytope.
+            D(x) ≥ coefficients · x + constant for every x in the polytope.
 
         Raises
         ------
         InvalidStrategyError
-            If the slopes are not of the right shape.
+            If the slopes have the wrong shape.
         """
         if slopes is not None:
             slopes = slopes if slopes.dtype == object else np.array(slopes, dtype=np.float64)
@@ -188,16 +187,16 @@ class Distance(ConvexFunction, ABC):
         return self.treeplex.checked_vector(plan, "realization plan")
 
     def best_slopes(self, payoffs: Floats) -> Floats | None:
-        """Return the slopes whose minorant proves the most of min over x of D(x) − payoffs · x.
+        """Return the slopes whose minorant proves the largest bound on min over x of D(x) − payoffs · x.
 
-        ``None`` where they do not follow from the payoffs alone.
+        ``None`` if they do not follow from the payoffs alone.
         """
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class _Differences(Norm1):
-    """Σ w(I) abs(x(I, a) − b*(I, a) x(σ(I))), in fractions too."""
+    """Σ w(I) abs(x(I, a) − b*(I, a) x(σ(I))), also in fractions."""
 
     distance: "L1Distance"
 
@@ -205,14 +204,14 @@ class _Differences(Norm1):
     def exact_matrix(self) -> Triplets:
         """B in fractions.
 
-        The reference's behaviour is that of its :func:`~treeplex.seqform.rationals.exact_plan`, so that the distance of
-        that plan is 0 exactly; weights are as :func:`~treeplex.seqform.rationals.intended_fraction` has them.
+        The reference's behaviour is that of its :func:`~treeplex.seqform.rationals.exact_plan`, so the distance of that
+        plan is exactly 0; weights are converted by :func:`~treeplex.seqform.rationals.intended_fraction`.
         """
         treeplex = self.distance.treeplex
         count, inflow = treeplex.num_sequences - 1, treeplex.inflow
         played = exact_behaviour(treeplex, self.distance.reference.behaviour)[1:]
         inflows = to_fractions(inflow.data)
-        # A row each sequence: itself, minus its probability times what flows into its infoset.
+        # One row per sequence: the sequence minus its probability times the inflow of its infoset.
         infosets = treeplex.sequence_infosets[1:]
         lengths = np.diff(inflow.indptr)[infosets]
         sequences = np.arange(count)
@@ -232,8 +231,9 @@ class _Differences(Norm1):
 class L1Distance(Distance):
     """The sum of absolute differences from a reference strategy: Σ_I w(I) Σ_a abs(x(I, a) − b*(I, a) x(σ(I))).
 
-    At an infoset that no own decision comes before it is the ℓ1 distance of behaviours, twice the total variation. It
-    has a linear program. Slopes are numbers from −1 to 1, one per sequence but the empty one.
+    At an infoset without an earlier decision of the player it is the ℓ1 distance of behaviours, twice the total
+    variation. A linear program can express it. Slopes are numbers from −1 to 1, one for each sequence except the empty
+    one.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ class L1Distance(Distance):
 class L2Distance(Distance):
     """The Euclidean distance from a reference strategy: √(Σ_I w(I) Σ_a (x(I, a) − b*(I, a) x(σ(I)))²).
 
-    Slopes are a vector of Euclidean length 1 at most, one entry per sequence but the empty one.
+    Slopes are a vector of Euclidean length at most 1, with one entry for each sequence except the empty one.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class L2Distance(Distance):
 
     @cached_property
     def scale(self) -> float:
-        """How large distances are, but for a factor: the square root of the largest Σ_I w(I) x(σ(I)); 1 if it is 0."""
+        """The size of distances up to a factor: the square root of the largest Σ_I w(I) x(σ(I)); 1 if it is 0."""
         return float(np.sqrt(super().scale))
 
 
@@ -305,7 +305,7 @@ class KLDistance(Distance):
     """The dilated Kullback–Leibler divergence from a reference strategy b* that plays every action.
 
     Σ_I w(I) Σ_a x(I, a) log(x(I, a) / (x(σ(I)) b*(I, a))): the divergence of the behaviours at each infoset, weighted
-    by how much the plan comes there.
+    by the plan's reach of the infoset.
 
     Parameters
     ----------
@@ -316,16 +316,16 @@ class KLDistance(Distance):
     Raises
     ------
     InvalidStrategyError
-        If the reference is not a strategy or gives an action no probability, or the weights are not one number of at
+        If the reference is not a strategy or gives an action probability 0, or the weights are not one number of at
         least 0 per infoset.
 
     Notes
     -----
-    Jointly convex in x(I, ·) and x(σ(I)), as (p, q) ↦ p log(p / q) is. The opposite divergence, Σ b* log(b* / b), is
-    not convex in the plan. Slopes are a behaviour strategy z, shape (num_sequences,) with entry 0 not read: since
-    the divergence of a behaviour from z is at least 0, D(x) ≥ Σ_I w(I) Σ_a x(I, a) log(z(I, a) / b*(I, a)), with
-    equality where x plays like z. Dilated entropies: Hoda, Gilpin, Peña and Sandholm, "Smoothing techniques for
-    computing Nash equilibria of sequential games", Mathematics of Operations Research 35 (2010).
+    The divergence is jointly convex in x(I, ·) and x(σ(I)), because (p, q) ↦ p log(p / q) is. The opposite divergence,
+    Σ b* log(b* / b), is not convex in the plan. Slopes are a behaviour strategy z, shape (num_sequences,), whose entry
+    0 is ignored. Since the divergence of a behaviour from z is at least 0, D(x) ≥ Σ_I w(I) Σ_a x(I, a) log(z(I, a) /
+    b*(I, a)), with equality if x plays like z. Dilated entropies: Hoda, Gilpin, Peña and Sandholm, "Smoothing
+    techniques for computing Nash equilibria of sequential games", Mathematics of Operations Research 35 (2010).
 
     Examples
     --------
@@ -353,7 +353,7 @@ class KLDistance(Distance):
     def best_slopes(self, payoffs: Floats) -> Floats | None:
         """Return the behaviour that attains min over x of D(x) − payoffs · x.
 
-        Bottom-up, v(I, a) = payoffs(I, a) + Σ v(J) over the infosets J that (I, a) leads to, z(I, a) is proportional to
+        Bottom-up, v(I, a) = payoffs(I, a) + Σ v(J) over the infosets J that follow (I, a). z(I, a) is proportional to
         b*(I, a) exp(v(I, a) / w(I)), and v(I) = w(I) log Σ_a b*(I, a) exp(v(I, a) / w(I)).
         """
         values = self.treeplex.checked_vector(payoffs, "gradient")
@@ -363,7 +363,7 @@ class KLDistance(Distance):
             best = np.maximum.reduceat(own, level.starts)
             weights = self.weights[level.infosets]
             counted = weights > 0.0
-            # With no weight the best action counts alone, and its slopes are not read.
+            # Without a weight only the best action counts, and its slopes are ignored.
             scale = np.where(counted, weights, 1.0)
             with np.errstate(over="ignore", under="ignore"):
                 powers = np.exp((own - np.repeat(best, level.counts)) / np.repeat(scale, level.counts))
@@ -380,9 +380,9 @@ class KLDistance(Distance):
 
 @dataclass(frozen=True, eq=False)
 class DilatedEntropy(RelativeEntropy):
-    """The entropies of the pairs w(I) x(I, a), w(I) b*(I, a) x(σ(I)) of sequences whose weight is positive.
+    """The entropies of the pairs w(I) x(I, a), w(I) b*(I, a) x(σ(I)) of sequences with positive weight.
 
-    Its slopes are those of :class:`KLDistance`: a behaviour, which proves more than slopes of pairs would.
+    Its slopes are those of :class:`KLDistance`: a behaviour, which proves more than separate slopes of the pairs.
 
     Attributes
     ----------
@@ -390,7 +390,7 @@ class DilatedEntropy(RelativeEntropy):
     behaviour : ndarray of float64, shape (num_sequences,)
         b*.
     weights : ndarray of float64, shape (num_sequences − 1,)
-        Of sequences but the empty one.
+        Weights of all sequences except the empty one.
     """
 
     treeplex: Treeplex
@@ -410,7 +410,7 @@ class DilatedEntropy(RelativeEntropy):
 
     @property
     def size(self) -> int:
-        """How many slopes it has."""
+        """Number of slopes."""
         return self.treeplex.num_sequences
 
     @property
@@ -421,14 +421,14 @@ class DilatedEntropy(RelativeEntropy):
         """Return the divergence at a plan."""
         reach = self.treeplex.reach(plan)[self.treeplex.sequence_infosets[1:]]
         expected, counted = reach * self.behaviour[1:], self._counted
-        # Each term is at least 0, and what it adds to x log(x / y) sums to 0 at every infoset: nothing cancels.
+        # Each term is at least 0, and the terms added to x log(x / y) sum to 0 at every infoset, so nothing cancels.
         from scipy.special import kl_div
 
         terms = kl_div(np.maximum(plan[1:], 0.0)[counted], np.maximum(expected, 0.0)[counted])
         return self.weights[counted] @ terms
 
     def slopes_at(self, plan: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the plan's behaviour, the reference's where the plan does not go."""
+        """Return the plan's behaviour; the reference's where the plan does not reach."""
         plan = np.maximum(plan, 0.0)
         reached = np.repeat(self.treeplex.reach(plan) > 0.0, self.treeplex.num_actions)
         slopes = self.treeplex.behaviour(plan)
@@ -436,16 +436,16 @@ class DilatedEntropy(RelativeEntropy):
         return slopes
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on the divergence; its slopes are not bounded, as −log 0 is not."""
+        """Return bounds on the divergence; its slopes are unbounded, because −log 0 is."""
         surprise = np.zeros(self.treeplex.num_sequences)
         counted = 1 + self._counted
         surprise[counted] = -self.weights[self._counted] * np.log(self.behaviour[counted])
         return 0.0, best_response_value(self.treeplex, surprise), np.inf
 
     def from_loop(self, average: Floats) -> Floats:
-        """Return the geometric mean of the behaviours whose slopes of pairs were averaged.
+        """Return the geometric mean of the behaviours whose pair slopes were averaged.
 
-        It proves at least what they prove on average: at each infoset the mean's entries sum to 1 at most, and are
+        It proves at least as much as they do on average: at each infoset the mean's entries sum to at most 1, and are
         divided by the sum.
         """
         slopes = self.behaviour.copy()
@@ -453,7 +453,7 @@ class DilatedEntropy(RelativeEntropy):
         return slopes
 
     def _valid(self, slopes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the slopes as a behaviour that gives every action some probability."""
+        """Return the slopes as a behaviour that gives every action a positive probability."""
         behaviour: Floats = np.maximum(slopes, 0.0)
         if self.treeplex.num_infosets:
             starts, counts = self.treeplex.offsets[:-1], self.treeplex.num_actions
@@ -473,7 +473,7 @@ class DilatedEntropy(RelativeEntropy):
 
 
 def _weighted_differences(distance: Distance, factors: Floats) -> tuple[sp.csr_array, Floats]:
-    """Return B and c of the weighted differences from the reference: a row per sequence but the empty one."""
+    """Return B and c of the weighted differences from the reference: one row for each sequence except the empty one."""
     treeplex = distance.treeplex
     spread = treeplex.inflow[treeplex.sequence_infosets[1:]]
     own = sp.eye_array(treeplex.num_sequences, format="csr")[1:]
@@ -486,7 +486,7 @@ DISTANCES: dict[str, type[Distance]] = {distance.kind: distance for distance in 
 
 
 def check_distance(problem: str, distance: Any) -> None:
-    """Refuse what is not a distance.
+    """Raise an error if the argument is not a distance.
 
     Raises
     ------

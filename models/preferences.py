@@ -1,4 +1,4 @@
-"""Preferences for actions: how much a method should favour a style, and what that may cost."""
+"""Preferences for actions: how strongly a method should favour a style, and its permitted cost."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,20 +20,20 @@ from .constraints.tokens import Tokens, parse_number
 
 _FIRST = "@first"
 
-#: Tells whether a preference is about an infoset: from the player, the infoset's label and its actions' labels.
+#: Tests whether a preference applies to an infoset, given the player, the infoset's label and its actions' labels.
 Predicate = Callable[[int, Hashable, Sequence[Hashable]], bool]
 
 
 @dataclass(frozen=True)
 class Prefer:
-    """A preference for actions: at its infosets, the regrets of these actions count ``degree`` times.
+    """A preference for actions: at its infosets, the regrets of these actions are multiplied by ``degree``.
 
     Parameters
     ----------
     actions : label, or collection of labels
-        Actions by their labels, or by the longer words that the game has for them.
+        Actions by label, or by the game's longer words for them.
     degree : float
-        δ ≥ 1 of these actions; that of the others is 1.
+        δ ≥ 1 for these actions; the others have degree 1.
     player : int, optional
         The player; by default every player.
     infosets : label, collection of labels, or callable, optional
@@ -42,12 +42,12 @@ class Prefer:
     first : bool
         Whether it applies only to the player's first decisions.
     vulnerability : float, optional
-        β of its infosets; by default that of the method.
+        β at its infosets; by default that of the method.
 
     Raises
     ------
     InvalidPreferenceError
-        If the degree is below 1, the vulnerability below 0, or one of them is not finite.
+        If the degree is below 1, the vulnerability is below 0, or one of them is not finite.
 
     Notes
     -----
@@ -72,7 +72,7 @@ class Prefer:
     vulnerability: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # Beyond 1e9 the preferred action is all that is played where it is played at all.
+        # Beyond 1e9 the preferred action is the only one played at infosets where it is played at all.
         _check_amounts(self, "degree", "[1, 1e9]")
         if self.player is not None and not is_whole(self.player):
             raise InvalidPreferenceError(f"a preference has player {shown(self.player)}, expected a seat, such as 0")
@@ -81,14 +81,14 @@ class Prefer:
 
     @property
     def labels(self) -> tuple[Hashable, ...]:
-        """The actions, as they were given."""
+        """The actions as given."""
         actions = self.actions
         if isinstance(actions, list | set | frozenset):
             return tuple(actions)
         return (actions,)
 
     def known_as(self, words: Mapping[str, Hashable]) -> "Prefer":
-        """Return the same with labels in place of a game's longer words for them."""
+        """Return the same preference with labels instead of the game's longer words."""
         if not any(is_label(label) and label in words for label in self.labels):
             return self
         labels = [words.get(label, label) if isinstance(label, str) else label for label in self.labels]
@@ -97,7 +97,7 @@ class Prefer:
     def degrees(
         self, player: int, infoset: Hashable, actions: Sequence[Hashable], is_first: bool
     ) -> list[float] | None:
-        """Return δ of each action of an infoset; ``None`` if the preference is not about it."""
+        """Return δ of each action at an infoset; ``None`` if the preference does not apply."""
         if self.player not in (None, player) or (self.first and not is_first):
             return None
         wanted = [_among(action, self.labels) for action in actions]
@@ -132,12 +132,12 @@ class PreferStrategy:
     strength : float
         At least 0.
     vulnerability : float, optional
-        β of the infosets where σ is not uniform; by default that of the method.
+        β at the infosets where σ is not uniform; by default that of the method.
 
     Raises
     ------
     InvalidPreferenceError
-        If it is not a strategy, or a number is negative or not finite.
+        If the argument is not a strategy, or a number is negative or not finite.
 
     Examples
     --------
@@ -159,17 +159,17 @@ class PreferStrategy:
 
     @property
     def player(self) -> int:
-        """Whose strategy it is."""
+        """The player of the strategy."""
         return self.strategy.player
 
     def known_as(self, words: Mapping[str, Hashable]) -> "PreferStrategy":
-        """Return the same: strategies know their game's labels."""
+        """Return the preference unchanged: strategies use their game's labels."""
         return self
 
     def degrees(
         self, player: int, infoset: Hashable, actions: Sequence[Hashable], is_first: bool
     ) -> list[float] | None:
-        """Return δ of each action of an infoset; ``None`` where the strategy says nothing or plays uniformly."""
+        """Return δ of each action at an infoset; ``None`` if the strategy has no entry or is uniform there."""
         treeplex = self.strategy.treeplex
         number = treeplex.find_infoset(infoset) if player == self.player else None
         if number is None:
@@ -191,16 +191,16 @@ class _PreferenceText(Tokens):
 
 
 def parse_preference(text: str, player: int | None = None) -> Prefer:
-    """Read a preference: ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``.
+    """Parse a preference: ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``.
 
     Parameters
     ----------
     text : str
-        ACTION is a label, or a word that the game has for one; with ``@first`` it is about first decisions alone, with
-        INFOSET about that one. DELTA is a number of at least 1. Labels are in double quotes where they hold blanks or
-        one of ``"':/()+<>=``.
+        ACTION is a label, or a word that the game has for one. With ``@first`` the preference applies only to first
+        decisions, with INFOSET only to that infoset. DELTA is a number of at least 1. Put labels in double quotes if
+        they contain blanks or one of ``"':/()+<>=``.
     player : int, optional
-        Whose it is, where the text names no seat; by default everybody's.
+        The player if the text names no seat; by default every player.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     Raises
     ------
     InvalidPreferenceError
-        If it cannot be read.
+        If the text cannot be parsed.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
 
 
 def _check_amounts(preference: Any, amount: str, interval: str) -> None:
-    """Check how much a preference is preferred, and its vulnerability, and keep both as floats."""
+    """Check the degree and the vulnerability of a preference, and store both as floats."""
     for name, where in ((amount, interval), ("vulnerability", "[0, inf)")):
         value = getattr(preference, name)
         if value is not None or name == amount:
@@ -266,13 +266,13 @@ def _check_amounts(preference: Any, amount: str, interval: str) -> None:
 
 
 def _among(label: Hashable, wanted: Collection[Hashable]) -> bool:
-    """Whether a label, or its text, is one of those wanted."""
+    """Whether a label, or its text, is among the wanted ones."""
     return any(label == each or (isinstance(each, str) and str(label) == each) for each in wanted)
 
 
 Units = Literal["counterfactual", "conditional"]
 
-#: What a vulnerability may be in: counterfactual payoff, or payoff given that the others allow the infoset.
+#: The units of a vulnerability: counterfactual payoff, or payoff given that the other players reach the infoset.
 UNITS = ("counterfactual", "conditional")
 
 
@@ -287,14 +287,14 @@ class Preference:
     vulnerability : tuple of ndarray of float64, each shape (num_infosets,)
         β ≥ 0 of each infoset, one array per player, in payoff units.
     units : {"counterfactual", "conditional"}
-        What β is held against: the averaged counterfactual regret, or that divided by the probability with which
-        chance and the others allow the infoset.
+        What β is compared with: the averaged counterfactual regret, or that regret divided by the probability with
+        which chance and the others reach the infoset.
     fingerprint : str
-        Of the game.
+        The fingerprint of the game.
     stated : tuple of Prefer or PreferStrategy
-        What it was made of, with the game's own labels.
+        The preferences from which it was made, with the game's own labels.
     about : tuple of ndarray of bool, each shape (num_infosets,)
-        Which infosets any of these is about.
+        The infosets to which any of these applies.
     """
 
     degrees: tuple[Floats, ...]
@@ -306,11 +306,11 @@ class Preference:
 
     @property
     def is_vulnerable(self) -> bool:
-        """Whether any vulnerability is above zero."""
+        """Whether any vulnerability is positive."""
         return any(bool(each.any()) for each in self.vulnerability)
 
     def fallback(self, treeplex: Treeplex, player: int) -> Floats:
-        """Return what is played where no regret is above β: (δ − 1) / Σ (δ − 1), uniform where that is 0 / 0.
+        """Return the strategy played where no regret exceeds β: (δ − 1) / Σ (δ − 1), or uniform where that is 0 / 0.
 
         Returns
         -------
@@ -334,15 +334,15 @@ def preference_on(
     vulnerability: float = 0.0,
     units: Units = "conditional",
 ) -> Preference:
-    """Lay preferences out on a game.
+    """Apply preferences to a game.
 
     Parameters
     ----------
     game : Game
     prefer : Prefer, PreferStrategy or str, or a collection of them
-        Texts as :func:`parse_preference` reads them. Where several are about an infoset the last one counts.
+        Texts are parsed by :func:`parse_preference`. If several apply to an infoset, the last one counts.
     vulnerability : float
-        β of the infosets that a preference is about, if it has none of its own.
+        β at the infosets of preferences without their own.
     units : {"counterfactual", "conditional"}
 
     Returns
@@ -352,7 +352,7 @@ def preference_on(
     Raises
     ------
     InvalidPreferenceError
-        If a preference cannot be read, is about nothing in the game, or is given twice with different degrees.
+        If a preference cannot be parsed, applies to nothing in the game, or is given twice with different degrees.
     InvalidStrategyError
         If a preference is for a strategy of another game.
     UnsupportedProblemError
@@ -415,14 +415,14 @@ def preference_on(
         is_known = form.leaves is not None or isinstance(form.payoffs, JointPayoff) or dealt_form_of(game) is not None
         if not is_known or not all(treeplex.single_parent for treeplex in form.treeplexes):
             raise UnsupportedProblemError(
-                f"a vulnerability in conditional units needs to know how often the others allow an infoset, and "
+                "a vulnerability in conditional units requires the probability that the others reach an infoset, and "
                 f"{game.spec} has no table of leaves: use units='counterfactual'"
             )
     return laid_out
 
 
 def preferences_of(prefer: Any, player: int | None = None) -> list[Prefer | PreferStrategy]:
-    """Return preferences, however they are given, as a list; texts without a seat are about ``player``.
+    """Return preferences, given in any form, as a list; texts without a seat apply to ``player``.
 
     Raises
     ------
@@ -441,7 +441,7 @@ def preferences_of(prefer: Any, player: int | None = None) -> list[Prefer | Pref
 
 
 def _check_distinct(stated: list[Prefer | PreferStrategy]) -> None:
-    """Refuse one thing preferred twice to different degrees."""
+    """Raise an error if the same item is preferred with different degrees."""
     known: dict[Any, Prefer] = {}
     for preference in stated:
         if isinstance(preference, Prefer) and not callable(preference.infosets):
@@ -452,7 +452,7 @@ def _check_distinct(stated: list[Prefer | PreferStrategy]) -> None:
 
 
 def _nothing(game: Game, preference: Prefer | PreferStrategy) -> str:
-    """Return why a preference is about nothing in a game."""
+    """Return the reason why a preference applies to nothing in a game."""
     if isinstance(preference, PreferStrategy):
         return f"the preference for {preference} has no effect: the strategy plays uniformly everywhere"
     players = range(game.num_players) if preference.player is None else [preference.player]
@@ -469,4 +469,4 @@ def _nothing(game: Game, preference: Prefer | PreferStrategy) -> str:
     where = preference.infosets
     if isinstance(where, Hashable) and not callable(where) and where is not None:
         return f"the preference {preference}: {whose} of {game.spec} has no infoset {shown(where)} with that action"
-    return f"the preference {preference} is about no infoset of {game.spec}"
+    return f"the preference {preference} applies to no infoset of {game.spec}"

@@ -1,4 +1,4 @@
-"""Convex measures of a player's plan: the tail of losses, the worst of them, and the spread of functionals."""
+"""Convex measures of a player's plan: the mean of the worst losses, and the spread of functionals."""
 
 import math
 from collections.abc import Sequence
@@ -16,27 +16,27 @@ from ..seqform.polytope import Treeplex
 from ..seqform.strategy import Profile, Strategy
 from .convex import ConvexFunction, Norm1, Norm2, NormInfinity, Tail
 
-#: The norms by their names.
+#: The norms by name.
 _NORMS: dict[float, Any] = {1.0: Norm1, 2.0: Norm2, math.inf: NormInfinity}
 
 
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """A number that is convex in one player's realization plan.
+    """A convex function of one player's realization plan.
 
     Attributes
     ----------
     player : int
-        Whose plan it is a function of.
+        The player of the plan.
     function : ConvexFunction
     description : str
-        What the number says, in a few words.
+        A short description of the measure.
     fingerprint : str, optional
-        Of the game.
+        The fingerprint of the game.
 
     Examples
     --------
-    How unlike the two first actions of Kuhn poker's player 0 are, with three cards:
+    The difference between the two first actions of Kuhn poker's player 0, with three cards:
 
     >>> from treeplex import Strategy, frequency, load_game
     >>> from treeplex.models.risks import spread
@@ -53,12 +53,12 @@ class Risk:
     fingerprint: str | None = None
 
     def value(self, strategy: Strategy | Profile) -> float:
-        """Return the number at a strategy of the player, or at its strategy in a profile.
+        """Return the measure at a strategy of the player, or at its strategy in a profile.
 
         Raises
         ------
         InvalidStrategyError
-            If it is not a strategy, or one of another player or game.
+            If the argument is not a strategy, or belongs to another player or game.
         """
         size = self.function.terms[0].matrix.shape[1]
         return float(self.function.value(plan_of(strategy, self.player, size, self.fingerprint)))
@@ -66,7 +66,7 @@ class Risk:
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """A loss of a player: the most that a reply in a polytope makes of its plan, max over r of r · (B x − c).
+    """A player's loss: the maximum over replies in a polytope, max over r of r · (B x − c).
 
     Attributes
     ----------
@@ -97,33 +97,33 @@ def tail(
     description: str = "",
     fingerprint: str | None = None,
 ) -> Risk:
-    r"""Return the mean of the worst losses, of probability 1 − α in all: the conditional value at risk (CVaR).
+    r"""Return the mean of the worst losses, of total probability 1 − α: the conditional value at risk (CVaR).
 
     Parameters
     ----------
     losses : sequence of Functional or Loss
-        In units of their own, all alike.
+        All losses must have the same unit.
     level : float
-        α, from 0 to 1: 0 is the mean of all, and 1 the worst.
+        α, from 0 to 1: 0 gives the mean of all losses, and 1 the worst.
     probabilities : sequence of float, optional
-        Of the losses; all alike if not given.
+        Probabilities of the losses; by default equal.
     player : int, optional
-        Whose plan it is; needed where a loss is not a functional.
+        The player of the plan; needed if a loss is not a functional.
     description : str
     fingerprint : str, optional
-        Of the game, where `player` is given.
+        The fingerprint of the game, if `player` is given.
 
     Returns
     -------
     Risk
         .. math:: \min_\tau \tau + \frac{1}{1 - \alpha} \sum_i p_i (L_i(x) - \tau)^+,
 
-        piecewise linear (Rockafellar and Uryasev 2000; see :class:`~treeplex.models.convex.Tail`).
+        The measure is piecewise linear (Rockafellar and Uryasev 2000; see :class:`~treeplex.models.convex.Tail`).
 
     Raises
     ------
     InvalidConstraintError
-        If there are no losses, functionals are not of one player of one game, or the numbers are not probabilities.
+        If there are no losses, functionals belong to different players or games, or the numbers are not probabilities.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def tail(
         shares = np.zeros(0)
     if shares.shape != (len(losses),) or not (shares >= 0.0).all() or abs(shares.sum() - 1.0) > 1e-9:
         raise InvalidConstraintError(
-            f"the probabilities are {shown(probabilities)}, expected {len(losses)} that sum to 1, one a loss"
+            f"the probabilities are {shown(probabilities)}, expected {len(losses)} that sum to 1, one per loss"
         )
     parts = [Loss.of(one) if isinstance(one, Functional) else one for one in losses]
     term = Tail(
@@ -161,19 +161,19 @@ def tail(
 
 
 def spread(functionals: Sequence[Functional], norm: Any = math.inf, description: str = "") -> Risk:
-    """Return how far functionals of one player are from their mean, by a norm of the differences.
+    """Return the spread of functionals of one player around their mean: a norm of the differences.
 
     Parameters
     ----------
     functionals : sequence of Functional
     norm : {1, 2, inf}
-        With ``inf`` the largest difference, with 1 their sum; both are piecewise linear.
+        ``inf`` gives the largest difference, and 1 the sum of the differences; both are piecewise linear.
     description : str
 
     Raises
     ------
     InvalidConstraintError
-        If there is no such norm, or functionals are not of one player of one game.
+        If there is no such norm, or functionals belong to different players or games.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def spread(functionals: Sequence[Functional], norm: Any = math.inf, description:
 
 
 def _first_of(given: Sequence[Any], what: str) -> Functional:
-    """Return the first of some functionals of one player of one game; refuse anything else."""
+    """Return the first functional, after checking that all belong to one player and one game."""
     if not given or not all(isinstance(one, Functional) for one in given):
         raise InvalidConstraintError(f"the {what} are {shown(given)}, expected functionals, at least one")
     if len({(one.player, one.coefficients.shape, one.fingerprint) for one in given}) > 1:

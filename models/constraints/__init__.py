@@ -1,4 +1,4 @@
-"""Constraints on players' realization plans: linear ones, convex ones, and builders of the usual ones."""
+"""Constraints on players' realization plans: linear and convex constraints, and builders of common ones."""
 
 import lazy_loader
 

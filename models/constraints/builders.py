@@ -1,4 +1,4 @@
-"""The usual constraints: bounds on behaviour, reach, counts, payoffs and distances."""
+"""Builders of common constraints: bounds on behaviour, reach, counts, payoffs and distances."""
 
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
@@ -40,24 +40,24 @@ def behaviour_bound(
     game : Game
     player : int
     infoset, action : hashable
-        By their labels; the action also by the game's word for it.
+        By label; the action also by the game's word for it.
     at_most, at_least : number, optional
-        One of the two. Fractions and decimals are kept exactly for exact methods.
+        Exactly one of the two. Exact methods use fractions and decimals exactly.
     name : str, optional
-        By default what the command line would call it.
+        By default the constraint in command-line syntax.
 
     Returns
     -------
     LinearConstraint
-        x(I, a) − c · (what comes to I) ≤ 0 on the realization plan; where all plans come to I alike, x(I, a) ≤ c times
-        that. A violation is therefore weighted by the reach of I.
+        The constraint is x(I, a) − c · (inflow of I) ≤ 0 on the realization plan. If the inflow is the same for all
+        plans, it is x(I, a) ≤ c times the inflow. In the first form, a violation is weighted by the reach of I.
 
     Raises
     ------
     InvalidConstraintError
         If not exactly one bound is given, or it is not a number.
     InvalidStrategyError
-        If there is no such player, infoset or action.
+        If the game has no such player, infoset or action.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def behaviour_bound(
 def behaviour_terms(
     treeplex: Treeplex, sequences: Mapping[int, Number], bound: Number
 ) -> tuple[dict[int, Number], Number, bool]:
-    """Return the terms and the limit that bound a sum of probabilities of actions of one infoset.
+    """Return the terms and the limit that bound a sum of action probabilities at one infoset.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def behaviour_terms(
     -------
     terms : dict of int to number
     limit : number
-        0, but where all plans come to the infoset alike.
+        0, unless all plans have the same inflow into the infoset.
     fixed : bool
         Whether the bound is part of the terms.
     """
@@ -105,7 +105,7 @@ def behaviour_terms(
 
 
 def constant_reach(treeplex: Treeplex, infoset: int) -> Fraction | None:
-    """Return what comes to an infoset under all plans; ``None`` where it depends on the plan."""
+    """Return the inflow of an infoset if it is the same for all plans; otherwise ``None``."""
     part = slice(*treeplex.inflow.indptr[infoset : infoset + 2])
     if treeplex.inflow.indices[part].tolist() != [0]:
         return None
@@ -131,9 +131,9 @@ def reach_bound(
     player : int
     infoset : hashable
     action : hashable, optional
-        Without it the player's reach of the infoset is bounded; with it the realization of the sequence.
+        Without an action, the player's reach of the infoset is bounded; with it, the realization of the sequence.
     at_most, at_least : number, optional
-        One of the two.
+        Exactly one of the two.
     name : str, optional
 
     Returns
@@ -145,7 +145,7 @@ def reach_bound(
     InvalidConstraintError
         If not exactly one bound is given, or it is not a number.
     InvalidStrategyError
-        If there is no such player, infoset or action.
+        If the game has no such player, infoset or action.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def functional_bound(
     ----------
     functional : Functional
     at_most, at_least : number, optional
-        One of the two.
+        Exactly one of the two.
     name : str, optional
         By default the functional's description.
 
@@ -222,7 +222,7 @@ def payoff_bound(
     leaf_values: npt.ArrayLike | None = None,
     name: str | None = None,
 ) -> LinearConstraint:
-    """Bound what a player expects against a fixed opponent: its payoff, or any function of the leaves.
+    """Bound a player's expected payoff, or any function of the leaves, against a fixed opponent.
 
     Parameters
     ----------
@@ -231,9 +231,10 @@ def payoff_bound(
     opponent : Strategy
         The fixed opponent; the other player's plan is bounded.
     at_most, at_least : number, optional
-        One of the two.
+        Exactly one of the two.
     leaf_values : array_like, shape (num_leaves,), optional
-        The function, leaf by leaf in the order of ``game.sequence_form.leaves``; by default the player's payoff.
+        The function's value at each leaf, in the order of ``game.sequence_form.leaves``; by default the player's
+        payoff.
     name : str, optional
 
     Returns
@@ -247,7 +248,7 @@ def payoff_bound(
     InvalidStrategyError
         If the opponent is not a strategy of the game.
     UnsupportedProblemError
-        If the game has no leaves, or not two players.
+        If the game has no leaves, or does not have two players.
 
     Examples
     --------
@@ -294,7 +295,7 @@ def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.Array
 
 @explained
 def distance_bound(distance: Distance, *, at_most: Number, name: str | None = None) -> DistanceConstraint:
-    """Bound the distance of a plan to a reference strategy.
+    """Bound the distance of a plan from a reference strategy.
 
     Parameters
     ----------
@@ -340,7 +341,7 @@ def risk_bound(risk: Risk, *, at_most: Number, name: str | None = None) -> RiskC
 
     Examples
     --------
-    Kuhn poker, where the cards that are bet with at once differ by 0.1 from their mean at most:
+    Kuhn poker, with betting frequencies of the cards that differ from their mean by at most 0.1:
 
     >>> from treeplex import ConstrainedNash, frequency, load_game, solve
     >>> from treeplex.models.constraints import risk_bound
@@ -377,7 +378,7 @@ def _treeplex(game: Any, player: int) -> Treeplex:
 
 
 def _sequence(game: Game, player: int, infoset: Hashable, action: Hashable) -> int:
-    """Return the number of the sequence of an action at an infoset."""
+    """Return the sequence index of an action at an infoset."""
     treeplex = game.sequence_form.treeplexes[player]
     if treeplex.find_infoset(infoset) is None:
         raise treeplex.unknown_infoset(player, infoset)

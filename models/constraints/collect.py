@@ -1,4 +1,4 @@
-"""Reads the constraints that a user gives, of this library or in cvxpy, into one checked list."""
+"""Collects the user's constraints, built by this library or in cvxpy, into one checked list."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
     Parameters
     ----------
     given : iterable, or mapping of str to constraint
-        In a mapping, the names of constraints that are written in cvxpy.
+        In a mapping, the keys are the names of the cvxpy constraints.
     game : Game
 
     Returns
@@ -32,7 +32,7 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
     Raises
     ------
     InvalidConstraintError
-        If one cannot be read, is of another game or player, or two have the same name.
+        If a constraint cannot be read or belongs to another game or player, or two have the same name.
     """
     _check_no_text(given)
     if isinstance(given, Constraint):
@@ -73,7 +73,7 @@ def _check_no_text(given: Any) -> None:
 
 
 def _wrong(name: str, what: str) -> InvalidConstraintError:
-    """Return the error that says what is wrong with a constraint."""
+    """Return the error that describes a wrong constraint."""
     return InvalidConstraintError(f"constraint {shown(name)} {what}")
 
 
@@ -98,15 +98,15 @@ def _check_game(constraint: Constraint, game: Game) -> None:
 
 
 def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Constraint]:
-    """Return the constraints that a cvxpy constraint on one of ``game.plan(player)`` stands for.
+    """Return the constraints that a cvxpy constraint on one of ``game.plan(player)`` represents.
 
     Parameters
     ----------
     constraint : cvxpy.Constraint
-        ``<=``, ``>=`` or ``==`` between expressions; of one player's plan alone. Of vectors each entry is a constraint.
+        ``<=``, ``>=`` or ``==`` between expressions of one player's plan. For vectors, each entry is a constraint.
     game : Game
     name : str, optional
-        By default what cvxpy prints.
+        By default the text that cvxpy prints.
 
     Returns
     -------
@@ -116,7 +116,8 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
     Raises
     ------
     InvalidConstraintError
-        If it is no such constraint, is on other variables, or is not convex by cvxpy's rules; cvxpy's reason is given.
+        If it is not such a constraint, uses other variables, or is not convex by cvxpy's rules; the message quotes
+        cvxpy's reason.
 
     Examples
     --------
@@ -166,13 +167,13 @@ def _player_of(constraint: "cp.Constraint", game: Game, title: str) -> int:
         raise _wrong(title, "holds no plan: expected one on game.plan(player)")
     if len(players) > 1:
         raise _wrong(
-            title, "is on both players' plans, expected one player's: together they are no longer a zero-sum game"
+            title, "is on both players' plans, expected one player's: otherwise the game is no longer zero-sum"
         )
     return players.pop()
 
 
 def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expression, Sense | None]]":
-    """Return what names end with, expressions that are to be at most 0, and the sense of a bound, if it has one."""
+    """Return the suffixes of the names, the expressions bounded by 0, and the sense of each bound if it has one."""
     from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
     from cvxpy.constraints.zero import Equality, Zero
 
@@ -209,11 +210,11 @@ def _entries(
 
 
 def _settled(expression: "cp.Expression", name: str) -> "cp.Expression":
-    """Return an expression with the values that parameters have now, checked for numbers that are not finite."""
+    """Return an expression with the current values of its parameters, after checking that its numbers are finite."""
     import cvxpy as cp
 
     if expression.is_affine():
-        return expression  # read at once, and its numbers are checked as a linear constraint's
+        return expression  # it is read at once, and its numbers are checked as those of a linear constraint
     for one in (*expression.constants(), *expression.parameters()):
         value = one.value.data if sp.issparse(one.value) else one.value
         if not np.isfinite(np.asarray(value, dtype=np.float64)).all():
@@ -229,6 +230,6 @@ def _reason(constraint: "cp.Constraint") -> str:
 
     try:
         text = build_non_disciplined_error_msg(cp.Problem(cp.Minimize(0), [constraint]), "DCP")
-    except Exception:  # whatever it finds hard to explain is still not convex
+    except Exception:  # even if cvxpy fails to explain why, the expression is not convex
         text = "Problem does not follow DCP rules."
     return one_line(" ".join(text.replace("\n", " ").split()), 400)

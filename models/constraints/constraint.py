@@ -1,4 +1,4 @@
-"""Constraints on a player's realization plan: a convex function that is to be at most 0."""
+"""Constraints on a player's realization plan: a convex function bounded above by 0."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ..risks import Risk
 
 Sense = Literal["<=", ">="]
-#: The largest violation, relative to the constraint's largest number, at which strategies still prove a bound.
+#: The largest violation, relative to the constraint's largest number, with which strategies still prove a bound.
 _MISSED = 1e-9
-#: The same of functions that are not affine, which conic solvers meet to fewer digits.
+#: The same for functions that are not affine, because conic solvers are less accurate.
 _MISSED_CURVED = 1e-6
 
 
@@ -40,11 +40,11 @@ class Constraint(Displayed):
     function : ConvexFunction
         f.
     name : str
-        What results call it.
+        The constraint's name in results.
     fingerprint : str, optional
-        Of the game whose plans it is on; ``None`` where it is not known.
+        The fingerprint of its game; ``None`` if unknown.
     variable : cvxpy.Variable, optional
-        The plan on which it was written in cvxpy.
+        The plan variable of a constraint written in cvxpy.
 
     Examples
     --------
@@ -70,22 +70,22 @@ class Constraint(Displayed):
 
     @property
     def is_linear(self) -> bool:
-        """Whether a linear program can state it: f is affine, or piecewise linear."""
+        """Whether a linear program can express it: f is affine or piecewise linear."""
         return self.function.is_linear
 
     @property
     def largest_coefficient(self) -> float:
-        """The largest absolute coefficient, in which what is negligible is measured; 1 where f is not affine."""
+        """The largest absolute coefficient, which scales negligible amounts; 1 if f is not affine."""
         return 1.0
 
     @property
     def largest_number(self) -> float:
-        """The largest absolute coefficient or limit; 1 where f is not affine."""
+        """The largest absolute coefficient or limit; 1 if f is not affine."""
         return 1.0
 
     @property
     def allowance(self) -> float:
-        """By how much a plan may miss it and still prove a bound, in the unit of f: round-off, in effect."""
+        """The violation, in the unit of f, with which a plan still proves a bound; it allows for round-off."""
         return (_MISSED if self.function.is_affine else _MISSED_CURVED) * self.largest_number
 
     @overload
@@ -93,27 +93,27 @@ class Constraint(Displayed):
     @overload
     def value(self, plan: Fractions) -> Fraction: ...
     def value(self, plan: Any) -> Any:
-        """Return f at a plan of floats, or of fractions.
+        """Return f at a plan of floats or fractions.
 
-        It is at most 0 where the constraint holds, and by how much it is violated where it does not.
+        The value is at most 0 if the constraint holds, and otherwise the violation.
         """
         return self.function.value(plan)
 
     def minorant(self, plan: Any, slopes: Any = None) -> tuple[Any, Any]:
-        """Return g and c with f(x) ≥ g · x + c for every plan x, close to equality at the plan given.
+        """Return g and c with f(x) ≥ g · x + c for every plan x, close to equality at the given plan.
 
         Parameters
         ----------
         plan : ndarray, shape (num_sequences,)
         slopes : ndarray, shape (function.size,), optional
-            What the bound is made from instead of from the plan, such as a solver's; the bound holds whatever they are.
-            Those of another shape are not read.
+            Slopes that define the bound instead of the plan, such as a solver's; any slopes give a valid bound. Slopes
+            of another shape are ignored.
 
         Returns
         -------
         coefficients : ndarray, shape (num_sequences,)
         constant : number
-            −∞ where nothing is known.
+            −∞ if nothing is proven.
         """
         fits = slopes is not None and np.shape(slopes) == (self.function.size,)
         return self.function.minorant(plan, slopes if fits else None)
@@ -123,7 +123,7 @@ class Constraint(Displayed):
         return self.function.to_cvxpy(plan)
 
     def facts(self) -> dict[str, str]:
-        """Return what there is to say of it, by what that is called."""
+        """Return a description of the constraint, by heading."""
         return {"function": f"{'piecewise linear' if self.is_linear else 'convex'}, at most 0"}
 
     def with_bound(self, bound: Number) -> "Constraint":
@@ -132,11 +132,11 @@ class Constraint(Displayed):
         Raises
         ------
         InvalidConstraintError
-            If it has no bound of its own, as cvxpy expressions do not.
+            If it has no separate bound, as for cvxpy expressions.
         """
         raise InvalidConstraintError(
-            f"constraint {shown(self.name)} is a cvxpy expression, whose bound cannot be told from the rest: pose the "
-            "problem anew with another one"
+            f"constraint {shown(self.name)} is a cvxpy expression, whose bound is not a separate number: pose the "
+            "problem again with another constraint"
         )
 
 
@@ -148,25 +148,25 @@ class LinearConstraint(Constraint):
     ----------
     player : int
     terms : mapping of int to number
-        g(s) by sequence; sequences left out have 0. Integers, floats, decimals or fractions.
+        g(s) by sequence; omitted sequences have 0. Integers, floats, decimals or fractions.
     bound : number
-        h. Decimals and fractions are kept exactly for exact methods; a float counts there as its shortest decimal.
+        h. Exact methods use decimals and fractions exactly, and read a float as its shortest decimal.
     name : str
-        What results call it.
+        The constraint's name in results.
     sense : {"<=", ">="}
     fixed : bool
-        Whether the bound that the user gave is part of the coefficients, so that h cannot represent it.
+        Whether the user's bound is part of the coefficients, so that h does not represent it.
     fingerprint : str, optional
-        Of the game whose sequences are meant.
+        The fingerprint of the game that the sequences belong to.
 
     Raises
     ------
     InvalidConstraintError
-        If a number is not one or not finite, or a sequence is not an index.
+        If a number is missing or not finite, or a sequence is not an index.
 
     Examples
     --------
-    In Kuhn poker, betting with a Jack at most half of the time:
+    In Kuhn poker, bet with a Jack at most half of the time:
 
     >>> from treeplex import load_game
     >>> from treeplex.models.constraints import LinearConstraint
@@ -209,12 +209,12 @@ class LinearConstraint(Constraint):
 
     @property
     def indices(self) -> Integers:
-        """The sequences that have a coefficient, rising, shape (k,)."""
+        """The sequences that have a coefficient, in increasing order, shape (k,)."""
         return self.function.indices
 
     @property
     def coefficients(self) -> Floats:
-        """Of f, the function that is to be at most 0: g with the sign that the sense gives it, shape (k,)."""
+        """The coefficients of f, which is bounded by 0: g with the sign given by the sense, shape (k,)."""
         return self.function.coefficients
 
     @property
@@ -233,7 +233,7 @@ class LinearConstraint(Constraint):
         return max(self.largest_coefficient, abs(self.limit))
 
     def facts(self) -> dict[str, str]:
-        """Return its size and its bound, by what each is called."""
+        """Return its size and its bound, by heading."""
         count, kept = len(self.terms), "multiplied by reach" if self.fixed else None
         most = "at most" if self.sense == "<=" else "at least"
         found = {"function": f"linear, of {count:,} sequence{'s' * (count != 1)}", most: str(self.bound), "bound": kept}
@@ -259,15 +259,15 @@ class LinearConstraint(Constraint):
         """
         if self.fixed:
             raise InvalidConstraintError(
-                f"the bound of {shown(self.name)} cannot be moved: it is not a constant on one side, or it multiplies "
-                "the reach of an infoset; bound a realization, plan(…), instead"
+                f"the bound of {shown(self.name)} cannot be changed: it is not a constant on one side, or it "
+                "multiplies the reach of an infoset; bound a realization, plan(…), instead"
             )
         return LinearConstraint(self.player, self.terms, bound, self.name, self.sense, fingerprint=self.fingerprint)
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class MeasureConstraint(Constraint):
-    """Base class of M(x) ≤ m: a convex measure of a plan that is not above m."""
+    """Base class of M(x) ≤ m: an upper bound on a convex measure of a plan."""
 
     function: ConvexFunction = field(init=False, repr=False)
     fingerprint: str | None = field(init=False)
@@ -290,7 +290,7 @@ class MeasureConstraint(Constraint):
 
 
 class DistanceConstraint(MeasureConstraint):
-    """D(x) ≤ d: a plan no further than d from a reference strategy.
+    """D(x) ≤ d: an upper bound on a plan's distance from a reference strategy.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ class DistanceConstraint(MeasureConstraint):
 
 
 class RiskConstraint(MeasureConstraint):
-    """R(x) ≤ r: a convex measure of a plan, such as the tail of losses, that is not above r.
+    """R(x) ≤ r: an upper bound on a convex measure of a plan, such as the tail of losses.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def weighted_minorant(
     weights : sequence of float, or of Fraction
         w ≥ 0, by constraint.
     plan : ndarray of float64, or of Fraction
-        Where the bound is to be tight.
+        Where the bound should be tight.
     certificates : mapping of str to ndarray
         Slopes by constraint; see :meth:`Constraint.minorant`.
 
@@ -344,8 +344,8 @@ def weighted_minorant(
 
     Notes
     -----
-    A constraint of which nothing is known is left out, which is right where weights that are 0 would do as well: a
-    multiplier then proves less.
+    Constraints of which nothing is proven are omitted. This is valid where zero weights are valid too: a multiplier
+    then proves less.
     """
     exact = plan.dtype == object
     total: Any = 0 * plan
@@ -368,7 +368,7 @@ def weighted_minorant(
 
 
 def check_name(name: Any) -> None:
-    """Refuse what is not a name of a constraint.
+    """Raise an error if a name is not valid for a constraint.
 
     Raises
     ------
@@ -379,7 +379,7 @@ def check_name(name: Any) -> None:
 
 
 def check_number(name: str, what: str, number: Any) -> None:
-    """Refuse what is not a finite number.
+    """Raise an error if a number is not finite.
 
     Raises
     ------
@@ -396,21 +396,21 @@ def check_number(name: str, what: str, number: Any) -> None:
 
 
 def _checked_terms(name: str, terms: Any) -> tuple[dict[int, Number], Integers, Any]:
-    """Return terms as a dictionary, and its sequences, rising, with their numbers."""
+    """Return terms as a dictionary, and its sequences in increasing order with their numbers."""
     if not isinstance(terms, Mapping):
         raise InvalidConstraintError(
             f"constraint {shown(name)}: the terms are {shown(terms)}, expected a mapping of sequences to numbers"
         )
     kept, numbers = dict(terms), list(terms.values())
     if set(map(type, kept)) <= {int} and set(map(type, numbers)) <= {float}:
-        # What nearly all of millions of them are.
+        # The type of nearly all sequences, of which there may be millions.
         indices, values = np.array(list(kept), dtype=np.int64), np.array(numbers, dtype=np.float64)
         if np.isfinite(values).all() and (indices >= 0).all():
             return kept, *_sorted(indices, values)
     for sequence, number in kept.items():
         if not is_whole(sequence) or sequence < 0:
             raise InvalidConstraintError(
-                f"constraint {shown(name)}: {shown(sequence)} is not a sequence, expected an index from 0 on"
+                f"constraint {shown(name)}: {shown(sequence)} is not a sequence, expected an index of at least 0"
             )
         check_number(name, f"the coefficient of sequence {sequence}", number)
     kept = {int(sequence): number for sequence, number in kept.items()}

@@ -7,6 +7,6 @@ from .constraint import Constraint
 
 
 def constraint_blocks(constraint: Constraint) -> Iterator[Content]:
-    """Return whose constraint it is, its function and its bound."""
+    """Return the constraint's player, its function and its bound."""
     yield prose(emphasis(f"Constraint of player {constraint.player}"), " ", code(constraint.name))
     yield facts(constraint.facts())

@@ -1,4 +1,4 @@
-"""Linear constraints by the labels of infosets, on games that are not enumerated."""
+"""Linear constraints by infoset labels, for games that are not enumerated."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -14,19 +14,19 @@ from .tokens import SYMBOLS, Token, Tokens, pattern_of
 
 @dataclass(frozen=True)
 class LabelledTerm:
-    """A part of a sum: what of a player's plan counts.
+    """One term of a sum over a player's plan.
 
     Attributes
     ----------
     kind : {"behaviour", "plan", "reach", "count"}
-        The probability of an action at an infoset, the realization of a sequence, the reach of an infoset, or how often
-        an action is taken.
+        The probability of an action at an infoset, the realization of a sequence, the reach of an infoset, or the
+        frequency of an action.
     infoset : str, optional
         The text of its label; ``None`` for all infosets.
     action : label, optional
-        Of an action, or its text.
+        The action or its text.
     first : bool
-        Whether it counts at first decisions only.
+        Whether only first decisions count.
     """
 
     kind: Literal["behaviour", "plan", "reach", "count"]
@@ -35,7 +35,7 @@ class LabelledTerm:
     first: bool = False
 
     def shares(self, infoset: Hashable, actions: Sequence[Hashable], is_first: bool) -> list[float] | None:
-        """Return what each action of an infoset counts; ``None`` if the term is not about it."""
+        """Return the weight of each action at an infoset; ``None`` if the term does not concern it."""
         if (self.infoset is not None and str(infoset) != self.infoset) or (self.first and not is_first):
             return None
         if self.kind == "reach":
@@ -51,7 +51,7 @@ class LabelledTerm:
 
 @dataclass(frozen=True)
 class LabelledConstraint:
-    """A sum over a player's plan that is at most a number, or at least.
+    """A bound on a sum over a player's plan.
 
     Attributes
     ----------
@@ -70,38 +70,38 @@ class LabelledConstraint:
 
     @property
     def sign(self) -> float:
-        """The factor that turns the sum into a function that should be small."""
+        """The sign that turns the sum into a function to keep small."""
         return 1.0 if self.sense == "<=" else -1.0
 
     @property
     def is_behaviour(self) -> bool:
-        """Whether probabilities at one infoset are bounded, which its reach multiplies."""
+        """Whether it bounds probabilities at one infoset, which are multiplied by the infoset's reach."""
         return self.terms[0].kind == "behaviour"
 
     @property
     def constant(self) -> float:
-        """The function where no action counts."""
+        """The function's value without any counted action."""
         return 0.0 if self.is_behaviour else -self.sign * float(self.bound)
 
     @property
     def named(self) -> frozenset[str]:
-        """The texts of infosets without which the function is not known."""
+        """The texts of infosets that must be known to evaluate the function."""
         return frozenset(one.infoset for one in self.terms if one.infoset is not None and one.kind != "count")
 
     @property
     def counts(self) -> bool:
-        """Whether it depends on chance and the others how much a sequence counts."""
+        """Whether the weight of a sequence depends on chance and the other players."""
         return any(one.kind == "count" for one in self.terms)
 
     @property
     def span(self) -> float:
-        """How far the function ranges, about: 1 for each term."""
+        """The approximate range of the function: 1 for each term."""
         return 1.0 if self.is_behaviour else float(len(self.terms))
 
     def coefficients(
         self, infoset: Hashable, actions: Sequence[Hashable], is_first: bool, counted: bool
     ) -> list[float] | None:
-        """Return the coefficients of an infoset's sequences, those that are counted or the others.
+        """Return the coefficients of an infoset's sequences, either the counted or the other ones.
 
         Parameters
         ----------
@@ -110,7 +110,8 @@ class LabelledConstraint:
         is_first : bool
             Whether its player has not moved before.
         counted : bool
-            Counted ones are to be multiplied by the probability with which chance and the others allow the infoset.
+            Counted coefficients are multiplied by the probability with which chance and the other players reach the
+            infoset.
 
         Returns
         -------
@@ -120,7 +121,7 @@ class LabelledConstraint:
         Raises
         ------
         InvalidConstraintError
-            If the infoset does not have an action that the constraint names.
+            If the infoset lacks an action that the constraint names.
         """
         terms = [one for one in self.terms if (one.kind == "count") is counted]
         found = [shares for one in terms if (shares := one.shares(infoset, actions, is_first)) is not None]
@@ -132,22 +133,22 @@ class LabelledConstraint:
 
 @dataclass(frozen=True)
 class ExpectedCost:
-    """A bound on what a player's strategy costs on average, for games that are not enumerated.
+    """A bound on the expected cost of a player's strategy, for games that are not enumerated.
 
     Parameters
     ----------
     player : int
-        Whose strategy is constrained.
+        The player whose strategy is constrained.
     cost : callable
-        From a leaf's state, as the rules have it, to a number.
+        Maps a leaf's state, as defined by the rules, to a number.
     bound : number
-        What the expectation may be at most, while chance plays as it does, and the others as it is agreed.
+        Upper bound on the expectation, given chance and the other players' strategies.
     name : str
 
     Raises
     ------
     InvalidConstraintError
-        If something is not of its kind.
+        If an argument has the wrong type.
 
     Examples
     --------
@@ -161,7 +162,7 @@ class ExpectedCost:
     bound: float
     name: str
 
-    #: As those of :class:`LabelledConstraint`.
+    #: As in :class:`LabelledConstraint`.
     terms: ClassVar[tuple[LabelledTerm, ...]] = ()
     named: ClassVar[frozenset[str]] = frozenset()
     counts: ClassVar[bool] = True
@@ -177,13 +178,13 @@ class ExpectedCost:
 
     @property
     def constant(self) -> float:
-        """The function where nothing is paid."""
+        """The function's value without any cost."""
         return -float(self.bound)
 
     def coefficients(
         self, infoset: Hashable, actions: Sequence[Hashable], is_first: bool, counted: bool
     ) -> list[float] | None:
-        """Return nothing: leaves are paid for."""
+        """Return ``None``: costs arise at leaves."""
         return None
 
 
@@ -195,13 +196,13 @@ def parse_labelled_constraint(
     Parameters
     ----------
     text : str
-        As for :func:`~treeplex.models.constraints.parse_constraint`, with labels that nobody has seen yet; without the
-        game's functionals. Probabilities of actions, ``SEAT/INFOSET:ACTION``, are of one infoset.
+        As for :func:`~treeplex.models.constraints.parse_constraint`, but labels are not checked, and the game's
+        functionals are not available. Probabilities of actions, ``SEAT/INFOSET:ACTION``, must belong to one infoset.
     num_players : int
     words : mapping of str to label, optional
-        Words for actions.
+        The game's words for actions.
     player : int
-        Whose actions are counted where a text names no seat.
+        The player whose actions count if a text names no seat.
 
     Returns
     -------
@@ -211,7 +212,7 @@ def parse_labelled_constraint(
     Raises
     ------
     InvalidConstraintError
-        If the text cannot be read, is about several players, or is not linear in a plan.
+        If the text cannot be parsed, concerns several players, or is not linear in a plan.
 
     Examples
     --------
@@ -232,7 +233,7 @@ def parse_labelled_constraint(
 
 
 class _Reader(Tokens):
-    """Reads a text about labels that are not known."""
+    """Parses a text whose labels are not known."""
 
     pattern = pattern_of((*SYMBOLS, "@"), SPECIAL)
     num_players: int
@@ -240,7 +241,7 @@ class _Reader(Tokens):
     player: int
 
     def read_terms(self) -> tuple[LabelledTerm, ...]:
-        """Read terms with plus signs between them, all of one player."""
+        """Parse terms separated by plus signs, all of one player."""
         seats: Counter[int] = Counter()
         terms: list[LabelledTerm] = []
         while not terms or self.take_if("+"):
@@ -256,7 +257,7 @@ class _Reader(Tokens):
             if played and (len(played) > 1 or any(one.kind != "behaviour" for one in terms)):
                 raise self.error(
                     start,
-                    "a probability of an action stands beside something else than probabilities at the same infoset; "
+                    "a probability of an action is added to terms other than probabilities at the same infoset; "
                     "expected realizations, plan(SEAT/INFOSET:ACTION)",
                 )
         (self.player,) = seats

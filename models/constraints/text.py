@@ -1,4 +1,4 @@
-"""Parses constraints and linear functionals given as text, for the command line and in Python."""
+"""Parses constraints and linear functionals from text, for the command line and in Python."""
 
 import difflib
 import re
@@ -24,7 +24,7 @@ from .builders import behaviour_terms, constant_reach
 from .constraint import LinearConstraint, RiskConstraint, Sense
 from .tokens import SYMBOLS, Token, Tokens, pattern_of
 
-#: The terms of a constraint or of a style, beside the names of the game's functionals.
+#: The terms of constraints and styles, besides the names of the game's functionals.
 TERMS = (
     "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), reach(SEAT/INFOSET), ACTION@first, ACTION@all or ACTION@INFOSET"
 )
@@ -34,44 +34,44 @@ TERMS = (
 def parse_constraint(
     text: str, game: Game, *, player: int = 0, others: Profile | Strategy | None = None
 ) -> list[LinearConstraint | RiskConstraint]:
-    """Read a constraint: ``TERM(+TERM)* (<=|>=|==) NUMBER [as NAME]``.
+    """Parse a constraint: ``TERM(+TERM)* (<=|>=|==) NUMBER [as NAME]``.
 
     Parameters
     ----------
     text : str
         TERM is ``SEAT/INFOSET:ACTION``, the probability of an action at an infoset; ``plan(SEAT/INFOSET:ACTION)``, the
         realization of a sequence; ``reach(SEAT/INFOSET)``, the player's reach of an infoset; ``[SEAT/]ACTION@first``,
-        how often an action is taken at the player's first decisions, ``[SEAT/]ACTION@all``, how often anywhere, and
-        ``[SEAT/]ACTION@INFOSET``, how often there (:func:`~treeplex.frequency`); or a functional that the game names,
-        with arguments in brackets where it takes some, such as ``visits(bank, 3..8)``.
-        Labels stand as ``treeplex info --infosets`` prints them, as JSON strings where they hold blanks or one of
-        ``"':/()+<>=@``; an action may be called by one of the game's words for it
-        (:attr:`Game.action_words <treeplex.Game.action_words>`), such as ``raise``. NUMBER is a decimal or a fraction,
-        kept exactly. Blanks may stand between all of these.
+        the frequency of an action at the player's first decisions, ``[SEAT/]ACTION@all``, its frequency anywhere, and
+        ``[SEAT/]ACTION@INFOSET``, its frequency there (:func:`~treeplex.frequency`); or a functional of the game,
+        possibly with arguments in brackets, such as ``visits(bank, 3..8)``. Write labels as ``treeplex info
+        --infosets`` prints them. Labels with blanks or one of ``"':/()+<>=@`` are JSON strings. An action may also be
+        given by one of the game's words for it (:attr:`Game.action_words <treeplex.Game.action_words>`), such as
+        ``raise``. NUMBER is a decimal or a fraction, kept exactly. Blanks are allowed between all parts.
     game : Game
     player : int
-        Whose actions are counted where a text names no seat.
+        The player whose actions count if a text names no seat.
     others : Profile, or Strategy of the one other player, optional
-        How the others play where actions are counted: it depends on them how often the player comes to decide.
-        Uniformly by default.
+        The other players' strategies for frequencies of actions, which determine how often the player gets to decide.
+        By default uniform.
 
     Returns
     -------
     list of LinearConstraint
-        One; an equality gives two, named ``NAME (at most)`` and ``NAME (at least)``. NAME is by default the text
-        itself, blanks in a row as one.
+        One; an equality gives two, named ``NAME (at most)`` and ``NAME (at least)``. By default, NAME is the text
+        itself with runs of blanks collapsed.
 
     Raises
     ------
     InvalidConstraintError
-        If the text cannot be read, names what the game does not have, is about both players, or is not linear in a
-        plan.
+        If the text cannot be parsed, names something that the game does not have, concerns both players, or is not
+        linear in a plan.
 
     Notes
     -----
-    The probability of an action is x(I, a) divided by what comes to I. A sum of probabilities at one infoset I, with
-    bound c, is linear when multiplied by that: Σ x(I, a) − c Σ_s w(I, s) x(s) ≤ 0, so that its violation is weighted by
-    the reach of I. Sums over several infosets are linear where all plans come to each of them alike.
+    The probability of an action is x(I, a) divided by the inflow of I. A sum of probabilities at one infoset I, with
+    bound c, becomes linear when multiplied by the inflow: Σ x(I, a) − c Σ_s w(I, s) x(s) ≤ 0. Its violation is
+    therefore weighted by the reach of I. Sums over several infosets are linear if the inflow of each of them is the
+    same for all plans.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def parse_constraint(
     >>> round(solution.value, 9), {name: round(price, 6) for name, price in solution.multipliers.items()}
     (-0.1, {'0/K_:b <= 1/2': 0.111111, 'bluff': 0.333333})
 
-    Betting at once three times in five, whatever the card:
+    Bet at the first decision with probability at least 3/5, averaged over the cards:
 
     >>> solution = solve(ConstrainedNash(game, parse_constraint("bet@first >= 3/5", game)), "rational")
     >>> solution.value
@@ -112,12 +112,13 @@ def parse_constraint(
 
 @explained
 def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Strategy | None = None) -> Functional:
-    """Read what is to be large or small: ``TERM(+TERM)*``.
+    """Parse an objective: ``TERM(+TERM)*``.
 
     Parameters
     ----------
     text : str
-        Terms as for :func:`parse_constraint`; probabilities of actions only where all plans come to the infoset alike.
+        Terms as for :func:`parse_constraint`; probabilities of actions only at infosets whose inflow is the same for
+        all plans.
     game : Game
     player, others
         As for :func:`parse_constraint`.
@@ -125,13 +126,13 @@ def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Stra
     Returns
     -------
     Functional
-        The game's own, if the text is its name alone.
+        The game's own functional if the text is just its name.
 
     Raises
     ------
     InvalidConstraintError
-        If the text cannot be read, names what the game does not have, is about both players, or is not linear in a
-        plan.
+        If the text cannot be parsed, names something that the game does not have, concerns both players, or is not
+        linear in a plan.
 
     Examples
     --------
@@ -163,26 +164,26 @@ class Term:
     sequences: Sequence[int] = ()
     behaviour: bool = False
     functional: Functional | Risk | None = field(default=None, repr=False)
-    counts: bool = False  # whether the functional is how often an action is taken
+    counts: bool = False  # whether the functional is the frequency of an action
 
 
 _Thing = TypeVar("_Thing")
 
 
-#: What a term may be, for messages.
+#: The possible terms, for messages.
 class TermReader(Tokens):
-    """Reads a text about a game.
+    """Parses a text about a game.
 
     Parameters
     ----------
     what : str
-        What messages call the text: a constraint or a term.
+        The kind of text in messages: a constraint or a term.
     text : str
     game : Game
     player : int
-        Whose actions are meant where a text names no seat.
+        The player whose actions are meant if a text names no seat.
     others : Profile or Strategy, optional
-        How the others play, for terms that count how often an action is taken; uniformly by default.
+        The other players' strategies, for frequencies of actions; by default uniform.
     """
 
     pattern: ClassVar[re.Pattern[str]] = pattern_of((*SYMBOLS, "@"), SPECIAL)
@@ -198,7 +199,7 @@ class TermReader(Tokens):
         self._counts: dict[tuple[int, str, str, str], Functional] = {}
 
     def read_sum(self) -> list[Term]:
-        """Read terms with plus signs between them."""
+        """Parse terms separated by plus signs."""
         terms = [self._read_term()]
         while self.take_if("+"):
             terms.append(self._read_term())
@@ -257,7 +258,7 @@ class TermReader(Tokens):
         return Term(functional.player, start, functional=functional)
 
     def _read_seat(self, seat: Token) -> int:
-        """Return the player of a seat, and read the ``/`` after it."""
+        """Parse the player of a seat, and the ``/`` after it."""
         count = self._game.num_players
         if seat.text not in map(str, range(count)):
             expected = " or ".join(map(str, range(count))) if count <= 3 else f"0 to {count - 1}"
@@ -266,7 +267,7 @@ class TermReader(Tokens):
         return int(seat.text)
 
     def _read_count(self, player: int, action: Token, start: int) -> Term:
-        """Read ``@first``, ``@all`` or ``@INFOSET`` after an action: how often it is taken there."""
+        """Parse ``@first``, ``@all`` or ``@INFOSET`` after an action, for its frequency there."""
         known = self._actions(player)
         label = self._chosen(action, known, f"player {player} of {self._game.spec}", "action")
         self.take_symbol("@", "the action")
@@ -295,7 +296,7 @@ class TermReader(Tokens):
         return self._game.sequence_form.treeplexes[player].actions_by_name()
 
     def _infoset(self, player: int, token: Token, also: Sequence[str] = ()) -> int:
-        """Return the number of the infoset that a label names; ``also`` are words that could have stood there."""
+        """Return the index of the infoset with a label; ``also`` lists words that could have been there."""
         if player not in self._labels:
             self._labels[player] = defaultdict(list)
             for number, label in enumerate(self._game.sequence_form.treeplexes[player].infoset_labels):
@@ -311,7 +312,7 @@ class TermReader(Tokens):
         return self._chosen(token, labels, f"player {player}", "infoset")
 
     def _read_action(self, player: int, infoset: int) -> int:
-        """Read ``:ACTION`` and return the sequence."""
+        """Parse ``:ACTION`` and return the sequence."""
         treeplex = self._game.sequence_form.treeplexes[player]
         self.take_symbol(":", "the infoset")
         token = self.take_label("the label of an action")
@@ -336,7 +337,7 @@ class TermReader(Tokens):
         return found[0]
 
     def player_of(self, terms: Sequence[Term]) -> int:
-        """Return whose plan the terms are about."""
+        """Return the player whose plan the terms concern."""
         player = terms[0].player
         other = next((term for term in terms if term.player != player), None)
         if other is not None:
@@ -346,7 +347,7 @@ class TermReader(Tokens):
         return player
 
     def inequality(self, terms: Sequence[Term], bound: Fraction) -> tuple[Mapping[int, Number], Number, bool]:
-        """Return coefficients and bound of a sum that is bounded, and whether the bound is part of the coefficients."""
+        """Return the coefficients and the bound of a bounded sum, and whether the bound is part of the coefficients."""
         played = [term for term in terms if term.behaviour]
         treeplex = self._treeplex(terms)
         infosets = {int(treeplex.sequence_infosets[term.sequences[0]]) for term in played}
@@ -364,7 +365,7 @@ class TermReader(Tokens):
         for term in terms:
             if isinstance(term.functional, Risk):
                 where = "alone before <= NUMBER" if self._what == "constraint" else "in a constraint"
-                raise self.error(term.column, f"a convex measure stands here, expected it {where}")
+                raise self.error(term.column, f"a convex measure is given here, expected it {where}")
             if term.functional is not None:
                 vector = term.functional.coefficients
                 exact = intended_fraction if term.counts else to_fraction
@@ -386,18 +387,18 @@ class TermReader(Tokens):
         reach = constant_reach(treeplex, infoset)
         if reach is None:
             name = one_line(f"{term.player}/{quoted_label(treeplex.infoset_labels[infoset])}", 60)
-            where = "where it stands alone or beside other actions there"
+            where = "where it is alone or added to other actions there"
             where = where if self._what == "constraint" else "in a constraint"
             raise self.error(
                 term.column,
-                f"a probability at {name}, which plans reach differently, is linear only {where}; expected a "
+                f"a probability at {name}, whose reach depends on the plan, is linear only {where}; expected a "
                 "realization, plan(…)",
             )
         return reach
 
 
 def _hint(text: str, known: Mapping[str, object]) -> str:
-    """Return which known label was probably meant, whatever its capitals; nothing if none is near."""
+    """Return the known label that was probably meant, ignoring capitals; empty if none is close."""
     folded = {label.casefold(): label for label in known}
     close = difflib.get_close_matches(text.casefold()[:100], folded, n=1)
     return f" (did you mean {one_line(quoted_label(folded[close[0]]), 60)}?)" if close else ""

@@ -1,4 +1,4 @@
-"""The pieces of constraints that are written as text: symbols, labels, numbers and names."""
+"""The tokens of constraints written as text: symbols, labels, numbers and names."""
 
 import json
 import re
@@ -12,20 +12,20 @@ from ...seqform.names import SPECIAL
 from .constraint import check_name
 
 _COMPARISONS = ("<=", ">=", "==")
-#: What may stand between terms and bounds, longer ones first.
+#: The symbols between terms and bounds, longer ones first.
 SYMBOLS = (*_COMPARISONS, "+", "/", ":", "(", ")", "<", ">", "=")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)")
-#: Numbers of more characters, or further from 1 by more powers of ten, are not bounds.
+#: Numbers with more characters, or further from 1 in powers of ten, are not valid bounds.
 _LONGEST, _FARTHEST = 1000, 300
 
 
 def parse_number(text: str) -> Fraction:
-    """Read a number exactly: ``3``, ``-0.25``, ``1e-3`` or ``1/18``.
+    """Parse a number exactly: ``3``, ``-0.25``, ``1e-3`` or ``1/18``.
 
     Raises
     ------
     ValueError
-        If it is not a number, or one of thousands of digits.
+        If it is not a number, or has thousands of digits.
 
     Examples
     --------
@@ -49,21 +49,21 @@ def parse_number(text: str) -> Fraction:
 
 
 def pattern_of(symbols: tuple[str, ...], special: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of the next piece of a text, after blanks: its end, a quote, a symbol or a word."""
+    """Return the pattern of the next token of a text, after blanks: the end, a quote, a symbol or a word."""
     one_of, none_of = "|".join(map(re.escape, symbols)), re.escape("".join(sorted(special)))
     return re.compile(rf'\s*(?:(?P<end>\Z)|(?P<quoted>")|(?P<symbol>{one_of})|(?P<word>[^\s{none_of}]+)|)')
 
 
-# Brackets around anything but brackets, unless it is quoted.
+# Brackets around any text without brackets, except quoted ones.
 _BRACKETS = re.compile(r'\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)')
-# A number with what follows it without a blank, and with blanks around the bar of a fraction.
+# A number with the characters that follow it without a blank; blanks are allowed around the bar of a fraction.
 _PART = r"""[^\s"':/()<>=@]*"""
 _WITH_BAR = re.compile(rf"{_PART}(?:\s*/\s*{_PART})?")
 
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of the text.
+    """A token of the text.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Token:
     text : str
         Without its quotes.
     start, stop : int
-        Where in the text.
+        Its position in the text.
     """
 
     kind: str
@@ -87,19 +87,19 @@ class Token:
 
 
 class Tokens:
-    """Reads one text from its beginning to its end.
+    """Parses one text from its beginning to its end.
 
     Parameters
     ----------
     what : str
-        What messages call the text.
+        The kind of text in messages.
     text : str
     """
 
-    #: What is raised for a text that cannot be read.
+    #: The exception for a text that cannot be parsed.
     failure: ClassVar[type[TreeplexError]] = InvalidConstraintError
     example: ClassVar[str] = "0/K_:b <= 0.5"
-    #: What a piece looks like: here ``@`` may be a part of a word.
+    #: The pattern of a token: here ``@`` may be a part of a word.
     pattern: ClassVar[re.Pattern[str]] = pattern_of(SYMBOLS, SPECIAL - {"@"})
 
     def __init__(self, what: str, text: str) -> None:
@@ -110,11 +110,11 @@ class Tokens:
         self._pieces: list[str] = []
 
     def error(self, column: int, message: str) -> TreeplexError:
-        """Return the error that says where in the text something is wrong."""
+        """Return an error that reports the position of a problem in the text."""
         return self.failure(f"{self._what} {shown(self._text)}, column {column + 1}: {message}")
 
     def peek(self) -> Token:
-        """Return the next piece without taking it."""
+        """Return the next token without consuming it."""
         found = self.pattern.match(self._text, self._position)
         assert found is not None
         kind = found.lastgroup
@@ -131,14 +131,14 @@ class Tokens:
         return Token(kind, value, start, stop)
 
     def take(self) -> Token:
-        """Return the next piece, and go on behind it."""
+        """Return the next token and move past it."""
         token = self.peek()
         piece = self._text[token.start : token.stop]
         self._pass(piece if piece.isprintable() else json.dumps(token.text), token.start, token.stop)
         return token
 
     def _pass(self, piece: str, start: int, stop: int) -> None:
-        """Go on behind a piece, which the title shows as given."""
+        """Move past a token, which the title shows as given."""
         if start > self._position and self._pieces:
             self._pieces.append(" ")
         self._pieces.append(piece)
@@ -150,20 +150,20 @@ class Tokens:
         return token.kind == "symbol" and token.text == symbol
 
     def take_if(self, symbol: str) -> bool:
-        """Take a symbol if it is next, and return whether it was."""
+        """Consume a symbol if it is next, and return whether it was."""
         found = self.follows(symbol)
         if found:
             self.take()
         return found
 
     def take_symbol(self, symbol: str, after: str) -> None:
-        """Take a symbol, or refuse anything else."""
+        """Consume a symbol, or raise an error."""
         token = self.peek()
         if not self.take_if(symbol):
             raise self.error(token.start, f"received {token.shown}, expected {symbol} after {after}")
 
     def take_brackets(self) -> str:
-        """Take a bracket and all up to the one that closes it, whatever stands between; blanks in a row as one."""
+        """Consume a bracket and everything up to its closing bracket; collapse runs of blanks."""
         start = self.peek().start
         found = _BRACKETS.match(self._text, start)
         if found is None:
@@ -173,7 +173,7 @@ class Tokens:
         return piece
 
     def take_label(self, expected: str) -> Token:
-        """Take a word or a quoted text, or refuse anything else."""
+        """Consume a word or a quoted text, or raise an error."""
         token = self.peek()
         if token.kind not in ("word", "quoted"):
             raise self.error(token.start, f"received {token.shown}, expected {expected}")
@@ -181,18 +181,18 @@ class Tokens:
 
     @property
     def title(self) -> str:
-        """The text read so far, with runs of blanks as one."""
+        """The text parsed so far, with runs of blanks collapsed."""
         return "".join(self._pieces)
 
     def read_comparison(self) -> str:
-        """Read ``<=``, ``>=`` or ``==``."""
+        """Parse ``<=``, ``>=`` or ``==``."""
         token = self.peek()
         if token.kind != "symbol" or token.text not in _COMPARISONS:
             raise self.error(token.start, f"received {token.shown}, expected +, <=, >= or ==")
         return self.take().text
 
     def read_number(self) -> Fraction:
-        """Read the bound: digits, and what follows them without a blank; blanks around the bar of a fraction."""
+        """Parse the bound: a number without blanks, except around the bar of a fraction."""
         first = self.peek()
         found = _WITH_BAR.match(self._text, first.start)
         assert found is not None
@@ -208,7 +208,7 @@ class Tokens:
             raise self.error(first.start, f"received {received}{reason}, expected {expected}") from None
 
     def read_name(self) -> str:
-        """Read what follows ``as``, a quoted text or all the rest; without it the name is the text itself."""
+        """Parse the name after ``as``: a quoted text or the rest. Without ``as``, the name is the text itself."""
         title = self.title
         token = self.peek()
         if token.kind == "end":
@@ -232,7 +232,7 @@ class Tokens:
         return name
 
     def read_end(self) -> None:
-        """Refuse what follows."""
+        """Raise an error if text follows."""
         token = self.peek()
         if token.kind != "end":
             also = "" if self._what == "constraint" else "+ or "

@@ -1,4 +1,4 @@
-"""Reads convex cvxpy expressions of a plan as convex functions: what is recognised as which term."""
+"""Converts convex cvxpy expressions of a plan to convex functions by recognising their terms."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -27,7 +27,7 @@ from .terms import (
 if TYPE_CHECKING:
     import cvxpy as cp
 
-#: How far a function that was recognised may differ from cvxpy's, relative to its size.
+#: Largest difference between a recognised function and cvxpy's values, relative to the function's size.
 _ROUND_OFF = 1e-9
 
 
@@ -37,9 +37,9 @@ def read_functions(expression: "cp.Expression", plan: "cp.Variable") -> list[Con
     Parameters
     ----------
     expression : cvxpy.Expression
-        Of the plan alone, of any shape. Norms, maxima, sums of squares, relative entropies and affine functions, sums
-        of them and what can be written as such are recognised. Other piecewise linear functions become the rows that
-        cvxpy makes of them, and everything else an opaque term.
+        An expression of the plan alone, of any shape. The reader recognises norms, maxima, sums of squares, relative
+        entropies and affine functions, their sums, and expressions that can be rewritten as such. Other piecewise
+        linear functions become the rows into which cvxpy converts them, and everything else becomes an opaque term.
     plan : cvxpy.Variable
 
     Returns
@@ -94,13 +94,13 @@ def _parts_by_variable(
         constants = _flat(expression.value)
         try:
             slopes = expression.grad
-        except NotImplementedError:  # some functions of cvxpy have a value but no gradient, such as real
+        except NotImplementedError:  # some functions of cvxpy, such as real, have a value but no gradient
             slopes = {one: _differences(expression, one) - constants for one in variables}
     matrices = []
     for one in variables:
         shape = (one.size, len(constants))
         transposed = slopes.get(one, sp.csc_array(shape))
-        # cvxpy gives sparse matrices, and a bare number where the variable and the expression have one entry.
+        # cvxpy returns sparse matrices, but a bare number if the variable and the expression have one entry.
         transposed = transposed if sp.issparse(transposed) else np.reshape(transposed, shape)
         matrix = sp.csr_array(sp.csc_array(transposed).T)
         matrix.eliminate_zeros()
@@ -118,18 +118,18 @@ def _differences(expression: "cp.Expression", variable: "cp.Variable") -> Floats
 
 
 class _UnknownTermError(Exception):
-    """An expression is not one of the terms that are recognised."""
+    """An expression that is not one of the recognised terms."""
 
 
 class _Reader:
-    """Reads W e for matrices W and expressions e, and collects the terms of the functions that its rows are."""
+    """Converts W e for matrices W and expressions e, and collects the terms of the functions in its rows."""
 
     def __init__(self, plan: "cp.Variable", count: int) -> None:
         self.plan = plan
         self.terms: list[list[Term]] = [[] for _ in range(count)]
         self.linear = sp.csr_array((count, plan.size))
         self.constants = np.zeros(count)
-        #: What no term is known for: expressions of shape (count,), with which rows of them count.
+        #: Unrecognised parts: expressions of shape (count,), with the rows to which they contribute.
         self.unknown: list[tuple[cp.Expression, npt.NDArray[np.bool_]]] = []
 
     def functions(self) -> list[ConvexFunction]:
@@ -167,7 +167,7 @@ class _Reader:
             self._leave(expression, weights)
 
     def _add_arguments(self, expression: Any, weights: sp.csr_array) -> None:
-        """Add an affine function of other expressions by adding each of these."""
+        """Add an affine function of other expressions by adding each of them."""
         import cvxpy as cp
 
         inner = [None if one.is_constant() else cp.Variable(one.shape) for one in expression.args]
@@ -181,8 +181,8 @@ class _Reader:
             self.add(one, weights @ matrix)
 
     def _add_term(self, expression: Any, weights: sp.csr_array) -> None:
-        """Add one of the terms, of an affine expression."""
-        # A convex function times a negative weight is concave, and the other way round.
+        """Add a recognised term of an affine expression."""
+        # A convex function times a negative weight is concave, and vice versa.
         convex = (weights.data >= 0.0).all()
         if not (convex or (weights.data <= 0.0).all()) or not all(one.is_affine() for one in _inner(expression)):
             raise _UnknownTermError
@@ -193,7 +193,7 @@ class _Reader:
         term(expression, weights)
 
     def _leave(self, expression: "cp.Expression", weights: sp.csr_array) -> None:
-        """Note an expression that is not one of the terms."""
+        """Record an expression that is not a recognised term."""
         count, size = weights.shape
         if count == size and not (weights - sp.eye_array(size)).nnz:
             weighted = expression if expression.shape == () else expression.flatten(order="F")
@@ -271,7 +271,7 @@ class _Reader:
         for row, places, numbers in _by_row(weights):
             for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
                 chosen, factors = firsts + is_vector * place, np.full(len(parts), number)
-                # With a negative weight, the smallest number is the largest one.
+                # With a negative weight, the minimum becomes a maximum.
                 self._put(row, Maximum, _scaled_rows(matrix, chosen, factors), -number * constants[chosen])
 
     _minus_minimum = _term_maximum
@@ -297,7 +297,7 @@ class _Reader:
         self.add(second, weights)
 
     def _put_each(self, kind: type[Term], inner: "cp.Expression", weights: sp.csr_array) -> None:
-        """Add for each row of the weights the term of the entries of an affine expression times its weights."""
+        """Add, for each row of weights, the term of the weighted entries of an affine expression."""
         matrix, constants = affine_parts(inner, self.plan)
         for row, places, numbers in _by_row(weights):
             self._put(row, kind, _scaled_rows(matrix, places, numbers), -numbers * constants[places])
@@ -305,7 +305,7 @@ class _Reader:
     def _put_pairs(
         self, row: int, first: sp.csr_array, constants: Floats, second: sp.csr_array, others: Floats
     ) -> None:
-        """Add the entropy of p relative to q, without the pairs whose p is 0."""
+        """Add the entropy of p relative to q, without the pairs with p = 0."""
         counted = np.flatnonzero((np.diff(first.indptr) > 0) | (constants != 0.0))
         pairs = np.stack([counted, counted + len(constants)], axis=1).ravel()
         matrix = sp.csr_array(sp.csr_array(sp.vstack([first, second]))[pairs])
@@ -321,7 +321,7 @@ class _Reader:
 
 
 def _inner(expression: Any) -> "list[cp.Expression]":
-    """Return what is to be affine: what the square of a length is of, where that is the expression."""
+    """Return the expression that must be affine: for a squared length, the argument of the length."""
     arguments: list[cp.Expression] = expression.args
     if _is_square(expression) and _is_length(arguments[0]):
         arguments = arguments[0].args
@@ -341,14 +341,14 @@ def _is_square(expression: Any) -> bool:
 
 
 def _by_row(weights: sp.csr_array) -> "list[tuple[int, npt.NDArray[np.int32], Floats]]":
-    """Return the rows that have entries, with the places and the values of these."""
+    """Return the rows that have entries, with the positions and values of the entries."""
     ends = weights.indptr.tolist()
     parts = [(row, slice(*ends[row : row + 2])) for row in range(weights.shape[0]) if ends[row] < ends[row + 1]]
     return [(row, weights.indices[part], weights.data[part]) for row, part in parts]
 
 
 def _scaled_rows(matrix: sp.csr_array, places: npt.NDArray[Any], factors: Floats) -> sp.csr_array:
-    """Return rows of a matrix, each times a factor."""
+    """Return rows of a matrix, each multiplied by a factor."""
     rows = sp.csr_array(matrix[places])
     rows.data = rows.data * np.repeat(factors, np.diff(rows.indptr))
     rows.eliminate_zeros()
@@ -356,7 +356,7 @@ def _scaled_rows(matrix: sp.csr_array, places: npt.NDArray[Any], factors: Floats
 
 
 def _spread(weights: sp.csr_array, size: int) -> sp.csr_array:
-    """Return a column so many times."""
+    """Return a column repeated a number of times."""
     return sp.csr_array(weights @ np.ones((1, size)))
 
 
@@ -366,7 +366,7 @@ def _flat(value: Any) -> Floats:
 
 
 def _agree(expression: "cp.Expression", plan: "cp.Variable", found: list[ConvexFunction]) -> bool:
-    """Whether functions have cvxpy's values at a few points."""
+    """Whether functions agree with cvxpy's values at a few points."""
     if all(one.is_affine for one in found):
         return True
     rng = np.random.default_rng(0)
@@ -385,11 +385,12 @@ def _agree(expression: "cp.Expression", plan: "cp.Variable", found: list[ConvexF
     return True
 
 
-# --- what is not recognised -------------------------------------------------------------------------------------------
+# --- unrecognised expressions
+# ------------------------------------------------------------------------------------------
 
 
 def _unrecognised(expression: "cp.Expression", plan: "cp.Variable") -> list[ConvexFunction]:
-    """Return the entries of an expression as functions of one polyhedral or opaque term each."""
+    """Return the entries of an expression as functions with one polyhedral or opaque term each."""
     flat = expression if expression.shape == () else expression.flatten(order="F")
     terms = _unknown_terms([(flat, np.ones(expression.size, dtype=bool))], plan)
     return [ConvexFunction.of([term]) for _, term in terms]
@@ -398,7 +399,7 @@ def _unrecognised(expression: "cp.Expression", plan: "cp.Variable") -> list[Conv
 def _unknown_terms(
     given: "list[tuple[cp.Expression, npt.NDArray[np.bool_]]]", plan: "cp.Variable"
 ) -> "list[tuple[int, Term]]":
-    """Return the terms of the sum of expressions, entry by entry where they count; piecewise linear ones together."""
+    """Return the terms of a sum of expressions for each entry, with piecewise linear expressions combined."""
     terms: list[tuple[int, Term]] = []
     for is_linear in (True, False):
         parts = [(expression, counted) for expression, counted in given if expression.is_pwl() == is_linear]
@@ -421,7 +422,7 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
     Parameters
     ----------
     expression : cvxpy.Expression
-        Of the plan alone, of one dimension.
+        A one-dimensional expression of the plan alone.
     entries : list of cvxpy.Expression
         Its entries.
     plan : cvxpy.Variable
@@ -429,7 +430,7 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
     Returns
     -------
     list of Polyhedral or None
-        ``None`` if cvxpy takes more than linear rows to write it.
+        ``None`` if cvxpy needs more than linear rows for the entry.
 
     Examples
     --------
@@ -445,26 +446,27 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
 
     count = expression.size
     above = cp.Variable(count, name="above")
-    # cvxpy puts another variable, which is free, in the place of the plan: this one tells its columns.
+    # cvxpy replaces the plan with another, free variable; this link identifies the plan's columns.
     link = cp.Variable(plan.size, name="link")
     problem = cp.Problem(cp.Minimize(above.sum()), [link == plan, expression <= above])
     data, _, _ = problem.get_problem_data(cp.CLARABEL)
     dims = vars(data["dims"])
     if any(size for cone, size in dims.items() if cone not in ("zero", "nonneg")) or data.get("P") is not None:
         return None
-    # In cvxpy's form A v + s = b, with s = 0 in the first rows and s ≥ 0 in the others.
+    # In cvxpy's form A v + s = b, the first rows have s = 0 and the others s ≥ 0.
     matrix, limits = sp.csr_array(data["A"]), np.asarray(data["b"], dtype=np.float64)
     matrix.eliminate_zeros()
     places = data["param_prob"].var_id_to_col
     of_link, of_heads = (np.arange(places[one.id], places[one.id] + one.size) for one in (link, above))
     links, of_plan = _linked(matrix, of_link)
-    heads = _rows_of(matrix, of_heads)  # the row of each entry's bound: the only one that holds it
+    heads = _rows_of(matrix, of_heads)  # the row of each entry's bound: the only one with that variable
     if of_plan is None or len(heads) != count:
         return None
     auxiliary = np.setdiff1d(np.arange(matrix.shape[1]), np.concatenate([of_link, of_heads, of_plan]))
     rest = np.setdiff1d(np.arange(len(limits)), np.concatenate([links, heads]))
     equal = np.arange(len(limits)) < dims["zero"]
-    # Other rows belong to an entry if auxiliary variables connect them with it; the plan's signs belong to none.
+    # Another row belongs to an entry if auxiliary variables connect it with the entry; the plan's signs belong to no
+    # entry.
     connections = matrix[rest][:, auxiliary]
     edges = sp.coo_array(connections)
     nodes = len(rest) + len(auxiliary)
@@ -479,7 +481,7 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
         rows = np.concatenate([[head], rest[np.isin(row_labels, needed)]])
         columns = auxiliary[np.isin(column_labels, needed)]
         part = matrix[rows]
-        # The head's coefficient of the bound is −1, up to the unit that cvxpy may choose.
+        # The bound's coefficient in the entry's row is −1, up to a unit that cvxpy may choose.
         unit = np.ones(len(rows))
         unit[0] = -matrix[head, of_heads[place]]
         scale = sp.diags_array(1.0 / unit)
@@ -497,12 +499,12 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
 
 
 def _linked(matrix: sp.csr_array, of_link: Any) -> tuple[Any, Any]:
-    """Return the rows that link a variable to the plan, and the plan's columns; the latter ``None`` if not found."""
+    """Return the rows that link a variable to the plan, and the plan's columns, or ``None`` for the latter."""
     links = _rows_of(matrix, of_link)
     linked = matrix[links]
     if len(links) != len(of_link) or (np.diff(linked.indptr) != 2).any():
         return links, None
-    # Of the two columns of each row the one that is not the link's.
+    # Of the two columns of each row, the one that is not the link's.
     return links, linked.indices.reshape(-1, 2).sum(axis=1) - of_link
 
 

@@ -1,4 +1,4 @@
-"""Convex functions of a plan: sums of an affine part and of terms, with values, bounds, rows and cones."""
+"""Convex functions of a plan: an affine part plus terms, with values, bounds, rows and cones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,18 +30,18 @@ Entries = tuple[Any, Any, Any]
 class LinearRows:
     """f(x) = min over s of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows, and s ≥ l.
 
-    Matrices stand as entries, since thousands of functions would be slow as sparse arrays each.
+    Matrices are stored as entries, because thousands of functions would be slow as separate sparse arrays.
 
     Attributes
     ----------
     num_sequences : int
-        How many columns G has.
+        Number of columns of G.
     plan_entries, auxiliary_entries : tuple of ndarray
         Rows, columns and values of G and of K.
     limits : ndarray of float64 or of Fraction, shape (k,)
         h.
     equal : ndarray of bool, shape (k,)
-        Where a row is an equation; never row 0.
+        Whether a row is an equation; never row 0.
     least : ndarray of float64, shape (num_auxiliary,)
         l: 0 or −∞.
     """
@@ -55,7 +55,7 @@ class LinearRows:
 
     @property
     def num_auxiliary(self) -> int:
-        """How many columns K has."""
+        """Number of columns of K."""
         return len(self.least)
 
     @property
@@ -80,10 +80,10 @@ class ConvexFunction:
 
     Attributes
     ----------
-    indices : ndarray of int32, shape (k,)
+    The sequences at which a is not zero, in increasing order.
         The sequences on which a is not zero, rising.
     numbers : ndarray of float64, or of numbers of any kind, shape (k,)
-        a there. Integers and fractions are kept exactly for exact methods; a float counts there as its shortest
+        The values of a there. Exact methods use integers and fractions exactly, and read a float as its shortest
         decimal.
     constant : number
         a₀.
@@ -91,7 +91,7 @@ class ConvexFunction:
 
     Examples
     --------
-    The length of (x − 0.6, y − 0.8) at the origin, and the bound that its slopes prove everywhere:
+    The length of (x − 0.6, y − 0.8) at the origin, and the lower bound that its slopes prove everywhere:
 
     >>> import numpy as np
     >>> import scipy.sparse as sp
@@ -112,7 +112,7 @@ class ConvexFunction:
 
     @classmethod
     def of(cls, terms: Sequence[Term], linear: Floats | None = None, constant: Number = 0.0) -> "ConvexFunction":
-        """Return a function by its terms, the vector a and the constant a₀."""
+        """Return a function from its terms, the vector a and the constant a₀."""
         given = np.zeros(0) if linear is None else linear
         indices = np.flatnonzero(given).astype(np.int32)
         return ConvexFunction(indices, given[indices], constant, tuple(terms))
@@ -121,7 +121,7 @@ class ConvexFunction:
         """Return the function with another a₀."""
         return ConvexFunction(self.indices, self.numbers, constant, self.terms)
 
-    # What it is.
+    # Properties.
 
     @property
     def is_affine(self) -> bool:
@@ -130,7 +130,7 @@ class ConvexFunction:
 
     @property
     def is_linear(self) -> bool:
-        """Whether a linear program can state it: f is affine, or piecewise linear."""
+        """Whether a linear program can express it: f is affine or piecewise linear."""
         return all(term.is_linear for term in self.terms)
 
     @property
@@ -140,7 +140,7 @@ class ConvexFunction:
 
     @cached_property
     def coefficients(self) -> Floats:
-        """The coefficients a of :attr:`indices`, shape (k,)."""
+        """The values of a at :attr:`indices`, shape (k,)."""
         coefficients: Floats = self.numbers.astype(np.float64)
         return coefficients
 
@@ -156,18 +156,18 @@ class ConvexFunction:
 
     @cached_property
     def ends(self) -> list[int]:
-        """Where the slopes of each term begin, and how many there are in all."""
+        """The start of each term's slopes, and the total number of slopes."""
         return [0, *accumulate(term.size for term in self.terms)]
 
     @property
     def size(self) -> int:
-        """How many slopes there are."""
+        """Number of slopes."""
         return self.ends[-1]
 
     # Values and bounds.
 
     def value(self, plan: Numbers) -> Any:
-        """Return f at a plan of floats, or of fractions."""
+        """Return f at a plan of floats or fractions."""
         if plan.dtype == object:
             affine = zip(self.exact_coefficients, self.indices.tolist(), strict=True)
             start = sum((number * plan[index] for number, index in affine), self.exact_constant)
@@ -180,20 +180,20 @@ class ConvexFunction:
         return np.concatenate([np.zeros(0, dtype=plan.dtype), *(term.slopes_at(plan) for term in self.terms)])
 
     def minorant(self, plan: Numbers, slopes: Numbers | None = None) -> tuple[Any, Any]:
-        """Return g and c with f(x) ≥ g · x + c for every plan x, whatever the slopes are.
+        """Return g and c with f(x) ≥ g · x + c for every plan x, for any slopes.
 
         Parameters
         ----------
         plan : ndarray of float64, or of Fraction, shape (num_sequences,)
-            Where the bound is to be tight as far as the slopes are not given or prove nothing.
+            Where the bound should be tight if the slopes are missing or prove nothing.
         slopes : ndarray of float64, or of Fraction, shape (size,), optional
-            Those of a term may be NaN, for ones at the plan.
+            Slopes of a term may be NaN; the slopes at the plan are then used.
 
         Returns
         -------
         coefficients : ndarray, shape (num_sequences,)
         constant : number
-            −∞ where nothing is known: at opaque functions of which cvxpy has no gradient.
+            −∞ if nothing is proven: at opaque functions for which cvxpy has no gradient.
         """
         exact = plan.dtype == object
         gradient = plan * 0 if exact else np.zeros(len(plan))
@@ -209,7 +209,7 @@ class ConvexFunction:
         return gradient, constant
 
     def steepness(self, plan: Floats) -> float:
-        """Return how large slopes of f are near a plan, but for a factor; 1 if f is constant."""
+        """Return the size of the slopes of f near a plan, up to a factor; 1 if f is constant."""
         own = largest(self.coefficients[self.indices > 0])
         return max([own, *(term.steepness(plan) for term in self.terms)]) or 1.0
 
@@ -221,14 +221,14 @@ class ConvexFunction:
         Parameters
         ----------
         size : int
-            How many sequences plans have.
+            Number of sequences of the plans.
         exact : bool
-            Whether in fractions.
+            Whether to use fractions.
 
         Raises
         ------
         InvalidConstraintError
-            If f is not piecewise linear, or fractions cannot state it.
+            If f is not piecewise linear, or cannot be expressed in fractions.
         """
         if not self.is_linear or (exact and not self.is_rational):
             raise InvalidConstraintError("the function is not piecewise linear" + " in fractions" * exact)
@@ -242,7 +242,7 @@ class ConvexFunction:
         auxiliary, limits, equal, least = [], [], [np.zeros(1, dtype=bool)], [np.zeros(0)]
         start, column = 1, 0
         for term in self._piecewise_linear:
-            # Variables are in units of their own, since solvers' tolerances are absolute.
+            # Variables are scaled to their own units, because solvers' tolerances are absolute.
             lifted = term.linear_rows(1.0 if exact else largest(term.matrix.data) or 1.0)
             places, across, data = _entries(term.exact_matrix if exact else term.matrix)
             shifts = term.exact_shifts if exact else term.shifts
@@ -250,7 +250,7 @@ class ConvexFunction:
                 counted = np.isin(places, lifted.heads)
                 plan.append((np.zeros(int(counted.sum()), dtype=np.int64), across[counted], data[counted]))
                 head += shifts[lifted.heads].tolist()
-            # Each row is one of z's with a sign; z's rows are taken as often as there are signs.
+            # Each row is one of z's with a sign; z's rows are repeated for each sign.
             for sign in dict.fromkeys(lifted.signs.tolist()):
                 chosen = np.flatnonzero(lifted.signs == sign)
                 where = np.full(len(shifts), -1)
@@ -276,12 +276,12 @@ class ConvexFunction:
         )
 
     def slopes_of(self, multipliers: Numbers) -> Numbers:
-        """Return the slopes that multipliers of the rows of :meth:`linear_rows` are; NaN for other terms.
+        """Return the slopes given by multipliers of the rows of :meth:`linear_rows`; NaN for other terms.
 
         Parameters
         ----------
         multipliers : ndarray of float64 or of Fraction, shape (k,)
-            In any unit: they are divided by the first, which is above 0.
+            In any unit: they are divided by the first one, which is positive.
         """
         first, start = multipliers[0], 1
         parts = [np.zeros(0, dtype=multipliers.dtype)]
@@ -301,21 +301,21 @@ class ConvexFunction:
     # The cone form.
 
     def to_cvxpy(self, plan: Any) -> "cp.Expression":
-        """Return f as a convex cvxpy expression of a plan, which polyhedral and opaque terms need to be their own."""
+        """Return f as a convex cvxpy expression of a plan; polyhedral and opaque terms need their own variable."""
         function = self._affine(plan)
         for term in self.terms:
             function = function + term.to_cvxpy(plan)
         return function
 
     def cvxpy_parts(self, plan: Any, lengths: bool = False) -> "tuple[cp.Expression, list[cp.Constraint]]":
-        """Return f in cvxpy, with constraints on its own variables; :meth:`cvxpy_slopes` reads their multipliers.
+        """Return f in cvxpy, with constraints on its auxiliary variables; :meth:`cvxpy_slopes` reads their multipliers.
 
         Parameters
         ----------
         plan : cvxpy.Variable
         lengths : bool
-            Whether the arguments of Euclidean norms are variables too, so that multipliers tell their slopes: more
-            precise than those at the plan where f is an objective, but one more thing for a solver to stumble over.
+            Whether the arguments of Euclidean norms become variables too, so that multipliers give their slopes. These
+            are more precise than slopes at the plan if f is an objective, but make the problem harder for the solver.
         """
         import cvxpy as cp
 
@@ -338,7 +338,7 @@ class ConvexFunction:
         return function, definitions
 
     def num_definitions(self, lengths: bool = False) -> int:
-        """Return how many constraints :meth:`cvxpy_parts` has."""
+        """Return the number of constraints of :meth:`cvxpy_parts`."""
         norms = sum(isinstance(term, Norm2) for term in self.terms) if lengths else 0
         return norms + bool(self._piecewise_linear)
 
@@ -351,14 +351,14 @@ class ConvexFunction:
         ----------
         definitions : sequence of cvxpy.Constraint
         multiplier : float
-            How much of f the problem minimises: 1 where it is the objective, the multiplier of a bound on it otherwise.
+            The weight of f in the problem's objective: 1 if it is the objective, or the multiplier of a bound on f.
         lengths : bool
             As for :meth:`cvxpy_parts`.
 
         Returns
         -------
         ndarray of float64 or None
-            NaN for other terms: their slopes are those at the plan. ``None`` where a solver has nothing to say.
+            NaN for other terms: their slopes are those at the plan. ``None`` if the solver returns no multipliers.
         """
         duals = [one.dual_value for one in definitions]
         if not duals or not multiplier > 0.0 or any(one is None for one in duals):
@@ -386,7 +386,7 @@ class ConvexFunction:
 
 
 def _proven(term: Term, slopes: Numbers) -> tuple[Any, Any] | None:
-    """Return the bound that slopes prove, as a solver gave them; ``None`` if they are all NaN or prove nothing."""
+    """Return the bound that a solver's slopes prove; ``None`` if they are all NaN or prove nothing."""
     if slopes.dtype == object:
         return term.minorant(slopes)
     if len(slopes) and np.isnan(slopes).all():
@@ -395,7 +395,7 @@ def _proven(term: Term, slopes: Numbers) -> tuple[Any, Any] | None:
 
 
 def _inequalities(rows: LinearRows) -> tuple[sp.csr_array, Floats]:
-    """Return the matrix that makes inequalities of all rows but the first, two of an equation, and their units."""
+    """Return the matrix that converts all rows but the first to inequalities (an equation to two), and their units."""
     signs = sp.eye_array(len(rows.limits), format="csr")
     signs = sp.csr_array(sp.vstack([signs[1:], -signs[rows.equal]]))
     both = abs(signs @ sp.hstack([rows.plan, rows.auxiliary], format="csr"))
@@ -404,7 +404,7 @@ def _inequalities(rows: LinearRows) -> tuple[sp.csr_array, Floats]:
 
 
 def _joined(parts: Sequence[Entries]) -> Entries:
-    """Return the entries of parts together."""
+    """Return the entries of several parts together."""
     none = np.zeros(0, dtype=np.int64)
     rows, columns, values = zip(*parts, strict=True) if parts else ((none,), (none,), (np.zeros(0),))
     return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)

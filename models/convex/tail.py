@@ -1,4 +1,4 @@
-"""The mean of what exceeds a quantile of several losses, each the most that somebody's replies can make of it."""
+"""The mean of several losses beyond a quantile, where each loss is a maximum over replies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Tail(PiecewiseLinear):
-    """The conditional value at risk (CVaR) of losses V_i with probabilities p_i, each a largest value over replies.
+    """The conditional value at risk (CVaR) of losses V_i with probabilities p_i, each a maximum over replies.
 
-    With z = B x − c in parts z_i, one a loss, and V_i(z) = max over replies r in R_i of r · z_i,
+    Let z = B x − c consist of parts z_i, one per loss, and V_i(z) = max over replies r in R_i of r · z_i. Then
 
         φ(z) = min over τ of τ + Σ p_i (V_i(z) − τ)⁺ / (1 − α) = max over q of Σ q_i V_i(z),
 
-    where 0 ≤ q_i ≤ p_i / (1 − α) and Σ q_i = 1: the mean of the worst losses, of probability 1 − α in all (R. T.
+    where 0 ≤ q_i ≤ p_i / (1 − α) and Σ q_i = 1. This is the mean of the worst losses, of total probability 1 − α (R. T.
     Rockafellar and S. Uryasev, "Optimization of conditional value-at-risk", Journal of Risk 2, 2000, theorem 1; for
     losses with atoms "Conditional value-at-risk for general loss distributions", Journal of Banking & Finance 26,
-    2002). With α = 0 it is the mean, and with α = 1 the largest loss that has a probability. Slopes are (q_i r_i): φ is
-    the support function of all of them, and its conjugate is 0 there.
+    2002). With α = 0 it is the mean, and with α = 1 the largest loss of positive probability. Slopes are (q_i r_i). φ
+    is the support function of all of them, so its conjugate is 0 there.
 
     Attributes
     ----------
     matrix, shifts
         B and c, whose rows are the sequences of the replies of the first loss, then of the second, and so on.
     replies : tuple of Treeplex
-        R_i. A loss that is linear in x has a treeplex without infosets, whose one sequence is the empty one.
+        R_i. A loss that is linear in x has a treeplex without infosets, whose only sequence is the empty one.
     probabilities : ndarray of float64, shape (len(replies),)
         p.
     level : float
@@ -44,7 +44,7 @@ class Tail(PiecewiseLinear):
 
     Examples
     --------
-    The mean of the worse half of three losses, of probabilities 1/2, 1/4 and 1/4:
+    The mean of the worse half of three losses with probabilities 1/2, 1/4 and 1/4:
 
     >>> import numpy as np
     >>> import scipy.sparse as sp
@@ -64,7 +64,7 @@ class Tail(PiecewiseLinear):
 
     @cached_property
     def caps(self) -> Floats:
-        """The most that each q may be, shape (len(replies),)."""
+        """Upper bounds on each q, shape (len(replies),)."""
         return np.minimum(1.0, self.probabilities / max(1.0 - self.level, np.finfo(np.float64).tiny))
 
     @cached_property
@@ -80,7 +80,7 @@ class Tail(PiecewiseLinear):
         return np.array([best_response_value(treeplex, part) for treeplex, part in self._parts(arguments)])
 
     def to_cvxpy(self, plan: "cp.Variable") -> "cp.Expression":
-        """Return the term as a convex cvxpy expression of a plan: a minimum over variables of its own."""
+        """Return the term as a convex cvxpy expression of a plan: a minimum over auxiliary variables."""
         import cvxpy as cp
         from cvxpy.transforms.partial_optimize import partial_optimize
 
@@ -93,10 +93,10 @@ class Tail(PiecewiseLinear):
         return partial_optimize(least, opt_vars=[auxiliary])
 
     def linear_rows(self, unit: float = 1.0) -> TermRows:
-        """Return the rows on z and on auxiliary variables: τ, the excesses, and what infosets of replies are worth.
+        """Return the rows on z and on auxiliary variables: τ, the excesses, and the values of the replies' infosets.
 
         V_i ≤ τ + u_i for each loss, and v(I) ≥ z(s) + Σ_J w(J, s) v(J) for each sequence s at an infoset I of replies:
-        the dual of the best reply, as in the linear program of an equilibrium.
+        the dual of the best response, as in the linear program of an equilibrium.
         """
         count = len(self.replies)
         rows, columns, values = [], [], []
@@ -104,14 +104,14 @@ class Tail(PiecewiseLinear):
         for number, treeplex in enumerate(self.replies):
             inflow = treeplex.inflow.tocoo()
             owned = np.arange(1, treeplex.num_sequences)
-            # Row s of a loss is that of its sequence s; that of the empty one bounds the loss itself.
+            # Row s of a loss belongs to its sequence s; the row of the empty sequence bounds the loss itself.
             rows.append(place[number] + np.concatenate([inflow.coords[1], owned, [0, 0]]))
             infosets = np.concatenate([inflow.coords[0], treeplex.sequence_infosets[1:]]) + column
             columns.append(np.concatenate([infosets, [0, 1 + number]]))
             values.append(np.concatenate([inflow.data, -np.ones(len(owned)), [-1.0, -1.0]]))
             column += treeplex.num_infosets
         total = self._starts[-1]
-        # What each excess counts: at least as much as leaves none of it where a loss may be all of the tail.
+        # The weight of each excess: large enough to make it 0 if the loss may be the whole tail.
         rates = np.where(self.caps < 1.0, self.caps, 2.0)
         return TermRows(
             heads=np.zeros(0, dtype=np.int64),
@@ -137,7 +137,7 @@ class Tail(PiecewiseLinear):
         return float(self.slopes(arguments) @ arguments)
 
     def _valid(self, slopes: Numbers) -> Numbers:
-        """Return slopes that are shares of replies: those given, normalised, and cut to the caps."""
+        """Return slopes that are shares of replies: the given ones, normalised and cut to the caps."""
         given = np.minimum(np.maximum(slopes, 0.0), 1e100)
         shares = given[self._starts[:-1]]
         shares = np.minimum(shares / (shares.sum() or 1.0), self.caps)

@@ -1,4 +1,4 @@
-"""The terms that convex functions of a plan consist of: norms, maxima, squares, entropies, rows, cvxpy expressions."""
+"""The terms of convex functions of a plan: norms, maxima, squares, entropies, rows, cvxpy expressions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -20,16 +20,17 @@ from ..programs.triplets import Triplets
 if TYPE_CHECKING:
     import cvxpy as cp
 
-#: Arrays of floats, or of fractions; numpy says little of the types of what is computed from either.
+#: Arrays of floats or fractions; numpy's types do not describe results computed from either.
 Numbers = Any
 
-#: What the compiled loop calls the terms that it knows itself, and those that it asks Python for.
+#: The codes of the terms that the compiled loop evaluates itself, and of those evaluated in Python.
 NORM_1, NORM_2, NORM_INFINITY, MAXIMUM, SQUARES, RELATIVE_ENTROPY = range(6)
 OPAQUE, POLYHEDRAL = 100, 101
 
-#: How far from zero multipliers may leave an auxiliary variable, in units of the function's slopes: round-off.
+#: Largest residual that multipliers may leave at an auxiliary variable, in units of the function's slopes; it allows
+#: for round-off.
 _ROUND_OFF = 1e-12
-#: How large multipliers may be, in these units: what is larger cancels with too much round-off.
+#: Largest multipliers in these units; larger ones cancel with too much round-off.
 _LARGEST = 1e9
 
 
@@ -38,9 +39,9 @@ class Term(ABC):
     """φ(z) at z = B x − c.
 
     Slopes s prove φ(z) ≥ s · z − φ*(s), with φ* the conjugate of φ. They are the gradient of φ at some z, or an average
-    of such gradients: since φ* is convex, average slopes prove at least what the tangents prove on average
+    of such gradients. Since φ* is convex, average slopes prove at least as much as the tangents prove on average
     (Rockafellar, "Convex analysis", 1970, section 12). φ* is 0 on the dual norm's unit ball, on the probabilities (of a
-    maximum) and where q's slope is −exp(p's − 1) (of an entropy); of squares it is Σ s² / 4.
+    maximum) and where q's slope is −exp(p's − 1) (of an entropy). For squares it is Σ s² / 4.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class Term(ABC):
     matrix: sp.csr_array
     shifts: Floats
 
-    #: What the compiled loop calls it.
+    #: Its code in the compiled loop.
     code: ClassVar[int]
     #: Whether it is piecewise linear.
     is_linear: ClassVar[bool] = False
@@ -62,7 +63,7 @@ class Term(ABC):
 
     @property
     def size(self) -> int:
-        """How many slopes it has."""
+        """Number of slopes."""
         return len(self.shifts)
 
     @cached_property
@@ -76,7 +77,7 @@ class Term(ABC):
         return to_fractions(self.shifts)
 
     def arguments(self, plan: Numbers) -> Numbers:
-        """Return z = B x − c, in fractions where the plan is."""
+        """Return z = B x − c, in fractions if the plan is."""
         exact = plan.dtype == object
         return self.exact_matrix @ plan - self.exact_shifts if exact else self.matrix @ plan - self.shifts
 
@@ -94,7 +95,7 @@ class Term(ABC):
         Parameters
         ----------
         slopes : ndarray of float64, or of Fraction, shape (size,)
-            Those at which the conjugate is infinite are replaced by ones near them at which it is finite.
+            Slopes with an infinite conjugate are replaced with nearby slopes whose conjugate is finite.
         """
         sound = self._valid(slopes)
         if sound.dtype == object:
@@ -102,15 +103,15 @@ class Term(ABC):
         return self.matrix.T @ sound, -float(sound @ self.shifts) - float(self._conjugate(sound))
 
     def steepness(self, plan: Floats) -> float:
-        """Return how large its slopes are near a plan, but for a factor."""
+        """Return the size of its slopes near a plan, up to a factor."""
         return largest(self.matrix.data)
 
     def from_loop(self, average: Floats) -> Floats:
-        """Return slopes by what the compiled loop averages: the slopes, or an opaque term's plans."""
+        """Return slopes from the compiled loop's averages: of slopes, or of an opaque term's plans."""
         return average
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on φ and on its slopes where z is between two vectors.
+        """Return bounds on φ and on its slopes for z between two vectors.
 
         Parameters
         ----------
@@ -119,14 +120,14 @@ class Term(ABC):
         Returns
         -------
         least, largest : float
-            Of φ(z).
+            Bounds on φ(z).
         spread : float
-            The largest s · (z − z'), with s the slopes at any such point; infinite where slopes are not bounded.
+            The largest s · (z − z'), with s the slopes at any such point; infinite if slopes are unbounded.
         """
         return -np.inf, np.inf, np.inf
 
     def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
-        """Return what is equal for equal terms; of what cvxpy alone knows, as far as its values at plans say."""
+        """Return an identity shared by equal terms; for cvxpy expressions it is based on values at plans."""
         arrays = self.matrix.indptr, self.matrix.indices, self.matrix.data, self.shifts
         return self.code, *(array.tobytes() for array in arrays)
 
@@ -139,7 +140,7 @@ class Term(ABC):
 
     @abstractmethod
     def _valid(self, slopes: Numbers) -> Numbers:
-        """Return slopes at which the conjugate is finite: those given if it is."""
+        """Return slopes with a finite conjugate: the given ones if they qualify."""
 
     @abstractmethod
     def slopes(self, arguments: Numbers) -> Numbers:
@@ -150,19 +151,19 @@ class Term(ABC):
 
 
 class PiecewiseLinear(Term):
-    """A term that linear rows state."""
+    """A term that linear rows can express."""
 
     is_linear = True
 
     @abstractmethod
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
-        """Return the rows on z and on auxiliary variables, which are in a unit."""
+        """Return the rows on z and on auxiliary variables in a common unit."""
 
 
 class _Atom(Term):
-    """A term that is one of cvxpy's functions of z."""
+    """A term that is a cvxpy function of z."""
 
-    #: What cvxpy calls it.
+    #: Its name in cvxpy.
     atom: ClassVar[str]
 
     def to_cvxpy(self, plan: Any) -> "cp.Expression":
@@ -184,7 +185,7 @@ class _LinearAtom(_Atom, PiecewiseLinear):
     signs: ClassVar[tuple[int, ...]] = (1, -1)
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
-        """Return the rows on z and on auxiliary variables, which are in a unit."""
+        """Return the rows on z and on auxiliary variables in a common unit."""
         count, times = len(self.shifts), len(self.signs)
         rows = np.arange(times * count)
         return TermRows(
@@ -204,7 +205,7 @@ class Norm1(_LinearAtom):
     atom = "norm1"
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
-        """Return the rows on z and on auxiliary variables, which are in a unit."""
+        """Return the rows on z and on auxiliary variables in a common unit."""
         count = len(self.shifts)
         each, both = np.arange(count), np.arange(2 * count)
         return TermRows(
@@ -225,7 +226,7 @@ class Norm1(_LinearAtom):
         return np.abs(arguments).sum()
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on φ and on its slopes where z is between two vectors."""
+        """Return bounds on φ and on its slopes for z between two vectors."""
         return 0.0, float(_sizes(low, high).sum()), float((high - low).sum())
 
     def slopes(self, arguments: Numbers) -> Numbers:
@@ -240,7 +241,7 @@ class Norm2(_Atom):
     atom = "norm2"
 
     def _valid(self, slopes: Numbers) -> Numbers:
-        """Return slopes of Euclidean length 1 at most."""
+        """Return slopes of Euclidean length at most 1."""
         scaled, is_large = _scaled(slopes)
         length = float(np.linalg.norm(scaled))
         return scaled / length if length > 1.0 or is_large else scaled
@@ -249,7 +250,7 @@ class Norm2(_Atom):
         return np.linalg.norm(arguments)
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on φ and on its slopes where z is between two vectors."""
+        """Return bounds on φ and on its slopes for z between two vectors."""
         return 0.0, float(np.linalg.norm(_sizes(low, high))), float(np.linalg.norm(high - low))
 
     def slopes(self, arguments: Numbers) -> Numbers:
@@ -264,7 +265,7 @@ class NormInfinity(_LinearAtom):
     atom = "norm_inf"
 
     def _valid(self, slopes: Numbers) -> Numbers:
-        """Return slopes whose absolute values sum to 1 at most."""
+        """Return slopes whose absolute values sum to at most 1."""
         scaled, is_large = _scaled(slopes)
         total = np.abs(scaled).sum()
         return scaled / total if total > 1 or is_large else scaled
@@ -273,7 +274,7 @@ class NormInfinity(_LinearAtom):
         return np.abs(arguments).max()
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on φ and on its slopes where z is between two vectors."""
+        """Return bounds on φ and on its slopes for z between two vectors."""
         return 0.0, float(_sizes(low, high).max()), float((high - low).max())
 
     def slopes(self, arguments: Numbers) -> Numbers:
@@ -302,7 +303,7 @@ class Maximum(_LinearAtom):
         return arguments.max()
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on φ and on its slopes where z is between two vectors."""
+        """Return bounds on φ and on its slopes for z between two vectors."""
         return float(low.max()), float(high.max()), float((high - low).max())
 
     def slopes(self, arguments: Numbers) -> Numbers:
@@ -318,11 +319,11 @@ class Squares(_Atom):
     is_rational = True
 
     def _valid(self, slopes: Numbers) -> Numbers:
-        """Return slopes that are not too large to be squared."""
+        """Return slopes that are small enough to be squared."""
         return slopes if slopes.dtype == object else np.clip(slopes, -1e100, 1e100)
 
     def steepness(self, plan: Floats) -> float:
-        """Return how large its slopes are near a plan, but for a factor."""
+        """Return the size of its slopes near a plan, up to a factor."""
         entry = largest(self.matrix.data)
         return 2.0 * max(entry, largest(self.arguments(plan))) * entry
 
@@ -330,7 +331,7 @@ class Squares(_Atom):
         return arguments @ arguments
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on φ and on its slopes where z is between two vectors."""
+        """Return bounds on φ and on its slopes for z between two vectors."""
         sizes = _sizes(low, high)
         return 0.0, float(sizes @ sizes), float(2.0 * sizes @ (high - low))
 
@@ -343,12 +344,12 @@ class Squares(_Atom):
 
 
 class RelativeEntropy(_Atom):
-    """Σ p log(p / q) over the pairs (p, q) that z consists of; infinite outside of its domain."""
+    """Σ p log(p / q) over the pairs (p, q) in z; infinite outside of its domain."""
 
     code = RELATIVE_ENTROPY
 
     def slopes_at(self, plan: Numbers) -> Numbers:
-        """Return slopes that are tight at a plan, or a hair further inside where logarithms are infinite."""
+        """Return slopes that are tight at a plan, or slightly further inside if logarithms are infinite."""
         arguments = self.arguments(plan)
         for inwards in (1e-9, 1e-6):
             if (arguments > 0.0).all():
@@ -357,7 +358,7 @@ class RelativeEntropy(_Atom):
         return self.slopes(arguments)
 
     def _valid(self, slopes: Numbers) -> Numbers:
-        """Return the slopes of p, and those that go with them of q."""
+        """Return the slopes of p, and the corresponding slopes of q."""
         valid = np.clip(slopes, -700.0, 700.0)
         valid[1::2] = -np.exp(valid[0::2] - 1.0)
         return valid
@@ -382,12 +383,12 @@ class RelativeEntropy(_Atom):
         return first[counted] @ np.log(first[counted] / second[counted])
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on φ and on its slopes where z is between two vectors."""
+        """Return bounds on φ and on its slopes for z between two vectors."""
         own, other, most = np.maximum(high[0::2], 0.0), np.maximum(low[1::2], 0.0), np.maximum(high[1::2], 0.0)
         least = np.maximum(low[0::2] - most, -most / np.e)  # p log(p / q) is at least p − q, and at least −q / e
         with np.errstate(divide="ignore", invalid="ignore"):
             largest = np.where(own > 0.0, np.maximum(own * np.log(own / other), 0.0), 0.0)
-        return float(least.sum()), float(largest.sum()), np.inf  # −log 0 is not bounded
+        return float(least.sum()), float(largest.sum()), np.inf  # −log 0 is unbounded
 
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return slopes that are tight at z."""
@@ -399,11 +400,11 @@ class RelativeEntropy(_Atom):
 
 @dataclass(frozen=True, eq=False)
 class Polyhedral(PiecewiseLinear):
-    """A convex piecewise linear function that linear rows define: min over s of z₀ + K₀ s with z + K s ≤ 0 elsewhere.
+    """A convex piecewise linear function defined by linear rows: min over s of z₀ + K₀ s with z + K s ≤ 0 elsewhere.
 
-    With z = G x − h it is the least of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows. Slopes are
-    multipliers of the rows. By duality of linear programs every m with m₀ = 1, Kᵀ m = 0, and m ≥ 0 but at equations,
-    proves φ(z) ≥ m · z for all z, and for each z one of them does so with equality.
+    With z = G x − h it is the minimum of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows. Slopes are
+    multipliers of the rows. By linear programming duality, every m with m₀ = 1, Kᵀ m = 0, and m ≥ 0 except at equations
+    proves φ(z) ≥ m · z for all z. For each z, one such m attains equality.
 
     Attributes
     ----------
@@ -412,11 +413,11 @@ class Polyhedral(PiecewiseLinear):
     auxiliary : csr_array, shape (k, num_auxiliary)
         K.
     equal : ndarray of bool, shape (k,)
-        Where a row is an equation; never row 0.
+        Whether a row is an equation; never row 0.
     expression : cvxpy.Expression, optional
-        The same function, for quick and precise values.
+        The same function in cvxpy, for fast and precise values.
     variable : cvxpy.Variable, optional
-        Of the expression.
+        The variable of the expression.
 
     Examples
     --------
@@ -446,7 +447,7 @@ class Polyhedral(PiecewiseLinear):
             return float(np.asarray(self.expression.value).item())
 
     def minorant(self, slopes: Numbers) -> tuple[Any, Any] | None:
-        """Return g and k with φ(G x − h) ≥ g · x + k for every plan x, by multipliers; ``None`` if they prove nothing.
+        """Return g and k with φ(G x − h) ≥ g · x + k for every plan x, from multipliers; ``None`` if there is none.
 
         Multipliers may be in any unit: they are divided by the first. Negative ones count as 0.
         """
@@ -458,7 +459,7 @@ class Polyhedral(PiecewiseLinear):
         return (slope, constant) if np.isfinite(slope).all() and np.isfinite(constant) else None
 
     def _valid(self, slopes: Numbers) -> Numbers:
-        """Return multipliers that prove a bound, close to those given; zeros if there are none."""
+        """Return multipliers that prove a bound, close to the given ones; zeros if there are none."""
         sound = self._sound(slopes)
         return np.zeros(self.size) if sound is None else sound
 
@@ -469,12 +470,12 @@ class Polyhedral(PiecewiseLinear):
         return self.expression
 
     def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
-        """Return what is equal for equal terms."""
+        """Return an identity that is the same for equal terms."""
         more = self.auxiliary.indptr, self.auxiliary.indices, self.auxiliary.data, self.equal
         return *super().identity(plans), *(array.tobytes() for array in more)
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
-        """Return the rows on z and on auxiliary variables, which keep the units that cvxpy chose."""
+        """Return the rows on z and on auxiliary variables, in the units chosen by cvxpy."""
         count, entries = self.size - 1, sp.coo_array(self.auxiliary[1:])
         return TermRows(
             heads=np.zeros(1, dtype=np.int64),
@@ -489,8 +490,8 @@ class Polyhedral(PiecewiseLinear):
         return self.slopes(arguments) @ arguments
 
     def slopes(self, arguments: Numbers) -> Numbers:
-        """Return the multipliers whose bound is tight; the first alone if none were found."""
-        from scipy.optimize import linprog  # which takes as long to load as half of all else
+        """Return multipliers with a tight bound; only the first entry is non-zero if none were found."""
+        from scipy.optimize import linprog  # importing it takes half as long as everything else
 
         count = self.size
         bounds = np.column_stack([np.where(self.equal, -np.inf, 0.0), np.full(count, np.inf)])
@@ -500,7 +501,7 @@ class Polyhedral(PiecewiseLinear):
         return _unit_vector(arguments, 0, 1.0) if found.x is None else np.asarray(found.x, dtype=np.float64)
 
     def _sound(self, multipliers: Numbers) -> Floats | None:
-        """Return multipliers that prove a bound, close to those given; ``None`` if there are none."""
+        """Return multipliers that prove a bound, close to the given ones; ``None`` if there are none."""
         if not np.isfinite(multipliers).all() or multipliers[0] <= 0.0:
             return None
         with np.errstate(over="ignore"):
@@ -508,14 +509,14 @@ class Polyhedral(PiecewiseLinear):
         return self._repaired(given) if (np.abs(given) <= _LARGEST * self._unit).all() else None
 
     def _repaired(self, given: Floats) -> Floats | None:
-        """Return multipliers that cancel at auxiliary variables, from ones that nearly do."""
-        from scipy.sparse.linalg import lsqr  # it loads the whole of scipy.linalg
+        """Return multipliers that cancel exactly at auxiliary variables, from ones that nearly do."""
+        from scipy.sparse.linalg import lsqr  # it imports all of scipy.linalg
 
         for _ in range(3):
             left = self.auxiliary.T @ given
             if (np.abs(left) <= _ROUND_OFF * self._unit).all():
                 return given
-            # Relative changes, so that no sign turns; the first multiplier stays 1.
+            # Relative changes keep the signs; the first multiplier stays 1.
             factors = given.copy()
             factors[0] = 0.0
             weighted = sp.diags_array(factors) @ self.auxiliary
@@ -533,16 +534,16 @@ class Polyhedral(PiecewiseLinear):
 
 @dataclass(frozen=True, eq=False)
 class Opaque(Term):
-    """A convex cvxpy expression that is none of the other terms: cvxpy alone knows its values and tangents.
+    """A convex cvxpy expression of no other type, whose values and tangents only cvxpy can compute.
 
-    Its z are plans, and so are its slopes: a plan stands for the tangent there.
+    Its z and its slopes are plans: a plan represents the tangent there.
 
     Attributes
     ----------
     expression : cvxpy.Expression
         Scalar.
     variable : cvxpy.Variable
-        The plan in it.
+        The plan variable in the expression.
     """
 
     expression: "cp.Expression"
@@ -556,7 +557,7 @@ class Opaque(Term):
         return cls(sp.eye_array(variable.size, format="csr"), np.zeros(variable.size), expression, variable)
 
     def minorant(self, slopes: Numbers) -> tuple[Any, Any] | None:
-        """Return the tangent at a plan, at one a little further inside where there is none; ``None`` without any."""
+        """Return the tangent at a plan, or slightly further inside if there is none; ``None`` if both fail."""
         plan = self._valid(slopes)
         for inwards in (0.0, 1e-9, 1e-6):
             at = (1.0 - inwards) * plan + inwards
@@ -575,7 +576,7 @@ class Opaque(Term):
         return np.maximum(slopes, 0.0)
 
     def steepness(self, plan: Floats) -> float:
-        """Return how large its slopes are at a plan; 1 if that is not known."""
+        """Return the size of its slopes at a plan; 1 if unknown."""
         tangent = self.minorant(plan)
         return 1.0 if tangent is None else largest(tangent[0][1:])
 
@@ -591,14 +592,14 @@ class Opaque(Term):
         return self.expression
 
     def _gradient(self) -> Any:
-        """Return cvxpy's gradient where the variable is; ``None`` if it has none."""
+        """Return cvxpy's gradient at the variable's value; ``None`` if it has none."""
         try:
             return self.expression.grad[self.variable]
-        except Exception:  # some functions of cvxpy have none, and fail in ways of their own
+        except Exception:  # some functions of cvxpy have no gradient and raise various errors
             return None
 
     def _value(self, arguments: Numbers) -> Any:
-        """Return the value at a plan; near it where cvxpy has none, as of 0² / 0, and ∞ if there is none either."""
+        """Return the value at a plan; near it if cvxpy has none there, as for 0² / 0; ∞ if there is none either."""
         for inwards in (0.0, 1e-9):
             at = (1.0 - inwards) * arguments + inwards
             with valued(self.variable, at), np.errstate(divide="ignore", invalid="ignore"):
@@ -625,13 +626,13 @@ class TermRows:
     least: float | Floats = -np.inf
 
 
-#: Games share the variables of their plans among threads, and cvxpy keeps a variable's value in it.
+#: Threads share the plan variables of a game, and cvxpy stores a variable's value in the variable.
 _VALUES = RLock()
 
 
 @contextmanager
 def valued(variable: "cp.Variable", value: Floats) -> Iterator[None]:
-    """Give a cvxpy variable a value for a while, in one thread at a time."""
+    """Set the value of a cvxpy variable in the block, in one thread at a time."""
     with _VALUES:
         before = variable.value
         try:
@@ -642,18 +643,18 @@ def valued(variable: "cp.Variable", value: Floats) -> Iterator[None]:
 
 
 def largest(numbers: Numbers) -> float:
-    """Return the largest absolute value, 0 of none."""
+    """Return the largest absolute value, 0 if there are none."""
     return float(np.abs(numbers).max(initial=0.0))
 
 
 def _scaled(slopes: Numbers) -> tuple[Numbers, bool]:
-    """Return slopes divided by the largest if that is above 1, since squares of what is very large would overflow."""
+    """Return slopes divided by the largest one if that exceeds 1, because squares of very large numbers overflow."""
     size = np.abs(slopes).max(initial=0)
     return (slopes / size, True) if size > 1 else (slopes, False)
 
 
 def _sizes(low: Floats, high: Floats) -> Floats:
-    """Return the largest absolute values between bounds."""
+    """Return the largest absolute values within bounds."""
     sizes: Floats = np.maximum(np.abs(low), np.abs(high))
     return sizes
 

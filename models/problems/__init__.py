@@ -1,4 +1,4 @@
-"""Problems on games, as data; each says which canonical program it is."""
+"""Problems on games, as data; each provides its canonical program."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What strategies prove: payoffs, bounds and violations."""
+"""Certificates of strategies: payoffs, bounds and violations."""
 
 import json
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ from ...seqform.interchange.encoding import json_ready
 
 @dataclass(frozen=True)
 class StepBounds:
-    """Proven bounds on one step of a response that is decided step by step.
+    """Proven bounds on one step of a stepwise response.
 
     Attributes
     ----------
     level : int
-        The level in the public tree of the decisions that the step makes.
+        The level of the step's decisions in the public tree.
     objective : float
         The value of the step's plan in the step, in payoff units.
     upper : float
-        An upper bound on that value for all plans that agree with the decisions before the step.
+        An upper bound on that value over all plans that agree with the decisions before the step.
     """
 
     level: int
@@ -34,7 +34,7 @@ class StepBounds:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How good strategies are, computed from the strategies themselves, not from what the solver reports.
+    """The quality of strategies, computed from the strategies themselves instead of the solver's report.
 
     Attributes
     ----------
@@ -43,18 +43,18 @@ class Certificate:
     objective : float or None
         The problem's objective at these strategies; ``None`` if it has none.
     lower, upper : float or None
-        Bounds on the optimal objective that the strategies prove, as far as they meet the constraints. Of a response in
-        steps: on the optimum among the strategies that agree with its decisions before the last step.
+        Bounds on the optimal objective that the strategies prove, provided they meet the constraints. For stepwise
+        responses, bounds on the optimum among the strategies that agree with the decisions before the last step.
     exploitability : float
         For a profile, NashConv divided by the number of players; for one player's strategy, the value of the game to
-        that player minus the worst case; for a commitment, what the follower's best reply would earn it more. In
-        payoff units.
+        that player minus the worst case; for a commitment, what the follower would gain by its best response. In payoff
+        units.
     residual : float
-        How far the plans are from their polytopes: the largest of ``|E x − e|`` and of −x.
+        Distance of the plans from their polytopes: the largest of ``|E x − e|`` and of −x.
     violations : mapping of str to float
-        By constraint; positive where it is violated.
+        By constraint; positive if it is violated.
     player : int or None
-        The player whose strategy it is about; ``None`` if it is about a profile.
+        The player of the strategy; ``None`` for a profile.
     opponent_value : float or None
         That player's payoff against the model of the opponent.
     game_value : float or None
@@ -62,9 +62,9 @@ class Certificate:
     gain : float or None
         ``opponent_value`` minus ``game_value``.
     steps : tuple of StepBounds
-        The steps of a depth-limited response, in the order in which it decides.
+        The steps of a depth-limited response, in the order of its decisions.
     regrets : tuple of float or None
-        What each player's best response to the others would earn more, of a profile in a game that has no value; see
+        For a profile in a game without a value, each player's gain from a best response to the others; see
         :attr:`epsilon`.
     """
 
@@ -103,7 +103,7 @@ class Certificate:
         return max(0.0, *self.violations.values()) if self.violations else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as plain numbers and strings, ready for JSON; fractions as text."""
+        """Return the certificate as plain numbers and strings, ready for JSON; fractions become text."""
         return dict(json_ready(asdict(self) | {"gap": self.gap, "violation": self.violation}))
 
     def to_json(self) -> str:

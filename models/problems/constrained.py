@@ -25,23 +25,24 @@ class ConstrainedNash(SaddleProblem):
     game : Game
         Two players, constant-sum.
     constraints : iterable of constraints, or mapping of str to constraint
-        Written in cvxpy on ``game.plan(player)``, or made by the builders in :mod:`treeplex.models.constraints`; each
-        on one player's plan. A mapping gives names to those that are written in cvxpy.
+        Constraints written in cvxpy on ``game.plan(player)``, or made by the builders in
+        :mod:`treeplex.models.constraints`; each concerns one player's plan. A mapping gives names to the cvxpy
+        constraints.
     penalty : float or Fraction, optional
-        β: constraints may be violated at a cost of β per unit, so that multipliers are at most β. Every problem then
-        has a solution.
+        β: constraints may be violated at a cost of β per unit, so multipliers are at most β. Every problem then has a
+        solution.
     penalise : {"sum", "largest"}
-        Whether a player pays for the sum of its violations, or for the largest only (then the sum of its multipliers is
+        Whether a player pays for the sum of its violations, or only for the largest (then the sum of its multipliers is
         at most β).
 
     Raises
     ------
     InvalidConstraintError
-        If a constraint cannot be read, is not convex, or is on another game's plans.
+        If a constraint cannot be read, is not convex, or belongs to another game.
     InvalidGameError
         If it is not a Game, or the penalty is not a number of at least 0.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players.
+        If the game is not constant-sum, or does not have two players.
 
     Notes
     -----
@@ -50,21 +51,21 @@ class ConstrainedNash(SaddleProblem):
 
         max f · q − k · μ  such that  E x = e, x ≥ 0, G x ≤ h, Fᵀ q − Hᵀ μ ≤ Aᵀ x, μ ≥ 0,
 
-    whose multipliers of G x ≤ h are λ and of the last rows y. Any λ, μ ≥ 0 and plans x, y prove
+    whose multipliers are λ for G x ≤ h and y for the last rows. Any λ, μ ≥ 0 and plans x, y prove
 
         lower = min over all y' of xᵀ A y' + μ · (H y' − k),    upper = max over all x' of x'ᵀ A y − λ · (G x' − h)
 
-    for the value: lower if x meets its constraints, upper if y does. A convex constraint is replaced by its tangent.
-    One that is convex and piecewise linear is linear in the plan and auxiliary variables s, G x + K s ≤ h, or
-    H y + L t ≤ k with Lᵀ μ = 0; its multipliers give the tangent. With a penalty, multipliers are bounded,
-    0 ≤ λ ≤ β: −β Σ (G x − h)⁺ = min over these λ of −λ · (G x − h) (lemma 4 there).
+    for the value: lower if x meets its constraints, upper if y does. A convex constraint is replaced by its tangent. A
+    convex piecewise linear constraint is linear in the plan and auxiliary variables s, G x + K s ≤ h, or H y + L t ≤ k
+    with Lᵀ μ = 0; its multipliers give the tangent. With a penalty, multipliers are bounded, 0 ≤ λ ≤ β: −β Σ (G x − h)⁺
+    = min over these λ of −λ · (G x − h) (lemma 4 there).
 
-    The bounds are on player 0's payoff. The multiplier of a constraint f(x) ≤ 0 is the gain of its own player per unit
-    by which the right-hand side is raised; where the optimum has a kink, it is one element of the subdifferential. For
-    b(I, a) ≤ c the row is x(I, a) − c x(σ(I)) ≤ 0, so the gain per unit of c is the multiplier times x(σ(I)).
+    The bounds are on player 0's payoff. The multiplier of a constraint f(x) ≤ 0 is its own player's gain per unit by
+    which the right-hand side is raised. At a kink of the optimum, it is one element of the subdifferential. For b(I, a)
+    ≤ c the row is x(I, a) − c x(σ(I)) ≤ 0, so the gain per unit of c is the multiplier times x(σ(I)).
 
-    Constraints that leave no room exclude actions. The method ``ccfr`` then solves the smaller game without them, and
-    computes the multiplier afterwards (:mod:`treeplex.solvers.regret.pruning`).
+    Constraints without slack exclude actions. The method ``ccfr`` then solves the smaller game without these actions,
+    and computes the multiplier afterwards (:mod:`treeplex.solvers.regret.pruning`).
 
     Examples
     --------
@@ -88,7 +89,7 @@ class ConstrainedNash(SaddleProblem):
     """
 
     game: Game
-    constraints: Constraints = field()  # a tuple of Constraint, once they are collected
+    constraints: Constraints = field()  # a tuple of Constraint after they have been collected
     penalty: Penalty = field(default=None, kw_only=True)
     penalise: Literal["sum", "largest"] = field(default="sum", kw_only=True)
 
@@ -112,7 +113,7 @@ class ConstrainedNash(SaddleProblem):
         return zero_sum_of(self.name, game)
 
     def in_words(self) -> str:
-        """Return what is asked as a sentence; of many constraints it says their number."""
+        """Return the question as a sentence; if there are many constraints, it states their number."""
         which = in_few_words(self.constraints)
         held = "must hold" if self.penalty is None else f"cost {self.penalty} for each unit by which they are broken"
         return f"Which strategies leave no player anything to gain by playing differently, if {which} {held}?"
@@ -122,12 +123,12 @@ class ConstrainedNash(SaddleProblem):
         return tuple(constraint for constraint in self.constraints if constraint.player == player)
 
     def with_bound(self, name: str, bound: Number) -> "ConstrainedNash":
-        """Return the same problem with another bound of one constraint.
+        """Return the same problem with a different bound for one constraint.
 
         Raises
         ------
         InvalidConstraintError
-            If there is no such constraint, or its bound cannot be moved.
+            If there is no such constraint, or its bound cannot be changed.
         """
         names = [constraint.name for constraint in self.constraints]
         if name not in names:
@@ -156,15 +157,15 @@ class ConstrainedNash(SaddleProblem):
         return replace(found, violations={one.name: found.violations[one.name] for one in self.constraints})
 
     def error(self, certificate: Certificate) -> float:
-        """Return the quantity compared with the tolerance: the gap, or the violation if that is larger and hard."""
+        """Return the quantity compared with the tolerance: the gap, or a larger violation of hard constraints."""
         if self.penalty is None:
             return super().error(certificate)
         assert certificate.gap is not None
-        return abs(certificate.gap)  # negative only by round-off that a large penalty multiplies
+        return abs(certificate.gap)  # negative only because a large penalty multiplies round-off
 
 
 def in_few_words(constraints: Sequence[Constraint]) -> str:
-    """Return constraints by their names, or many by their number."""
+    """Return the constraints' names, or their number if there are many."""
     names = [constraint.name for constraint in constraints]
     few = len(names) <= 3 and sum(map(len, names)) <= 120
     return " and ".join(names) if few else f"{len(names):,} constraints"

@@ -29,13 +29,13 @@ class BiasedReplies(Replies):
     Parameters
     ----------
     treeplex, spread
-        As :class:`~treeplex.models.saddle.Replies`.
+        As in :class:`~treeplex.models.saddle.Replies`.
     plans : Treeplex
         The opponent's own polytope.
     least : ndarray of float64, shape (num_sequences,)
         The least probability of each action, p(I) b̂(I, a); 0 for the empty sequence.
     sequences : ndarray of int32, shape (treeplex.num_sequences,)
-        The sequences of z: those at infosets that can be reached.
+        The sequences of z: those at reachable infosets.
     """
 
     plans: Treeplex
@@ -54,7 +54,7 @@ class BiasedReplies(Replies):
         reached = sp.csr_array((np.ones(count - 1), (owners, np.arange(1, count))), shape=(plans.num_infosets, count))
         biased = sp.diags_array(least[1:]) @ reached[owners]
         spread = sp.csr_array(sp.diags_array(1.0 - trusted) + sp.vstack([sp.csr_array((1, count)), biased]))
-        # Where the model is certain to be followed, what it never does leads nowhere.
+        # If the model is followed with probability 1, its zero-probability actions lead nowhere.
         inflow = sp.csr_array(plans.inflow @ spread)
         inflow.eliminate_zeros()
         left = np.ones(count, dtype=bool)
@@ -67,13 +67,13 @@ class BiasedReplies(Replies):
 
     @cached_property
     def rows(self) -> sp.csr_array:
-        """H: what the model must play at each sequence, less what is played there, is 0 at most."""
+        """H: for each sequence, the model's required play minus the actual play is at most 0."""
         plans = self.plans
         trusted = sp.diags_array(self.least[1:]) @ plans.inflow[plans.sequence_infosets[1:]]
         return sp.csr_array(trusted - sp.eye_array(plans.num_sequences, format="csr")[1:])
 
     def preimage(self, plan: Floats) -> Floats:
-        """Return the z that spreads the plan's behaviour beyond the model's share; uniform where nothing is beyond."""
+        """Return the z that spreads the plan's behaviour beyond the model's share; uniform where nothing exceeds it."""
         offsets, counts = self.plans.offsets[:-1], self.plans.num_actions
         behaviour = np.maximum(self.plans.behaviour(plan) - self.least, 0.0)
         if len(counts):
@@ -97,30 +97,31 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
     opponent : Strategy
         The model ŷ.
     p : float, mapping of infoset labels to floats, or array_like of shape (num_infosets,)
-        p(I) from 0 to 1, such as n / (n + k) with n the number of times that the infoset was observed. One number
-        applies to all infosets; infosets that a mapping leaves out have 0.
+        p(I) from 0 to 1, such as n / (n + k), where n is the number of times that the infoset was observed. A single
+        number applies to all infosets. Infosets missing in a mapping have 0.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if not given.
+        The responder's value of the game, for gain and exploitability; computed if not given.
 
     Raises
     ------
     InvalidGameError
-        If it is not a Game, or p is not made of probabilities at the opponent's infosets.
+        If it is not a Game, or p does not consist of probabilities at the opponent's infosets.
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players.
+        If the game is not constant-sum, or does not have two players.
 
     Notes
     -----
-    M. Johanson, M. Bowling, "Data biased robust counter strategies", AISTATS 2009. With b̂ the model's behaviour the
+    M. Johanson, M. Bowling, "Data biased robust counter strategies", AISTATS 2009. Let b̂ be the model's behaviour. The
     opponent's plans are those with y(I, a) ≥ p(I) b̂(I, a) y(σ(I)). They are the images y = T z,
 
         y(I, a) = (1 − p(I)) z(I, a) + p(I) b̂(I, a) Σ_a' z(I, a'),
 
-    of the plans z of a flow polytope, in which y(I, a) flows to the infosets below (I, a): so the program is that of an
-    equilibrium between X and that polytope, with payoffs xᵀ M T z, and any method that finds one finds the response.
-    One p for all infosets is not the restricted Nash response for p, whose opponent decides once, at the start.
+    of the plans z of a flow polytope, in which y(I, a) flows to the infosets below (I, a). The program is therefore
+    that of an equilibrium between X and that polytope, with payoffs xᵀ M T z, and any equilibrium method finds the
+    response. One p for all infosets does not give the restricted Nash response for p, whose opponent decides once, at
+    the start.
 
     Examples
     --------
@@ -139,7 +140,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
     name: ClassVar[str] = "data-biased"
     question: ClassVar[str] = (
         "Which strategy of player {player} earns most if player {other} follows the model at each infoset with the "
-        "probability given there, and otherwise plays as well as it can?"
+        "given probability, and otherwise plays optimally?"
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.REPLIES, Feature.FLOAT_REPLIES})
 
@@ -192,7 +193,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
         Raises
         ------
         UnsupportedProblemError
-            If ``exact``: the opponents' polytope is stated in floats only.
+            If ``exact``: the opponents' polytope exists only in floats.
         """
         if exact:
             raise UnsupportedProblemError(f"{self.name} has no program in fractions: use highs")

@@ -1,4 +1,4 @@
-"""Responses to a model of the opponent that are decided step by step, each step looking only so far ahead."""
+"""Responses to a model of the opponent that are decided step by step with limited lookahead."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from .features import Feature
 from .responses import most_loss
 from .stepped import DepthLimitedResponse, SteppedResponse
 
-#: An infoset with less reach counts as not reached: a solver's round-off.
+#: Infosets with less reach count as not reached, to allow for a solver's round-off.
 _REACHED = 1e-9
 
 
@@ -42,7 +42,7 @@ class CDBR(DepthLimitedResponse):
     """A continual depth-limited best response to a model of the opponent.
 
     At each of its decisions the player assumes that the opponent follows the model for ``lookahead`` levels and plays
-    optimally below, optimises, fixes this decision and moves to the next.
+    optimally below. It optimises, fixes this decision and moves to the next.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ class CDBR(DepthLimitedResponse):
         Number of levels of the public tree that a step looks beyond its own action, at least 1. Each player action is a
         level, and so is each public chance event; private deals are not.
     level : int, str, iterable of int or callable, optional
-        In the place of a lookahead, a partition into a trunk and subgames: the level at which these begin, several
+        Instead of a lookahead, a partition into a trunk and subgames: the level at which subgames begin, several levels
         (also as ``"2+5"``), ``"chance"`` for the states after public chance events, or a function that takes the
-        :attr:`public tree <treeplex.Game.public_tree>` and returns the numbers of the public states. A step decides
-        all between one such state and the next, and sees as far.
+        :attr:`public tree <treeplex.Game.public_tree>` and returns the indices of the public states. A step decides
+        everything between one such state and the next, and looks ahead equally far.
     along : {"level", "path"}
-        Whether a step decides at all public states of a level, or at one, continuing only from its own path. Here this
-        makes no difference except for ties.
+        Whether a step decides at all public states of a level, or at one, continuing only from its own path. For this
+        problem the choice only matters for ties.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if not given.
+        The responder's value of the game, for gain and exploitability; computed if not given.
 
     Raises
     ------
@@ -70,16 +70,16 @@ class CDBR(DepthLimitedResponse):
         If game or opponent has the wrong type, lookahead is not a positive integer, or both lookahead and level are
         given, or neither.
     UnsupportedProblemError
-        If the game is not zero-sum, not of two players, or has no public states or no such level.
+        If the game is not zero-sum, does not have two players, or has no public states or no such level.
 
     Notes
     -----
-    Step d, with x fixed at the player's own decisions above level d and ŷ the opponent's play at levels up to
-    d + lookahead: max over x of xᵀ M ŷ_top + f · q such that q bounds the payoffs that the opponent allows below,
-    Fᵀ q ≤ Mᵀ x there, with f the weights with which ŷ comes there. The value function is exact: the rest of the game is
-    in the program. Optima never fall from step to step; the first is at least the value of the game, and the last at
-    most xᵀ M ŷ, with equality if the last step sees all of the opponent's decisions. So the gain is never negative. It
-    need not grow with the lookahead, and can be below that of an equilibrium strategy.
+    In step d, x is fixed at the player's own decisions above level d, and ŷ is the opponent's play at levels up to d +
+    lookahead. The step's program is: max over x of xᵀ M ŷ_top + f · q such that q bounds the payoffs that the opponent
+    allows below, Fᵀ q ≤ Mᵀ x there, with f the weights with which ŷ arrives there. The value function is exact: the
+    rest of the game is in the program. Optima never decrease from step to step. The first is at least the value of the
+    game, and the last is at most xᵀ M ŷ, with equality if the last step sees all of the opponent's decisions. So the
+    gain is never negative. The gain need not grow with the lookahead, and can be below that of an equilibrium strategy.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), section 3.
@@ -108,8 +108,8 @@ class CDBR(DepthLimitedResponse):
 class CDRNR(DepthLimitedResponse):
     """A continual depth-limited restricted Nash response to a model of the opponent.
 
-    As :class:`CDBR`, with an opponent who follows the model only with probability p and is free otherwise, at earlier
-    decisions too. With p = 0 it is continual resolving, with p = 1 the continual depth-limited best response.
+    Like :class:`CDBR`, but the opponent follows the model only with probability p and is free otherwise, at earlier
+    decisions too. With p = 0 it is continual resolving, and with p = 1 it is the continual depth-limited best response.
 
     Parameters
     ----------
@@ -122,17 +122,17 @@ class CDRNR(DepthLimitedResponse):
     lookahead : int, optional
         Number of levels of the public tree that a step looks beyond its own action, at least 1.
     level : int, str, iterable of int or callable, optional
-        In the place of a lookahead, a partition into a trunk and subgames, as for :class:`CDBR`.
+        Instead of a lookahead, a partition into a trunk and subgames, as for :class:`CDBR`.
     gadget : {"full", "reach-resolving", "none", "resolving", "max-margin", "reach-max-margin"}
         The gadget above the subgames of a step; see the notes.
     blueprint : Profile, optional
         The profile, such as an equilibrium, that the first step resolves with gadgets other than ``full``. Without it
         the first step solves a trunk that begins at the root.
     along : {"level", "path"}
-        Whether a step decides at all public states of a level, or at one, continuing only from its own path, as a
-        player at the table does. ``reach-resolving`` always goes along paths: its subgames have nothing in common.
+        Whether a step decides at all public states of a level, or at one, continuing only from its own path, as in
+        actual play. ``reach-resolving`` always follows paths: its subgames are independent.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if not given.
+        The responder's value of the game, for gain and exploitability; computed if not given.
 
     Raises
     ------
@@ -140,29 +140,30 @@ class CDRNR(DepthLimitedResponse):
         If game, opponent or blueprint has the wrong type, p is not a number from 0 to 1, or lookahead is not a positive
         integer.
     UnsupportedProblemError
-        If there is no such gadget, or the game is not zero-sum, not of two players, or has no public states.
+        If there is no such gadget, or the game is not zero-sum, does not have two players, or has no public states.
 
     Notes
     -----
     With the ``full`` gadget the whole game stays in each step: max over x of p times the objective of :class:`CDBR`
-    plus (1 − p) min over y of xᵀ M y. Optima never fall from step to step; the first is at least the value of the game,
-    and the last at most p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. So for optimal steps the gain is never negative, and
-    exploitability is at most p / (1 − p) times the gain; gaps of the steps add their sum / (1 − p)
-    (:meth:`safety_bound`). This holds for steps along levels.
-    Along paths each step assumes that the player's other decisions favour this one. Two steps may each rely on the
-    other to cover a risk that neither covers, so there is no bound.
+    plus (1 − p) min over y of xᵀ M y. Optima never decrease from step to step. The first is at least the value of the
+    game, and the last is at most p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. With optimal steps the gain is therefore
+    never negative, and exploitability is at most p / (1 − p) times the gain. Gaps of the steps add their sum / (1 − p)
+    (:meth:`safety_bound`). This holds for steps along levels. Along paths each step assumes that the player's other
+    decisions favour this one. Two steps may each rely on the other to cover a risk that neither covers, so there is no
+    bound.
 
-    ``reach-resolving`` has the same bound along paths, and its programs hold the subgame of a step alone. The opponent
-    goes its own way to the subgame or leaves it for 0; each way in counts from what the step before promised there:
-    the value in that step's solution, less a share of what the opponent gives away by going this way. Shares are handed
-    on once, so no two subgames spend the same gift. It gains less than the full gadget along levels, which decides
-    together who spends what.
+    ``reach-resolving`` has the same bound along paths, and each of its programs contains only the subgame of its step.
+    The opponent either enters the subgame on its own path or leaves it for 0. Each entry is measured relative to the
+    value promised for it by the step before. The promise is the value in that step's solution minus a share of the
+    gift, which is what the opponent gives away by entering there. Shares are handed on once, so no two subgames spend
+    the same gift. It gains less than the full gadget along levels, which decides jointly which subgame spends a gift.
 
-    Other gadgets solve only the subgames of a step, from the solution of the step before: ``none`` takes the opponent's
-    play above as found there (unsafe resolving); with ``resolving`` the opponent may stop at the root of a subgame and
-    keep its former value; with ``max-margin`` it chooses the boundary infoset at which it enters, and payoffs count
-    relative to its former value there; ``reach-max-margin`` also subtracts the gifts that it made on the way. They
-    misjudge the cost of a deviation, and bound nothing. Weights are counterfactual, not normalised, as in the paper.
+    Other gadgets solve only the subgames of a step, starting from the solution of the step before. ``none`` takes the
+    opponent's play above the subgame from that solution (unsafe resolving). With ``resolving`` the opponent may stop at
+    the root of a subgame and keep its former value. With ``max-margin`` the opponent chooses the boundary infoset at
+    which it enters, and payoffs count relative to its former value there. ``reach-max-margin`` also subtracts the gifts
+    made on the way. These gadgets misjudge the cost of a deviation and prove no bound. Weights are counterfactual and
+    not normalised, as in the paper.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 4 and 5.
@@ -183,7 +184,7 @@ class CDRNR(DepthLimitedResponse):
     name: ClassVar[str] = "cdrnr"
     question: ClassVar[str] = (
         "Which strategy of player {player} earns most if player {other} follows the model with probability "
-        "{problem.p}, and otherwise plays as well as it can, decided step by step {problem.sight}?"
+        "{problem.p}, and otherwise plays optimally, decided step by step {problem.sight}?"
     )
 
     def __post_init__(self) -> None:
@@ -210,20 +211,20 @@ class CDRNR(DepthLimitedResponse):
 
     @property
     def _order(self) -> tuple[Along, bool]:
-        """Promises go along paths; what they are about is a blueprint, or what one step finds for the first level."""
+        """Promises follow paths; they refer to a blueprint, or to the solution of one step for the first level."""
         return ("path", self.blueprint is None) if GADGETS[self.gadget].promises else (self.along, False)
 
     @property
     def steps_are_payoffs(self) -> bool:
-        """Other gadgets than ``full`` solve subgames alone."""
+        """Gadgets other than ``full`` solve only subgames."""
         return self.gadget == "full"
 
     def safety_bound(
         self, certificate: Certificate, dual_certificate: Mapping[str, Floats] | None = None
     ) -> float | None:
-        """Return what exploitability is at most: (p times the gain + the gaps of all steps) / (1 − p).
+        """Return an upper bound on exploitability: (p times the gain + the gaps of all steps) / (1 − p).
 
-        ``None`` if there is no such bound: with p = 1, with a gadget that bounds nothing, along paths unless by
+        ``None`` if there is no such bound: with p = 1, with a gadget that proves none, along paths except with
         ``reach-resolving``, which also needs all steps, and for a certificate without steps. The loss of a blueprint
         that is not an equilibrium strategy counts as a gap.
         """
@@ -237,7 +238,7 @@ class CDRNR(DepthLimitedResponse):
             if self.blueprint is not None:
                 gaps += max(0.0, self.known_value() - worst_case(self.game, self.blueprint[self.player]))
         elif certificate.steps and certificate.objective is not None:
-            # A plan that is not the last step's may be worth less.
+            # A plan other than that of the last step may be worth less.
             gaps += max(0.0, certificate.steps[-1].objective - certificate.objective)
         return most_loss(self.p, certificate, gaps)
 
@@ -265,21 +266,22 @@ class CDBRNE(DepthLimitedResponse):
         As for :class:`CDBR`.
     mixing : {"plan", "infoset"}
         With ``plan`` one of the two strategies is drawn before the game. With ``infoset`` probabilities are mixed at
-        each infoset, as the paper does; an infoset that only one of the two reaches itself keeps that one's.
+        each infoset, as in the paper; at an infoset that only one of the two strategies reaches, that strategy is used.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if not given.
+        The responder's value of the game, for gain and exploitability; computed if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError, UnsupportedProblemError
-        As for :class:`CDBR`, and if p is not a number from 0 to 1, or mixing is neither of the two.
+        As for :class:`CDBR`, and if p is not a number from 0 to 1, or mixing has another value.
 
     Notes
     -----
-    x_B is the depth-limited best response, x_N an equilibrium strategy by the simplex method. With ``mixing="plan"``
-    x = p x_B + (1 − p) x_N in realization plans: so the gain is the weighted mean of both, and exploitability at most p
-    times that of x_B. The paper says the same of behaviour mixed at each infoset, where neither holds: how often a
-    player comes to its second decision is then mixed twice.
+    x_B is the depth-limited best response, and x_N an equilibrium strategy found by the simplex method. With
+    ``mixing="plan"``, x = p x_B + (1 − p) x_N in realization plans. The gain is therefore the weighted mean of both
+    gains, and exploitability is at most p times that of x_B. The paper claims the same for behaviour mixed at each
+    infoset. Neither claim holds there, because the frequency of reaching a player's second decision is then mixed
+    twice.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), section 4.
@@ -308,7 +310,7 @@ class CDBRNE(DepthLimitedResponse):
         check_choice(self.mixing, f"{self.name}: mixing", UnsupportedProblemError, ("plan", "infoset"))
 
     def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
-        """Return the mixture of what the steps decided and an equilibrium plan."""
+        """Return the mixture of the steps' plan and an equilibrium plan."""
         assert equilibrium is not None
         p, kept = float(self.p), equilibrium.plan
         if self.mixing == "plan":
@@ -322,7 +324,7 @@ class CDBRNE(DepthLimitedResponse):
 
 @dataclass(frozen=True, eq=False)
 class SES(SteppedResponse):
-    """Safe exploitation search: subgames of an equilibrium are solved again, given the model's reach of them.
+    """Safe exploitation search: subgames of an equilibrium are solved again with the model's reach of them.
 
     Parameters
     ----------
@@ -333,30 +335,31 @@ class SES(SteppedResponse):
     p : float
         Confidence in that reach, from 0 to 1.
     level : int, str or callable, optional
-        The level of the public tree at which subgames begin, or the public states, as
-        :func:`~treeplex.models.depth_limited.partition_roots` reads them; none may lie in another. By default they
-        begin right after the first public chance event, such as a board card.
+        The level of the public tree at which subgames begin, or the public states, as accepted by
+        :func:`~treeplex.models.depth_limited.partition_roots`; none may lie in another. By default they begin right
+        after the first public chance event, such as a board card.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if not given.
+        The responder's value of the game, for gain and exploitability; computed if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError
         If game or opponent has the wrong type, or p is not a number from 0 to 1.
     UnsupportedProblemError
-        If the game is not zero-sum, not of two players, or has no public states; if there is no such level; or if no
-        level is given and there is no public chance event.
+        If the game is not zero-sum, does not have two players, or has no public states; if there is no such level; or
+        if no level is given and there is no public chance event.
 
     Notes
     -----
-    Above the subgames the player keeps to an equilibrium strategy, by the simplex method. In each it maximises
-    p Σ_I r(I) m(I) + (1 − p) min over I of m(I), where I runs over the opponent's boundary infosets, the last sequences
-    by which it enters; m(I) is the counterfactual payoff beyond that of the equilibrium strategy, the opponent being
-    rational; r is the model's reach of the boundary infosets, normalised. With p = 0 it is the max-margin gadget, with
-    p = 1 unsafe resolving with the model's range. The objective is the sum over subgames. Exploitability is not bounded
-    by the gain, but by how far r is from the reach of the equilibrium's opponent: :meth:`safety_bound` is 0, up to
-    gaps, for small p, and ``None`` from :attr:`largest_p <treeplex.models.depth_limited.SearchBound.largest_p>` on.
-    Reconstructed from the papers' prose, in which margins may be scaled differently.
+    Above the subgames the player keeps an equilibrium strategy found by the simplex method. In each subgame it
+    maximises p Σ_I r(I) m(I) + (1 − p) min over I of m(I). Here I runs over the opponent's boundary infosets, the last
+    sequences by which it enters. m(I) is the counterfactual payoff beyond that of the equilibrium strategy against a
+    rational opponent, and r is the model's reach of the boundary infosets, normalised. With p = 0 it is the max-margin
+    gadget, and with p = 1 unsafe resolving with the model's range. The objective is the sum over subgames.
+    Exploitability is not bounded by the gain but by the distance between r and the reach of the equilibrium's opponent.
+    :meth:`safety_bound` is 0, up to gaps, for small p, and ``None`` from :attr:`largest_p
+    <treeplex.models.depth_limited.SearchBound.largest_p>` on. This is a reconstruction from the papers' prose, in which
+    margins may be scaled differently.
 
     M. Liu, C. Wu, Q. Liu, Y. Jing, J. Yang, P. Tang, C. Zhang, "Safe opponent-exploitation subgame refinement",
     NeurIPS 2022; compared with in D. Milec, O. Kubíček, V. Lisý, 2021 (arXiv:2112.12594), section 6 and appendix H.
@@ -382,7 +385,7 @@ class SES(SteppedResponse):
     needs_equilibrium: ClassVar[bool] = True
 
     def check_game(self) -> None:
-        """Refuse a game without the level at which subgames begin."""
+        """Raise an error if the game lacks the level at which subgames begin."""
         super().check_game()
         public = self.game.public_tree
         if self.level is None and not len(roots_after_chance(public)):
@@ -416,16 +419,16 @@ class SES(SteppedResponse):
         return roots_after_chance(public) if self.level is None else partition_roots(public, self.level, self.name)
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the one step."""
+        """Return the single step."""
         assert equilibrium is not None
         return SearchRun(self.view(), self.opponent.plan, float(self.p), self.roots, equilibrium)
 
     def safety_bound(
         self, certificate: Certificate, dual_certificate: Mapping[str, Floats] | None = None
     ) -> float | None:
-        """Return what exploitability is at most, by how far the model's reach of subgames is from the equilibrium's.
+        """Return an upper bound on exploitability from the distance between the model's and the equilibrium's reach.
 
-        ``None`` from p = 1 / (1 + η) on, where nothing is proven; see :meth:`bound`.
+        ``None`` from p = 1 / (1 + η) on, where no bound is proven; see :meth:`bound`.
         """
         if not certificate.steps or not dual_certificate or "free" not in dual_certificate:
             return None
@@ -438,9 +441,9 @@ class SES(SteppedResponse):
         Parameters
         ----------
         dual_certificate : mapping of str to ndarray
-            Of a solution, with the equilibrium that it keeps to.
+            The dual certificate of a solution, which includes the equilibrium.
         gap : float
-            By how much the step may miss its optimum, payoff units.
+            How far the step may be from its optimum, in payoff units.
         """
         equilibrium = TrunkSolution(dual_certificate["equilibrium"], dual_certificate["free"])
         view = self.view()
@@ -450,7 +453,7 @@ class SES(SteppedResponse):
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         if not steps:
-            return 0.0, None  # the equilibrium strategy as it is
+            return 0.0, None  # the unchanged equilibrium strategy
         return steps[0].objective, steps[0].upper
 
 
@@ -459,8 +462,7 @@ class LBR(SteppedResponse):
     """A local best response to a model of the opponent, in poker.
 
     At each of its decisions the player assumes that the opponent folds to a bet as often as the model does and
-    otherwise calls, and that both check and call from then on; it takes the action that is best under these
-    assumptions.
+    otherwise calls, and that both check and call from then on. It takes the best action under these assumptions.
 
     Parameters
     ----------
@@ -468,23 +470,24 @@ class LBR(SteppedResponse):
         ``kuhn`` or ``leduc``, for two players, or another poker game whose rules have ``action_words`` for ``fold``,
         ``check`` and ``call``, such as :class:`~treeplex.models.games.holdem.SpotRules`.
     opponent : Strategy
-        The model, of which the reach of histories and the answers to bets are used.
+        The model; only its reach of histories and its answers to bets are used.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if not given.
+        The responder's value of the game, for gain and exploitability; computed if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError
         If game or opponent has the wrong type.
     UnsupportedProblemError
-        If the game is not poker, or not of two players.
+        If the game is not poker, or does not have two players.
 
     Notes
     -----
-    With hands weighted by the model's play so far, wp the probability of winning at showdown and fp that of a fold:
-    calling is worth wp · pot − (1 − wp) · asked; betting b is worth fp · pot + (1 − fp) (wp' (pot + b) − (1 − wp')
-    (asked + b)), with wp' against hands that do not fold; folding is worth 0. A step's objective is the same in
-    payoffs. All actions of the game are considered. Unlike that of :class:`~treeplex.CDBR`, the gain may be negative.
+    Hands are weighted by the model's play so far. Let wp be the probability of winning at showdown and fp that of a
+    fold. Calling is worth wp · pot − (1 − wp) · asked. Betting b is worth fp · pot + (1 − fp) (wp' (pot + b) − (1 −
+    wp') (asked + b)), with wp' against hands that do not fold. Folding is worth 0. A step's objective is the same
+    quantity in payoff units. All actions of the game are considered. Unlike for :class:`~treeplex.CDBR`, the gain may
+    be negative.
 
     V. Lisý, M. Bowling, "Equilibrium approximation quality of current no-limit poker bots", AAAI workshop on computer
     poker and imperfect information games, 2017.
@@ -500,12 +503,12 @@ class LBR(SteppedResponse):
 
     name: ClassVar[str] = "lbr"
     question: ClassVar[str] = (
-        "How much does player {player} gain against the model of player {other} if it looks at its next action alone?"
+        "How much does player {player} gain against the model of player {other} if it looks only at its next action?"
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.LOCAL})
 
     def check_game(self) -> None:
-        """Refuse a game that is not poker."""
+        """Raise an error if the game is not poker."""
         super().check_game()
         folds_and_calls(self.game, self.player)
 
@@ -517,7 +520,7 @@ class LBR(SteppedResponse):
 
 
 def find_gadget(problem: str, name: str) -> Gadget:
-    """Return a gadget by its name.
+    """Return the gadget with a name.
 
     Raises
     ------

@@ -18,16 +18,16 @@ from .problem import Problem
 class EpsilonNash(Problem):
     r"""An ε-Nash equilibrium of a game of two or more players, whose payoffs need not sum to zero.
 
-    The regret of player i is what it would gain by its best response,
+    The regret of player i is its gain from a best response,
 
     .. math:: r_i = \max_{x_i'} u_i(x_i', x_{-i}) - u_i(x_i, x_{-i}),
 
-    and ε, the largest of them, is what the tolerance is held against: nobody gains more than ε by playing differently.
+    and ε, the largest regret, is compared with the tolerance: no player gains more than ε by playing differently.
 
     Parameters
     ----------
     game : Game
-        Of two players or more.
+        Two or more players.
 
     Raises
     ------
@@ -38,18 +38,19 @@ class EpsilonNash(Problem):
 
     Notes
     -----
-    Such a game has no value: equilibria may pay differently, and an ε-equilibrium need not be near one. So there are no
-    bounds, and neither is a strategy safe by itself. Averages of regret minimisation need not become an equilibrium
-    either: they are proven to where payoffs sum to zero, and in general only the joint distribution of the iterates
-    becomes a coarse correlated equilibrium, as :class:`~treeplex.solvers.EmpiricalRun` measures (H. Moulin and J.-P.
-    Vial, "Strategically zero-sum games: the class of games whose completely mixed equilibria cannot be improved upon",
-    International Journal of Game Theory 7, 1978). Where payoffs nearly sum to zero, as with the rake of a poker room,
-    they mostly do; in L. S. Shapley's game ("Some topics in two-person games", Annals of Mathematics Studies 52, 1964)
-    they do not. ε is computed from the strategies in every game, and shows how close they are.
+    Such a game has no value: equilibria may pay differently, and an ε-equilibrium need not be close to one. So there
+    are no bounds, and a strategy is not safe by itself. Averages of regret minimisation need not converge to an
+    equilibrium either; this is proven only if payoffs sum to zero. In general only the joint distribution of the
+    iterates becomes a coarse correlated equilibrium, as :class:`~treeplex.solvers.EmpiricalRun` measures (H. Moulin and
+    J.-P. Vial, "Strategically zero-sum games: the class of games whose completely mixed equilibria cannot be improved
+    upon", International Journal of Game Theory 7, 1978). If payoffs nearly sum to zero, as with the rake of a poker
+    room, the averages mostly converge; in L. S. Shapley's game ("Some topics in two-person games", Annals of
+    Mathematics Studies 52, 1964) they do not. ε is computed from the strategies in every game, and shows how close they
+    are to an equilibrium.
 
     Examples
     --------
-    Matching pennies, but whoever shows heads has to pay 0.2 for it:
+    Matching pennies, except that a player who shows heads pays 0.2 for it:
 
     >>> from treeplex import Game, SequenceForm, solve
     >>> from treeplex.models.problems import EpsilonNash
@@ -74,7 +75,7 @@ class EpsilonNash(Problem):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Payoffs that need not sum to zero, and support for more than two players if there are."""
+        """Support for payoffs that do not sum to zero, and for more than two players if the game has them."""
         return self.always_needs | ({Feature.PLAYERS} if self.game.num_players > 2 else frozenset())
 
     def certify(
@@ -83,7 +84,7 @@ class EpsilonNash(Problem):
         multipliers: Mapping[str, float] | None = None,
         dual_certificate: Mapping[str, Floats] | None = None,
     ) -> Certificate:
-        """Compute what a profile pays, and what each player would gain by a best response; there are no bounds."""
+        """Compute the payoffs of a profile and each player's gain from a best response; there are no bounds."""
         check_same_game(profile[0], self.game)
         form = self.game.sequence_form
         return self.proven(
@@ -94,7 +95,7 @@ class EpsilonNash(Problem):
 
     @staticmethod
     def proven(values: Sequence[float], best: Sequence[float], residual: float = 0.0) -> Certificate:
-        """Return the certificate of strategies, given what each player is paid by them and by its best response.
+        """Return the certificate of strategies, given each player's payoff and that of its best response.
 
         Parameters
         ----------

@@ -31,22 +31,22 @@ class FeasibilityRelaxation(SaddleProblem):
         As for :class:`~treeplex.ConstrainedNash`.
     measure : {"sum", "largest"}
     floor : float or Fraction, optional
-        The payoff that the strategy must guarantee its player, in a constant-sum game of two; none by default.
+        The payoff that the strategy must guarantee its player, in a constant-sum game of two players; by default none.
 
     Raises
     ------
     InvalidConstraintError
-        If a constraint cannot be read, or is called ``safety`` although there is a floor, whose name that is.
+        If a constraint cannot be read, or is named ``safety`` although there is a floor, which has that name.
     InvalidStrategyError
-        If the game has no such player.
+        If the game does not have this player.
     UnsupportedProblemError
-        If there is a floor, and the game is not constant-sum, or not of two players.
+        If there is a floor, and the game is not constant-sum, or does not have two players.
 
     Notes
     -----
-    Any multipliers λ from 0 to 1 (for the largest violation: with sum at most 1) prove the lower bound
-    min over x of Σ λ f(x), so that a positive one proves that the constraints cannot be met. The sum is V* in T. Davis,
-    K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, theorem 5.
+    Any multipliers λ from 0 to 1 (for the largest violation: with sum at most 1) prove the lower bound min over x of Σ
+    λ f(x). A positive bound proves that the constraints are infeasible. The sum is V* in T. Davis, K. Waugh, M.
+    Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, theorem 5.
 
     With a floor v the minimum is over x with min over y of xᵀ M y ≥ v. A multiplier κ ≥ 0 of the floor, ``safety``, and
     a plan y of the other player prove the lower bound min over all x of Σ λ f(x) − κ (xᵀ M y − v).
@@ -66,7 +66,7 @@ class FeasibilityRelaxation(SaddleProblem):
 
     game: Game
     player: int = field()
-    constraints: Any = field()  # a tuple of Constraint, once they are collected
+    constraints: Any = field()  # a tuple of Constraint after they have been collected
     measure: Literal["sum", "largest"] = "sum"
     floor: float | Fraction | None = field(default=None, kw_only=True)
 

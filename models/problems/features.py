@@ -1,13 +1,13 @@
-"""The features that problems need and methods declare."""
+"""Features that problems need and methods provide."""
 
 from enum import StrEnum
 
 
 class Feature(StrEnum):
-    """One thing that a method must be able to do for a problem; the value says it in words.
+    """One capability that a problem needs from a method, described by its value.
 
-    A method serves a problem if it has all features that the problem needs. Another package may add one of its own, a
-    text of the same sort, to what its problems need and its methods serve.
+    A method can solve a problem if it has all features that the problem needs. Another package may add a feature, which
+    is also a text, to the needs of its problems and the features of its methods.
     """
 
     PROGRAM = "one program for the whole problem"

@@ -22,7 +22,7 @@ class Nash(SaddleProblem):
     ----------
     game : Game
         Zero-sum, or with another constant sum of payoffs. Exact methods need two players; iterative methods accept
-        more, but may not converge. A one-player game is a decision problem: its best strategy is found.
+        more, but may not converge. A one-player game is a decision problem, whose optimal strategy is computed.
 
     Raises
     ------
@@ -34,8 +34,8 @@ class Nash(SaddleProblem):
     Notes
     -----
     The linear program is player 0's: max f · q over x and q, such that E x = e, x ≥ 0 and Fᵀ q ≤ Aᵀ x, with q free.
-    q(I) can be read as the value of player 1's infoset I to player 0 under player 1's best response, weighted by the
-    reach of chance and player 0. It is at most that value, and equal to it at infosets that a best response reaches.
+    q(I) can be interpreted as player 0's value at player 1's infoset I under player 1's best response, weighted by the
+    reach of chance and player 0. q(I) is at most that value, and equal to it at infosets that a best response reaches.
     The dual is player 1's program, so the multipliers of Fᵀ q ≤ Aᵀ x are player 1's equilibrium plan, and f · q is the
     value of the game (Koller, Megiddo and von Stengel, "Efficient computation of equilibria for extensive two-person
     games", Games and Economic Behavior 14, 1996, section 3).

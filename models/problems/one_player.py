@@ -15,19 +15,19 @@ from .problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class OnePlayerProblem(Problem):
-    """A problem about one player's strategy in a constant-sum game of two, for which the value of the game is needed.
+    """A problem about one player's strategy in a two-player constant-sum game, which requires the value of the game.
 
     Parameters
     ----------
     game : Game
         Two players, constant-sum.
     game_value : float or Fraction, optional
-        The value of the game to the player; :func:`~treeplex.solve` finds it if not given.
+        The player's value of the game; :func:`~treeplex.solve` computes it if not given.
 
     Notes
     -----
     Numbers may be given as floats, or exactly as ``Fraction``, ``Decimal`` or text such as ``"1/10"``. The method
-    ``rational`` takes a float as the fraction that was meant (:func:`~treeplex.seqform.rationals.intended_fraction`).
+    ``rational`` converts a float to the intended fraction (:func:`~treeplex.seqform.rationals.intended_fraction`).
     """
 
     game: Game
@@ -52,9 +52,9 @@ class OnePlayerProblem(Problem):
         return PlayerView(self.game, self.player, exact)
 
     def with_game_value(self, value: float | Fraction, slack: float = 0.0) -> Self:
-        """Return the same problem with the value of the game to the player filled in.
+        """Return the same problem with the player's value of the game filled in.
 
-        One with a floor takes what a strategy is known to guarantee, so that the floor can be met.
+        A problem with a floor uses the payoff that a known strategy guarantees, so that the floor can be met.
         """
         lowered = slack if Feature.FLOOR in self.always_needs else 0.0
         found = replace(self, game_value=value - lowered if lowered else value)
@@ -66,7 +66,7 @@ class EpsilonSafe(OnePlayerProblem):
     """A problem about strategies that lose at most ε, in a field ``epsilon``: the bound of a constraint ``safety``."""
 
     def with_bound(self, name: str, bound: Number) -> Self:
-        """Return the same problem with another ε.
+        """Return the same problem with a different ε.
 
         Raises
         ------

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _GameWhenAsked:
-    """The game of a problem, made and checked on first use, so that posing a problem builds nothing."""
+    """The game of a problem, built and checked on first use, so that posing a problem builds nothing."""
 
     def __get__(self, problem: "Problem | None", owner: type | None = None) -> Game:
         if problem is None:
@@ -45,7 +45,7 @@ class _GameWhenAsked:
 class Problem(Explained, ABC):
     """A problem posed on a game, as data.
 
-    Posing a problem checks its numbers, and its game if that is built already. It builds nothing:
+    Posing a problem checks its numbers, and its game if that is already built. It builds nothing:
     :func:`~treeplex.solve` does, within its time limit.
 
     Attributes
@@ -55,7 +55,7 @@ class Problem(Explained, ABC):
     question : str
         The question as a sentence, with fields such as ``{player}``, ``{other}`` and ``{problem.p}``.
     given_game : Game
-        The game as it was given, perhaps not built yet.
+        The game as given, possibly not built yet.
     game : Game
         The zero-sum game that is solved, with the constant sum of two players' payoffs subtracted. The first use builds
         the game and raises an error if the problem cannot be posed on it.
@@ -64,11 +64,11 @@ class Problem(Explained, ABC):
     constraints : sequence of Constraint
         Constraints on either player's plan (possibly none).
     model : Strategy or None
-        A model of the opponent, if there is one.
+        The model of the opponent, if there is one.
     game_value : float, Fraction or None
-        The value of the game to the player, if it is known and needed.
+        The player's value of the game, if known and needed.
     value_error : float
-        How far the value may be above ``game_value``, if that was found up to a tolerance.
+        How far the value may be above ``game_value``, if that was computed up to a tolerance.
     penalty : float, Fraction or None
         Cost per unit of violation; ``None`` if constraints are hard.
     slack : float or None
@@ -97,7 +97,7 @@ class Problem(Explained, ABC):
     objective_is_payoff: ClassVar[bool] = True
     #: Whether an error of 0 proves optimality.
     error_proves: ClassVar[bool] = True
-    #: Words after the exploitability's number, unless it means what the strategy may lose of the game's value.
+    #: Text after the exploitability's number, unless it means the possible loss of the game's value.
     exploitability_meaning: ClassVar[str] = ""
     #: The game of an example on the command line.
     example_game: ClassVar[str] = "kuhn"
@@ -125,7 +125,7 @@ class Problem(Explained, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "__repr__" not in vars(cls):  # a dataclass's own would build the game
+        if "__repr__" not in vars(cls):  # a dataclass's own descriptor would build the game
             cls.__repr__ = Problem.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
@@ -165,7 +165,7 @@ class Problem(Explained, ABC):
 
     @property
     def is_linear(self) -> bool:
-        """Whether all its constraints are linear or piecewise linear, so that a linear program can state it."""
+        """Whether all its constraints are linear or piecewise linear, so a linear program can express it."""
         return all(constraint.is_linear for constraint in self.constraints)
 
     @property
@@ -185,7 +185,7 @@ class Problem(Explained, ABC):
 
     @property
     def meaning(self) -> str:
-        """The meaning of the objective, in words that follow its number; empty if it is clear."""
+        """The meaning of the objective, as a phrase after its number; empty if it is clear."""
         return ""
 
     def in_words(self) -> str:
@@ -230,25 +230,25 @@ class Problem(Explained, ABC):
         """Return the quantity that is compared with the tolerance, in payoff units."""
 
     def with_bound(self, name: str, bound: Number) -> Self:
-        """Return the same problem with another bound of one constraint.
+        """Return the same problem with a different bound for one constraint.
 
         Raises
         ------
         InvalidConstraintError
-            If there is no such constraint, or its bound cannot be moved.
+            If there is no such constraint, or its bound cannot be changed.
         UnsupportedProblemError
             If the problem has no constraints.
         """
-        raise UnsupportedProblemError(f"{self.name} has no bound to move: expected a problem with constraints")
+        raise UnsupportedProblemError(f"{self.name} has no bound to change: expected a problem with constraints")
 
     def with_game_value(self, value: float | Fraction, slack: float = 0.0) -> Self:
-        """Return the same problem with the value of the game to the player filled in.
+        """Return the same problem with the player's value of the game filled in.
 
         Parameters
         ----------
         value : number
         slack : float
-            How much less than the value the strategy found with it guarantees, because of round-off.
+            By how much the strategy found with the value guarantees less, because of round-off.
         """
         raise UnsupportedProblemError(f"{self.name} does not take the value of the game")
 
@@ -269,8 +269,8 @@ class Problem(Explained, ABC):
         Returns
         -------
         tuple of float or None
-            Intercept and slope: a strategy's gain against the model is at most the intercept plus the slope times what
-            the strategy may lose of the value of the game. ``None`` if the certificate proves no such line.
+            Intercept and slope: a strategy's gain against the model is at most the intercept plus the slope times the
+            strategy's possible loss of the value of the game. ``None`` if the certificate proves no such line.
         """
         return None
 
@@ -321,7 +321,7 @@ class SaddleProblem(Problem):
     def saddle(self, exact: bool = False) -> Saddle:
         """Return the problem as a saddle program.
 
-        Parameters
+        Return the problem as a saddle program.
         ----------
         exact : bool
             Whether its numbers are fractions.

@@ -1,4 +1,4 @@
-"""The problems by name."""
+"""The registry of problems by name."""
 
 import dataclasses
 from typing import Any, TypeVar
@@ -15,10 +15,10 @@ Registered = TypeVar("Registered", bound=type[Any])
 
 
 def _accept(problem: Any) -> tuple[Any, type[Any], type[Any]]:
-    """Return the name of a problem, and its class twice."""
+    """Return the name of a problem and, twice, its class."""
     check_class(problem, Problem, UnsupportedProblemError)
     check_attribute(
-        problem, "name", str, "what --problem calls it, such as name = 'my-problem'", UnsupportedProblemError
+        problem, "name", str, "the name for --problem, such as name = 'my-problem'", UnsupportedProblemError
     )
     posed = {"game", *(each.name for each in parameters_of(problem) if each.about.option)}
     for field in dataclasses.fields(problem):
@@ -31,7 +31,7 @@ def _accept(problem: Any) -> tuple[Any, type[Any], type[Any]]:
     return problem.name, problem, problem
 
 
-#: The library's own problems, in the order in which they are listed.
+#: The library's own problems, in listing order.
 _OWN = {
     "nash": "problems.nash:Nash",
     "epsilon-nash": "problems.epsilon_nash:EpsilonNash",
@@ -51,7 +51,7 @@ _OWN = {
     "caught-once": "games.patrol.caught_once:CaughtOnce",
     "stackelberg": "problems.stackelberg:Stackelberg",
 }
-#: Every problem under its name.
+#: Every problem by name.
 PROBLEMS: Registry[type[Any]] = Registry(
     Grammar("problem", UnsupportedProblemError, UnsupportedProblemError),
     "treeplex.problems",
@@ -62,21 +62,21 @@ PROBLEMS: Registry[type[Any]] = Registry(
 
 
 def register_problem(problem: Registered) -> Registered:
-    """Add a problem, so that every command knows it by its name, with options that follow from its fields.
+    """Register a problem under its name; every command then accepts it, with options derived from its fields.
 
-    A package that is installed adds its problems by entry points of the group ``treeplex.problems`` instead, which
+    An installed package should register its problems by entry points of the group ``treeplex.problems`` instead, which
     other processes find too: see :doc:`/reference/extensions`.
 
     Parameters
     ----------
     problem : type
-        A frozen dataclass, a subclass of :class:`~treeplex.models.problems.SaddleProblem` or another of
+        A frozen dataclass, a subclass of :class:`~treeplex.models.problems.SaddleProblem` or of
         :class:`~treeplex.models.problems.Problem`, with a class attribute ``name``.
 
     Returns
     -------
     type
-        The same, so that this can stand above a class.
+        The same class, so that the function works as a decorator.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def find_problem(name: str) -> type[Any]:
     return PROBLEMS.find(name, hinted=problem_meant(name))
 
 
-#: What the literature and other programs call problems, in letters alone.
+#: Names of problems in the literature and in other programs, letters only.
 _ALSO_CALLED = {
     "nash": "equilibrium nashequilibrium ne maxmin maximin minimax gto",
     "epsilon-nash": "epsilonequilibrium approximatenash generalsum generalsumnash rake",
@@ -135,7 +135,7 @@ _ALSO_CALLED = {
 
 
 def problem_meant(name: str) -> str | None:
-    """Return the problem that is meant by the name of its class or a word of the literature, if it is one.
+    """Return the problem meant by its class name or a term of the literature, or ``None``.
 
     Examples
     --------

@@ -35,17 +35,17 @@ class ResponseProblem(OnePlayerProblem):
     game : Game
         Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
-        The model; the other player responds to it. Constraints on one player's plan stand for all of its strategies
-        that meet them: the opponent then plays the worst of these, so that what is earned against the model is a
-        minimum, which the certificate proves.
+        The model; the other player responds to it. Constraints on one player's plan represent all of its strategies
+        that meet them: the opponent then plays the worst of these. The payoff against the model is therefore a minimum,
+        which the certificate proves.
     game_value : float or Fraction, optional
-        The value of the game to the player who responds; :func:`~treeplex.solve` finds it if not given.
+        The responder's value of the game; :func:`~treeplex.solve` computes it if not given.
     """
 
-    opponent: Opponent  # a Strategy, or a tuple of Constraint once they are collected
-    #: Whether the model may be given by constraints.
+    opponent: Opponent  # a Strategy, or a tuple of Constraint after they have been collected
+    #: Whether constraints are allowed as the model.
     takes_constraints: ClassVar[bool] = False
-    #: What such a problem needs then, in the place of ``always_needs``.
+    #: The features that such a problem then needs instead of ``always_needs``.
     needs_with_constraints: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
 
     def __post_init__(self) -> None:
@@ -69,17 +69,17 @@ class ResponseProblem(OnePlayerProblem):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:  # type: ignore[override]
-        """The constraints that stand for the opponent; none if there is a model."""
+        """The constraints that represent the opponent; none if there is a model."""
         return () if isinstance(self.opponent, Strategy) else self.opponent
 
     @property
     def player(self) -> int:  # type: ignore[override]
-        """The player who responds."""
+        """The responder."""
         return 1 - int((self.opponent if isinstance(self.opponent, Strategy) else self.opponent[0]).player)
 
     @property
     def model(self) -> Strategy | None:  # type: ignore[override]
-        """The model of the opponent; ``None`` if constraints stand for it."""
+        """The model of the opponent; ``None`` if constraints represent it."""
         return self.opponent if isinstance(self.opponent, Strategy) else None
 
     @property
@@ -92,33 +92,33 @@ class ResponseProblem(OnePlayerProblem):
     @property
     def meaning(self) -> str:
         """The meaning of the objective."""
-        return "against the worst opponent who keeps to the constraints" if self.constraints else "against the model"
+        return "against the worst opponent who meets the constraints" if self.constraints else "against the model"
 
     @property
     def followed(self) -> str:
-        """What the opponent does, in words: it follows the model, or it keeps to constraints."""
-        return f"keeps to {in_few_words(self.constraints)}" if self.constraints else "follows the model"
+        """The opponent's behaviour in words: it follows the model, or it meets constraints."""
+        return f"meets {in_few_words(self.constraints)}" if self.constraints else "follows the model"
 
     @property
     def opposed(self) -> str:
-        """Against whom the response is, in words."""
+        """The opponent of the response, in words."""
         other = f"player {1 - self.player}"
         return f"the worst {other} who {self.followed}" if self.constraints else f"the model of {other}"
 
     def earned(self, objective: Any, worst: Any) -> Any:
-        """Return what the response is proven to earn against opponents who keep to the constraints.
+        """Return the payoff that the response is proven to earn against opponents who meet the constraints.
 
         Parameters
         ----------
         objective : number
-            What the certificate proves the response's objective to be at least.
+            The certificate's lower bound on the objective.
         worst : number
-            What the response guarantees.
+            The response's guaranteed payoff.
         """
         return objective if self.constraints else None
 
     def _limits(self, view: PlayerView) -> Rows | None:
-        """Return the rows on the opponent's plan, where constraints stand for it."""
+        """Return the rows on the opponent's plan, if constraints represent the opponent."""
         return Rows(self.constraints, view.other.num_sequences) if self.constraints else None
 
 
@@ -131,16 +131,16 @@ class BestResponse(ResponseProblem, SaddleProblem):
     game : Game
         Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
-        ŷ, or the constraints that it keeps to: then ŷ is the worst plan that meets them.
+        ŷ, or the constraints that it meets: then ŷ is the worst plan that meets them.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if not given.
+        The responder's value of the game, for gain and exploitability; computed if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        If they are not a Game and a Strategy of it.
+        If the arguments are not a Game and a Strategy of it.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players.
+        If the game is not constant-sum, or does not have two players.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class BestResponse(ResponseProblem, SaddleProblem):
         return Saddle(view, tilt=view.own_gradient(model), model=model)
 
     def gain_line(self, certificate: Certificate, multipliers: Mapping[str, float]) -> tuple[float, float] | None:
-        """Return the level line at the upper bound: nothing gains more, whatever it may lose."""
+        """Return the horizontal line at the upper bound: no strategy gains more, even if it may lose more."""
         return _line(certificate, 1.0, 0.0)
 
 
@@ -173,19 +173,19 @@ class BestResponse(ResponseProblem, SaddleProblem):
 class RestrictedNash(ResponseProblem, SaddleProblem):
     """A restricted Nash response: the opponent plays a model with probability p, and is free otherwise.
 
-    max over x of p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. With p = 0 it is an equilibrium strategy, with p = 1 a best
-    response to the model.
+    max over x of p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. With p = 0 it is an equilibrium strategy, and with p = 1 a
+    best response to the model.
 
     Parameters
     ----------
     game : Game
         Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
-        The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
+        The model ŷ, or constraints on one player's plan: then ŷ is the worst plan that meets them.
     p : float
         From 0 to 1.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if not given.
+        The responder's value of the game, for gain and exploitability; computed if not given.
 
     Raises
     ------
@@ -194,7 +194,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players.
+        If the game is not constant-sum, or does not have two players.
 
     Notes
     -----
@@ -217,7 +217,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     name: ClassVar[str] = "rnr"
     question: ClassVar[str] = (
         "Which strategy of player {player} earns most if player {other} {problem.followed} with probability "
-        "{problem.p}, and otherwise plays as well as it can?"
+        "{problem.p}, and otherwise plays optimally?"
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.TILT})
     takes_constraints: ClassVar[bool] = True
@@ -236,15 +236,15 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
 
     @cached_property
     def replies(self) -> PartlyFree:
-        """The replies that the response is optimised against, where constraints stand for the opponent."""
+        """The replies that the response is optimised against, if constraints represent the opponent."""
         plans = self.game.sequence_form.treeplexes[1 - self.player]
         return PartlyFree.of(plans, plans, None, self.p)
 
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x of p x · M ŷ + (1 − p) min over y of xᵀ M y, or the same with min over ŷ under rows on it.
 
-        The opponent's two decisions, ŷ and y, are then one plan z, and p ŷ + (1 − p) y its image; constraints on ŷ are
-        constraints on z, whose first sequences are those of ŷ.
+        The opponent's two decisions, ŷ and y, are combined in one plan z, whose image is p ŷ + (1 − p) y. Constraints
+        on ŷ become constraints on z, whose first sequences are those of ŷ.
         """
         view = self.view(exact)
         if self.constraints:
@@ -254,7 +254,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
         return Saddle(view, tilt=p * view.own_gradient(model), weight=1 - p, model=model)
 
     def earned(self, objective: Any, worst: Any) -> Any:
-        """Return what is left of the objective for opponents who keep to the constraints; ``None`` with p = 0."""
+        """Return the part of the objective earned against opponents who meet the constraints; ``None`` with p = 0."""
         if not self.constraints or not self.p:
             return None
         return (objective - (1 - self.p) * worst) / self.p
@@ -267,7 +267,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     def safety_bound(
         self, certificate: Certificate, dual_certificate: Mapping[str, Floats] | None = None
     ) -> float | None:
-        """Return what exploitability is at most: (p times the gain + the gap) / (1 − p); ``None`` with p = 1."""
+        """Return an upper bound on exploitability: (p times the gain + the gap) / (1 − p); ``None`` with p = 1."""
         return None if certificate.gap is None else most_loss(self.p, certificate, certificate.gap)
 
     def gain_line(self, certificate: Certificate, multipliers: Mapping[str, float]) -> tuple[float, float] | None:
@@ -286,11 +286,11 @@ class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
     game : Game
         Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
-        The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
+        The model ŷ, or constraints on one player's plan: then ŷ is the worst plan that meets them.
     epsilon : float
         Payoff units, at least 0.
     game_value : float, optional
-        v, the value of the game to the player who responds; found if not given.
+        v, the responder's value of the game; computed if not given.
 
     Raises
     ------
@@ -299,14 +299,14 @@ class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players.
+        If the game is not constant-sum, or does not have two players.
 
     Notes
     -----
     The multiplier κ of the bound, ``safety``, is the gain per unit of ε, and κ = (1 − p) / p if the response is also
-    the restricted Nash response for p. With the free opponent's plan y it proves the upper bound
-    max over x of xᵀ M (ŷ + κ y) − κ (v − ε). Close to ε = 0 κ can be in the thousands: an error in v is then
-    multiplied by κ. P. McCracken, M. Bowling, "Safe strategies for agent modelling in games", AAAI Fall Symposium 2004.
+    the restricted Nash response for p. With the free opponent's plan y it proves the upper bound max over x of xᵀ M (ŷ
+    + κ y) − κ (v − ε). Close to ε = 0, κ can be in the thousands, and an error in v is multiplied by κ. P. McCracken,
+    M. Bowling, "Safe strategies for agent modelling in games", AAAI Fall Symposium 2004.
 
     Examples
     --------
@@ -321,7 +321,7 @@ class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
     name: ClassVar[str] = "epsilon-safe"
     question: ClassVar[str] = (
         "Which strategy of player {player} earns most against {problem.opposed}, of those that lose at most "
-        "{problem.epsilon} to anybody?"
+        "{problem.epsilon} to any opponent?"
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
     takes_constraints: ClassVar[bool] = True
@@ -364,12 +364,12 @@ class BestNash(EpsilonSafeResponse):
     game : Game
         Two players, constant-sum.
     opponent : Strategy, or iterable of constraints
-        The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
+        The model ŷ, or constraints on one player's plan: then ŷ is the worst plan that meets them.
     game_value : float, optional
-        v, the value of the game to the player who responds; found if not given.
+        v, the responder's value of the game; computed if not given.
     slack : float
         How far below v the guaranteed payoff may lie, in payoff units. Give it together with ``game_value``; if
-        :func:`~treeplex.solve` finds the one, it finds the other too.
+        :func:`~treeplex.solve` computes one, it computes the other too.
 
     Raises
     ------
@@ -378,22 +378,22 @@ class BestNash(EpsilonSafeResponse):
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players.
+        If the game is not constant-sum, or does not have two players.
 
     Notes
     -----
-    Two stages. The first is the linear program of :class:`~treeplex.Nash` by the simplex method, which gives v and a
-    strategy that guarantees v up to round-off, near 1e-16 of the payoffs. The second is that of
-    :class:`~treeplex.EpsilonSafeResponse` with that shortfall as ε: the first stage's strategy is then
-    feasible. The shortfall is reported as ``solution.slack``. It matters because the gain may grow by thousands of
-    units per unit of slack: that number is the multiplier ``safety``.
+    There are two stages. The first is the linear program of :class:`~treeplex.Nash` by the simplex method, which gives
+    v and a strategy that guarantees v up to round-off, near 1e-16 of the payoffs. The second is that of
+    :class:`~treeplex.EpsilonSafeResponse` with that shortfall as ε: the first stage's strategy is then feasible. The
+    shortfall is reported as ``solution.slack``. It matters because the gain may grow by thousands of units per unit of
+    slack; this rate is the multiplier ``safety``.
 
     The baseline "best Nash equilibrium" of D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for
     computing counter-strategies in sequential games", 2021 (arXiv:2112.12594).
 
     Examples
     --------
-    What player 0 of Kuhn poker earns against uniform play:
+    Player 0's payoff in Kuhn poker against uniform play:
 
     >>> from treeplex import BestNash, Strategy, load_game, solve
     >>> game = load_game("kuhn")
@@ -402,13 +402,13 @@ class BestNash(EpsilonSafeResponse):
     (0.166666667, 0.222222222, True)
     """
 
-    # The second stage allows the slack alone, so ε is not a parameter.
+    # The second stage only allows the slack, so ε is not a parameter.
     epsilon: float = field(init=False, default=0.0)
     slack: float = field(default=0.0, kw_only=True)
 
     name: ClassVar[str] = "best-nash"
     question: ClassVar[str] = "Which equilibrium strategy of player {player} earns most against {problem.opposed}?"
-    # Simplex in both stages: at a vertex a strategy guarantees the value to the last digits.
+    # Simplex in both stages: at a vertex, a strategy guarantees the value up to round-off.
     usual_method: ClassVar[str] = "highs-simplex"
     value_method: ClassVar[str] = "highs-simplex"
 
@@ -419,14 +419,14 @@ class BestNash(EpsilonSafeResponse):
         super().__post_init__()
 
     def with_bound(self, name: str, bound: Any) -> "BestNash":
-        """Refuse: the strategy may lose nothing but round-off.
+        """Raise an error: the strategy may lose nothing beyond round-off.
 
         Raises
         ------
         UnsupportedProblemError
         """
         raise UnsupportedProblemError(
-            f"{self.name} has no bound to move: its strategy may lose nothing but round-off; use epsilon-safe"
+            f"{self.name} has no bound to change: its strategy may lose nothing beyond round-off; use epsilon-safe"
         )
 
     def with_game_value(self, value: Any, slack: float = 0.0) -> "BestNash":
@@ -435,35 +435,35 @@ class BestNash(EpsilonSafeResponse):
         Parameters
         ----------
         value : number
-            The value of the game to the player who responds.
+            The responder's value of the game.
         slack : float
-            How far below it the first stage's strategy guarantees.
+            By how much the first stage's strategy guarantees less.
         """
         return replace(self, game_value=value, slack=max(slack, self.slack))
 
 
 def _line(certificate: Certificate, weight: float, loss: float, allowed: float = 0.0) -> tuple[float, float] | None:
-    """Return the line on which weight × gain − loss × what may be lost + allowed is the proven bound less the value."""
+    """Return the line where weight × gain − loss × possible loss + allowed equals the proven bound minus the value."""
     if certificate.upper is None or certificate.game_value is None or not weight:
         return None
     return (float(certificate.upper) - float(certificate.game_value) - allowed) / weight, loss / weight
 
 
 def most_loss(p: Any, certificate: Certificate, gap: float) -> float | None:
-    """Return what a response is exploitable by at most, if p times its gain less 1 − p times that is at least −gap.
+    """Return an upper bound on a response's exploitability, if p × gain − (1 − p) × exploitability is at least −gap.
 
     Parameters
     ----------
     p : number
     certificate : Certificate
     gap : float
-        By how much the response may be worse than an equilibrium strategy where the opponent is a model with
-        probability p, and free otherwise.
+        By how much the response may be worse than an equilibrium strategy if the opponent is a model with probability
+        p, and free otherwise.
 
     Returns
     -------
     float or None
-        ``None`` with p = 1, and if the gain is not known.
+        ``None`` with p = 1, or if the gain is not known.
     """
     if p == 1 or certificate.gain is None:
         return None

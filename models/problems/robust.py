@@ -1,4 +1,4 @@
-"""Opponents who keep to something with a probability, and responses to several models of them at once."""
+"""Partly constrained opponents, and responses to several models of them at once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,14 +23,14 @@ from .problem import SaddleProblem
 
 @dataclass(frozen=True, eq=False)
 class PartlyFree(Replies):
-    """The plans p S z + (1 − p) y of an opponent who plays as a z of some polytope with probability p, else freely.
+    """The plans p S z + (1 − p) y of an opponent who plays a z of a polytope with probability p, else freely.
 
-    z and y are separate decisions at the root of one polytope, those of z first.
+    z and y are separate decisions at the root of one polytope, with those of z first.
 
     Parameters
     ----------
     treeplex, spread
-        As :class:`~treeplex.models.saddle.Replies`.
+        As in :class:`~treeplex.models.saddle.Replies`.
     part, plans : Treeplex
         The polytopes of z and of y.
     share : float
@@ -43,12 +43,12 @@ class PartlyFree(Replies):
 
     @property
     def constrained(self) -> Treeplex:
-        """The polytope of the z, which constraints on the model are about."""
+        """The polytope of z, to which constraints on the model apply."""
         return self.part
 
     @classmethod
     def of(cls, part: Treeplex, plans: Treeplex, columns: Sequence[Fractions] | None, p: Any) -> "PartlyFree":
-        """Return the replies for p and the columns of S, from the second one on; without them z is a plan too."""
+        """Return the replies for p and the columns of S except the first; without columns z is a plan too."""
         share, count, width = intended_fraction(p), plans.num_sequences, part.num_sequences + plans.num_sequences - 1
         own = np.arange(1, count)
         if columns is None:
@@ -57,7 +57,7 @@ class PartlyFree(Replies):
             rows = [np.flatnonzero(column) for column in columns]
             places = [np.full(len(row), number) for number, row in enumerate(rows, 1)]
             values = [share * column[row] for column, row in zip(columns, rows, strict=True)]
-        # The empty sequence of both stands for that of y; that of S z is brought by it, or by the columns.
+        # The empty sequence of both represents that of y; the part of S z comes from it, or from the columns.
         first = intended_fraction(1) if columns is None else 1 - share
         spread = Triplets(
             (count, width),
@@ -82,7 +82,7 @@ class PartlyFree(Replies):
         return cls.of(choice, plans, [exact_plan(plans, model.behaviour) for model in models], p)
 
     def preimage(self, plan: Any) -> Any:
-        """Return the plan beside itself, or beside the uniform mixture of the models."""
+        """Return the plan combined with itself, or with the uniform mixture of the models."""
         if self.part is self.plans:
             return np.concatenate([plan, plan[1:]])
         exact = plan.dtype == object
@@ -95,7 +95,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     """A restricted Nash response to the worst of several models of the opponent.
 
     max over x of p min over k of xᵀ M ŷ_k + (1 − p) min over y of xᵀ M y. With one model it is the restricted Nash
-    response; with p = 1 it maximises the payoff against the worst of the models.
+    response. With p = 1 it maximises the payoff against the worst of the models.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     p : float
         Confidence that the opponent follows one of the models, from 0 to 1.
     game_value : float, optional
-        The value of the game to the player who responds, for the exploitability; found if not given.
+        The responder's value of the game, for the exploitability; computed if not given.
 
     Raises
     ------
@@ -115,15 +115,15 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     InvalidStrategyError
         If the opponents are not strategies of one player of the game.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players.
+        If the game is not constant-sum, or does not have two players.
 
     Notes
     -----
-    The opponent's plans p Σ z_k ŷ_k + (1 − p) y, with z in a simplex, form a polytope, so the program is that of an
-    equilibrium against it: any method that finds one finds the response, and the plans of both sides prove its
-    quality. For p < 1 the exploitability of an optimal response is at most p / (1 − p) times the gain against the worst
-    model, as for one model (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust counter-strategies", NIPS 2007);
-    with a proven gap, add gap / (1 − p).
+    The opponent's plans p Σ z_k ŷ_k + (1 − p) y, with z in a simplex, form a polytope. The program is therefore that of
+    an equilibrium against this polytope: any equilibrium method finds the response, and the plans of both sides prove
+    its quality. For p < 1 the exploitability of an optimal response is at most p / (1 − p) times the gain against the
+    worst model, as for one model (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust counter-strategies", NIPS
+    2007); with a proven gap, add gap / (1 − p).
 
     Examples
     --------
@@ -139,13 +139,13 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     (0.138889, 0.055556)
     """
 
-    opponents: Opponents  # a tuple of Strategy, once they are checked
+    opponents: Opponents  # a tuple of Strategy after they have been checked
     p: Confidence = field(kw_only=True)
 
     name: ClassVar[str] = "robust"
     question: ClassVar[str] = (
         "Which strategy of player {player} earns most if player {other} follows the worst of several models with "
-        "probability {problem.p}, and otherwise plays as well as it can?"
+        "probability {problem.p}, and otherwise plays optimally?"
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.REPLIES})
 
@@ -163,7 +163,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
 
     @property
     def player(self) -> int:  # type: ignore[override]
-        """The player who responds."""
+        """The responder."""
         return 1 - int(self.opponents[0].player)
 
     @property

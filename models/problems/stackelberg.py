@@ -30,28 +30,29 @@ from .problem import Problem
 class Stackelberg(Problem):
     r"""A strong Stackelberg equilibrium: the leader commits to a mixed strategy, and the follower replies to it.
 
-    The follower knows what the leader commits to, though not what is drawn from it, and replies with a strategy that
-    is best for itself; of several, with the one that is best for the leader. Payoffs need not be opposed.
+    The follower knows the leader's mixed strategy, but not the drawn action. It replies with a strategy that is best
+    for itself; among several, with the one that is best for the leader. Payoffs need not be opposed.
 
     Parameters
     ----------
     game : Game
-        Two players. Its payoffs are the follower's, and the leader's too where `payoff` is not given.
+        Two players. Its payoffs are the follower's, and also the leader's if `payoff` is not given.
     payoff : FactoredPayoff, array_like or sparse, optional
-        What the leader is paid, shape (num_sequences of player 0, num_sequences of player 1); for patrols
-        :func:`~treeplex.models.games.patrol.units_payoff` makes it.
+        The leader's payoff, shape (num_sequences of player 0, num_sequences of player 1); for patrols
+        :func:`~treeplex.models.games.patrol.units_payoff` computes it.
     leader : {0, 1}
-        The units, in a patrol.
+        The leader; in a patrol, the units.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game does not have two players, the payoff does not fit it or is not finite, or chance has a part in the
+        If the game does not have two players, the payoff does not fit it or is not finite, or chance affects the
         follower's walk through a flow, so that pure plans are not zeros and ones.
 
     Notes
     -----
-    With x the follower's pure plan, y the leader's plan, A and B what the two are paid, E and F their polytopes' rows,
+    Let x be the follower's pure plan, y the leader's plan, A and B their payoffs, and E and F their polytopes' rows.
+    The program is
 
     .. math::
         \max \sum_s t(s) \quad \text{such that} \quad E x = e,\ F y = f,\ x(s) \in \{0, 1\},
@@ -60,25 +61,25 @@ class Stackelberg(Problem):
 
         t(s) \le u(s)\, x(s), \quad t(s) \le (B y)(s) - l(s) (1 - x(s)),
 
-    for each sequence s at an infoset I, where v is what infosets are worth to the follower, and l ≤ B y ≤ u. The first
-    rows say that x is a best reply, the others that t = x · B y, entry by entry. What of B is opposed to A, −λ A, is
-    not in t: it is −λ times the worth of the game to the follower, so that opposed payoffs need no branching. For
-    normal forms and types of followers this is DOBSS: P. Paruchuri, J. P. Pearce, J. Marecki, M. Tambe, F. Ordóñez and
-    S. Kraus, "Playing games for security: an efficient exact algorithm for solving Bayesian Stackelberg games", AAMAS
-    2008; in sequence form: B. Bošanský and J. Čermák, "Sequence-form algorithm for computing Stackelberg equilibria in
-    extensive-form games", AAAI 2015. For one reply the rest is a linear program (V. Conitzer and T. Sandholm,
-    "Computing the optimal strategy to commit to", EC 2006), which is solved for the reply that the branch and bound
-    ends with, so that the follower is indifferent to the last digits. Types of attackers are infosets below the empty
-    sequence, and reply each for itself.
+    for each sequence s at an infoset I, where v are the follower's values of infosets, and l ≤ B y ≤ u. The first rows
+    state that x is a best response, the others that t = x · B y, entry by entry. The part of B opposed to A, −λ A, is
+    not in t. It is −λ times the follower's value of the game, so opposed payoffs need no branching. For normal forms
+    and types of followers this is DOBSS: P. Paruchuri, J. P. Pearce, J. Marecki, M. Tambe, F. Ordóñez and S. Kraus,
+    "Playing games for security: an efficient exact algorithm for solving Bayesian Stackelberg games", AAMAS 2008; in
+    sequence form: B. Bošanský and J. Čermák, "Sequence-form algorithm for computing Stackelberg equilibria in
+    extensive-form games", AAAI 2015. Given a reply, the rest is a linear program (V. Conitzer and T. Sandholm,
+    "Computing the optimal strategy to commit to", EC 2006). It is solved for the reply found by branch and bound, so
+    that the follower is indifferent up to round-off. Types of attackers are infosets below the empty sequence, and each
+    replies for itself.
 
-    The certificate recomputes what both are paid, and what a best reply would earn the follower more. It has no bounds:
-    branch and bound claims that no other commitment pays more, and the message quotes this claim. Where
-    payoffs are opposed, the answer is an equilibrium strategy.
+    The certificate recomputes both payoffs, and the follower's gain from a best response. It has no bounds: branch and
+    bound claims that no other commitment pays more, and the message quotes this claim. If payoffs are opposed, the
+    answer is an equilibrium strategy.
 
     Examples
     --------
     Committing to play the first row half of the time moves the follower to its second column (Conitzer and Sandholm
-    2006, figure 1): the leader is paid 3.5, and 2 in the only equilibrium.
+    2006, figure 1). The leader earns 3.5, compared with 2 in the only equilibrium.
 
     >>> from treeplex import Game, SequenceForm, solve
     >>> from treeplex.models.problems import Stackelberg
@@ -99,7 +100,7 @@ class Stackelberg(Problem):
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.COMMITMENT})
     usual_method: ClassVar[str] = "branch-and-bound"
     error_proves: ClassVar[bool] = False
-    exploitability_meaning: ClassVar[str] = "gained by the follower's best reply"
+    exploitability_meaning: ClassVar[str] = "gained by the follower's best response"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,13 +115,13 @@ class Stackelberg(Problem):
         return game
 
     def check_game(self) -> None:
-        """Refuse a game in which the follower's moves may fail, or whose sequences the leader's payoff does not fit."""
+        """Raise an error if the follower's moves may fail, or the leader's payoff does not fit its sequences."""
         form = self.game.sequence_form
         shape = tuple(treeplex.num_sequences for treeplex in form.treeplexes)
         if self.payoff is not None and self.payoff.shape != shape:
             raise UnsupportedProblemError(
-                f"{self.name}: the leader's payoff has shape {self.payoff.shape}, expected {shape}: one row a sequence "
-                "of player 0, one column a sequence of player 1"
+                f"{self.name}: the leader's payoff has shape {self.payoff.shape}, expected {shape}: one row per "
+                "sequence of player 0, one column per sequence of player 1"
             )
         follower = form.treeplexes[1 - self.leader]
         if not (follower.inflow.data == 1.0).all():
@@ -130,7 +131,7 @@ class Stackelberg(Problem):
             )
 
     def _check_payoff(self) -> None:
-        """Keep the payoff as a sparse matrix or in factors, and refuse one that is not finite."""
+        """Store the payoff as a sparse matrix or in factors; raise an error if it is not finite."""
         if not isinstance(self.payoff, FactoredPayoff):
             object.__setattr__(self, "payoff", canonical(self.payoff, "the leader's payoff"))
             if not np.isfinite(self.payoff.data).all():
@@ -138,17 +139,17 @@ class Stackelberg(Problem):
 
     @property
     def player(self) -> int:  # type: ignore[override]
-        """Whose strategy it is about: the leader's."""
+        """The player of the strategy: the leader."""
         return self.leader
 
     @property
     def follower(self) -> int:
-        """Who replies."""
+        """The player who replies."""
         return 1 - self.leader
 
     @property
     def roles(self) -> Mapping[int, str]:
-        """Who leads and who follows."""
+        """The leader and the follower."""
         return {self.leader: "leader", self.follower: "follower"}
 
     @cached_property
@@ -174,12 +175,13 @@ class Stackelberg(Problem):
     def integer_program(self) -> IntegerProgram:
         """Return the program of the class's notes: columns ``follower`` are whole numbers.
 
-        Payoffs are in the units of :attr:`payoffs`, the objective in the leader's: solvers' tolerances are absolute.
+        Payoffs are in the units of :attr:`payoffs`, and the objective in the leader's, because solvers' tolerances are
+        absolute.
         """
         return IntegerProgram.of(self._program(None), "follower")
 
     def reply_program(self, reply: Floats) -> LinearProgram:
-        """Return the linear program of the best commitment to which a pure plan of the follower is a best reply."""
+        """Return the linear program of the best commitment to which a pure plan of the follower is a best response."""
         return self._program(reply)
 
     def _program(self, reply: Floats | None) -> LinearProgram:
@@ -228,7 +230,7 @@ class Stackelberg(Problem):
             blocks.add_rows("losses", loss, lower=0.0)
             roots = sp.csr_array(other.inflow[:, [0]].T)
             rest = reply.copy()
-            rest[0] = 0.0  # what the empty sequence pays comes with any reply
+            rest[0] = 0.0  # the payoff of the empty sequence is part of every reply
             earned = sp.csr_array(sp.csr_array(rest[None]) @ theirs.left)
             blocks.add_rows("best reply", {"worth": roots, "follower's quantities": -earned}, upper=0.0)
         return blocks.program(maximise=True)
@@ -239,10 +241,9 @@ class Stackelberg(Problem):
         multipliers: Mapping[str, float] | None = None,
         dual_certificate: Mapping[str, Floats] | None = None,
     ) -> Certificate:
-        """Compute what a commitment and a reply pay, and by how much the reply misses the follower's best one.
+        """Compute the payoffs of a commitment and a reply, and the reply's shortfall from the follower's best response.
 
-        The objective is what the leader is paid, and the exploitability what the follower's best reply would earn it
-        more.
+        The objective is the leader's payoff, and the exploitability is the follower's gain from a best response.
         """
         check_same_game(profile[0], self.game)
         x, y = profile[self.follower].plan, profile[self.leader].plan
@@ -263,7 +264,7 @@ class Stackelberg(Problem):
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the quantity compared with the tolerance: what the follower's best reply would earn it more."""
+        """Return the quantity compared with the tolerance: the follower's gain from a best response."""
         return certificate.exploitability
 
 
@@ -276,7 +277,7 @@ class Factors:
     left : csr_array, shape (num_sequences of the follower, k)
     right : csr_array, shape (k, num_sequences of the leader)
     leader : Treeplex
-        Of y.
+        The polytope of y.
     unit : float
         A power of two near the largest payoff, so that dividing by it is exact.
     """
@@ -288,21 +289,20 @@ class Factors:
 
     @classmethod
     def of(cls, left: sp.csr_array, right: sp.csr_array, leader: Treeplex) -> "Factors":
-        """Return a payoff in a unit of its own."""
+        """Return a payoff in its own unit."""
         largest = float(abs(left.data).max(initial=0.0) * abs(right.data).max(initial=0.0))
         unit = math.ldexp(1.0, math.frexp(largest)[1])
         return cls(left / unit, right, leader, unit)
 
     def payoffs(self, plan: Floats) -> Floats:
-        """Return what each of the follower's sequences pays against the leader's plan, in payoff units."""
+        """Return the payoff of each of the follower's sequences against the leader's plan, in payoff units."""
         found: Floats = self.unit * (self.left @ (self.right @ plan))
         return found
 
     def opposed_to(self, other: "Factors") -> "tuple[float, Factors]":
-        """Return λ ≥ 0 and the payoff that is left when −λ times another one is taken off; 0 and itself if none is.
+        """Return λ ≥ 0 and the payoff left after removing −λ times another one; 0 and the whole payoff if λ is 0.
 
-        Both are in their units, and the other's right factor has to be the same. Of all λ it is the one that leaves
-        the least sum of squares.
+        Both are in their units, and must have the same right factor. λ minimises the remaining sum of squares.
         """
         if self.right.shape != other.right.shape or (abs(self.right - other.right) > 0.0).nnz:
             return 0.0, self
@@ -312,7 +312,7 @@ class Factors:
 
     @cached_property
     def quantities(self) -> tuple[Floats, Floats]:
-        """The least and the most that each quantity, right · y, may be."""
+        """The range of each quantity, right · y."""
         least, most = np.zeros(self.right.shape[0]), np.zeros(self.right.shape[0])
         for number in range(self.right.shape[0]):
             row = self.right[[number]].toarray().ravel()
@@ -322,6 +322,6 @@ class Factors:
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """The least and the most that each of the follower's sequences may pay, in the unit."""
+        """The range of the payoff of each of the follower's sequences, in the unit."""
         (least, most), gains, losses = self.quantities, self.left.maximum(0.0), self.left.minimum(0.0)
         return gains @ least + losses @ most, gains @ most + losses @ least

@@ -1,4 +1,4 @@
-"""Responses that are decided step by step, each step with a program of its own."""
+"""Responses that are decided step by step, with a program for each step."""
 
 import math
 from abc import abstractmethod
@@ -35,7 +35,7 @@ from .strategy_certificate import strategy_certificate
 class SteppedResponse(ResponseProblem):
     """Base class of responses that are decided in steps.
 
-    No single linear program states the response: each step has its own, in which earlier decisions are fixed.
+    No single linear program states the response. Each step has its own program, in which earlier decisions are fixed.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class SteppedResponse(ResponseProblem):
     opponent : Strategy
         The model.
     game_value : float or Fraction, optional
-        The value of the game to the player who responds; :func:`~treeplex.solve` finds it if not given.
+        The responder's value of the game; :func:`~treeplex.solve` computes it if not given.
     """
 
     usual_method: ClassVar[str] = "lp"
@@ -53,7 +53,7 @@ class SteppedResponse(ResponseProblem):
     needs_equilibrium: ClassVar[bool] = False
 
     def check_game(self) -> None:
-        """Refuse a game without a public tree."""
+        """Raise an error if the game has no public tree."""
         _ = self.game.public_tree
 
     @abstractmethod
@@ -61,7 +61,7 @@ class SteppedResponse(ResponseProblem):
         """Return the steps, none of them decided yet."""
 
     def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
-        """Return the realization plan that is the answer, from the one that the steps decided."""
+        """Return the response's realization plan, given the plan that the steps decided."""
         return decided
 
     def error(self, certificate: Certificate) -> float:
@@ -109,14 +109,14 @@ class SteppedResponse(ResponseProblem):
     def replayed(
         self, plan: Floats, dual_certificate: Mapping[str, Floats]
     ) -> Iterator[tuple[DecisionStep, StepProgram, StepAnswer]]:
-        """Yield each step of a response that has been decided, with its program and its answer.
+        """Yield each decided step of a response, with its program and its answer.
 
         Parameters
         ----------
         plan : ndarray of float64, shape (num_sequences,)
             The realization plan of the response.
         dual_certificate : mapping of str to ndarray
-            As :meth:`dual_certificate` returns it. The steps end before the first one without a plan.
+            As returned by :meth:`dual_certificate`. The iteration ends before the first step without a plan.
         """
         if "plan 0" not in dual_certificate:
             return
@@ -129,7 +129,7 @@ class SteppedResponse(ResponseProblem):
             if f"plan {number}" not in dual_certificate:
                 break
             program = run.program(number)
-            # Decisions of this step and of earlier ones are taken from the response, whatever else is given.
+            # Decisions of this step and of earlier ones are taken from the response, even if the plan given differs.
             kept = program.given(step.decided) | program.given(step.settled)
             given, replied = (
                 np.maximum(np.nan_to_num(dual_certificate[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")
@@ -144,7 +144,7 @@ class SteppedResponse(ResponseProblem):
 
 @dataclass(frozen=True, eq=False)
 class DepthLimitedResponse(SteppedResponse):
-    """Base class of depth-limited responses, with a lookahead.
+    """Base class of depth-limited responses with a lookahead.
 
     Parameters
     ----------
@@ -155,13 +155,13 @@ class DepthLimitedResponse(SteppedResponse):
     lookahead : int, optional
         Number of levels of the public tree that a step looks beyond its own action, at least 1.
     level : int, str, iterable of int or callable, optional
-        In the place of a lookahead, where the subgames of a partition begin, as
-        :func:`~treeplex.models.depth_limited.partition_roots` reads it: a step decides in the trunk, or in subgames.
+        Instead of a lookahead, where the subgames of a partition begin, as accepted by
+        :func:`~treeplex.models.depth_limited.partition_roots`: a step decides in the trunk, or in subgames.
     along : {"level", "path"}
-        Whether a step decides at all public states of a level, or at one, continuing only from its own path; with a
-        partition, in all subgames that begin after equally many others, or in one.
+        Whether a step decides at all public states of a level, or at one, continuing only from its own path. With a
+        partition, whether it decides in all subgames at the same depth of subgames, or in one.
     game_value : float or Fraction, optional
-        The value of the game to the player who responds; found if not given.
+        The responder's value of the game; computed if not given.
     """
 
     lookahead: Lookahead = field(default=None, kw_only=True)
@@ -187,14 +187,14 @@ class DepthLimitedResponse(SteppedResponse):
         check_choice(self.along, f"{self.name}: along", UnsupportedProblemError, ("level", "path"))
 
     def check_game(self) -> None:
-        """Refuse a game without the levels at which subgames begin."""
+        """Raise an error if the game lacks the levels at which subgames begin."""
         super().check_game()
         if self.level is not None:
             partition_roots(self.game.public_tree, self.level, self.name)
 
     @property
     def sight(self) -> str:
-        """How far a step sees, in words."""
+        """A description of how far a step looks ahead."""
         if self.level is None:
             return f"with a lookahead of {self.lookahead}"
         return "by a partition of its own" if callable(self.level) else f"by subgames from level {self.level} on"
@@ -204,10 +204,10 @@ class DepthLimitedResponse(SteppedResponse):
         return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
     def _last_bound(self, objective: float, steps: Sequence[StepBounds]) -> float | None:
-        """Return an upper bound for plans that agree with all decisions before the last step's; ``None`` if not proven.
+        """Return an upper bound for plans that agree with all decisions before the last step; ``None`` if unproven.
 
-        It is proven if steps go along levels, all of them were made, and the last one sees the other player's decisions
-        to the end: that step is then about the response itself.
+        The bound is proven if steps follow levels, all of them were made, and the last one sees the other player's
+        decisions to the end. That step then concerns the response itself.
         """
         if not self.steps:
             return objective

@@ -1,4 +1,4 @@
-"""Certificates of one player's strategy, and certificates in the payoffs of the game that was given."""
+"""Certificates of one player's strategy, and their conversion to the payoffs of the given game."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,18 +35,18 @@ def strategy_certificate_with_bounds(problem: Any, saddle: Saddle, plans: Sequen
     """Return the certificate of one player's strategy, with the bounds of its program."""
     view = saddle.view
     own = plans[view.player]
-    # A strategy that misses the floor, be it by round-off, may exceed the optimum, and so the upper bound. The gap
-    # of a style then says by how much. A response's upper bound is raised to what it earns: the gap is then 0, and
-    # the violation of the floor says what was missed.
+    # A strategy that misses the floor, even by round-off, may exceed the optimum and therefore the upper bound. For a
+    # style, the gap then shows the difference. For a response, the upper bound is raised to its payoff: the gap is then
+    # 0, and the violation of the floor shows the shortfall.
     found, value = strategy_certificate(problem, plans, view.exact), problem.known_value(view.exact)
     worst = value - found.exploitability
-    if not found.exploitability:  # the value may be too low, where it was found up to a tolerance
+    if not found.exploitability:  # the value may be too low if it was computed up to a tolerance
         worst = PlayerView(problem.game, view.player, view.exact).worst_case(own)
     earned = problem.earned(bounds.lower, worst)
     if earned is not None:
         found = replace(found, opponent_value=earned, gain=earned - value)
     upper = bounds.upper if found.gain is None else max(bounds.lower, bounds.upper)
-    zero = view.number(0)  # added, it turns a negative zero into zero
+    zero = view.number(0)  # adding it turns a negative zero into zero
     reached, bound = saddle.sign * bounds.lower + zero, saddle.sign * upper + zero
     return replace(
         found,
@@ -58,7 +58,7 @@ def strategy_certificate_with_bounds(problem: Any, saddle: Saddle, plans: Sequen
 
 
 def restored(problem: Any, certificate: Certificate) -> Certificate:
-    """Return a certificate in the payoffs that the user's game has: what was taken off player 1's is added again."""
+    """Return a certificate in the payoffs of the user's game, with player 1's subtracted payoffs added again."""
     game, value = problem.game, certificate.value
     if game.is_of_one:
         return replace(certificate, value=value[:1])

@@ -28,7 +28,7 @@ from .problem import SaddleProblem
 
 #: The name of the soft row that states the distance.
 _NEAREST = "distance"
-#: A lower bound of a measure may be above the true one by this part of it.
+#: The relative amount by which a measure's lower bound may exceed the true one.
 _ROUND_OFF = 1e-9
 
 
@@ -36,9 +36,9 @@ _ROUND_OFF = 1e-9
 class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     """A strategy in a preferred style, exploitable by at most ε.
 
-    The style is a linear functional of the plan, to be maximised or minimised, or a strategy to stay near to: optimise
-    over x such that min over y of xᵀ M y ≥ v − ε, with v the value of the game. Give exactly one
-    of `maximise`, `minimise` and `nearest`.
+    The style is a linear functional of the plan, to be maximised or minimised, or a strategy to stay close to. Optimise
+    over x such that min over y of xᵀ M y ≥ v − ε, with v the value of the game. Give exactly one of `maximise`,
+    `minimise` and `nearest`.
 
     Parameters
     ----------
@@ -47,38 +47,39 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     epsilon : float
         Payoff units, at least 0.
     maximise, minimise : Functional or array_like, shape (num_sequences,), optional
-        A functional of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients. What is
-        minimised may be a :class:`~treeplex.models.risks.Risk` too, such as the tail of losses.
+        A functional of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients. `minimise`
+        also accepts a :class:`~treeplex.models.risks.Risk`, such as the tail of losses.
     nearest : Distance, optional
-        To a strategy of the player, such as ``L2Distance(strategy)``.
+        The distance from a strategy of the player, such as ``L2Distance(strategy)``.
     player : int, optional
-        Whose strategy; needed only with bare coefficients, since functionals and distances name their player.
+        The player of the strategy; needed only with bare coefficients, because functionals and distances name their
+        player.
     game_value : float, optional
-        v, the value of the game to the player; :func:`~treeplex.solve` finds it if not given.
+        v, the player's value of the game; :func:`~treeplex.solve` computes it if not given.
 
     Raises
     ------
     InvalidGameError
         If it is not a Game, epsilon is not a number of at least 0, or coefficients are not a vector of numbers.
     InvalidStrategyError
-        If the functional or the distance is of another game.
+        If the functional or the distance belongs to another game.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players, or there is not exactly one style.
+        If the game is not constant-sum, or does not have two players, or there is not exactly one style.
 
     Notes
     -----
-    Linear functionals and ℓ1 distances have a linear program, ℓ2 and Kullback–Leibler distances only a conic program,
-    which the method ``cvxpy`` solves. The multiplier κ of the bound, ``safety``, is what the objective gains per unit
-    of ε. With the free opponent's plan y it proves a bound: max over x of x · (c + κ M y) − κ (v − ε) for a functional
-    c, and for a distance the same with minus a linear lower bound of it for c; see
-    :meth:`Distance.minorant <treeplex.models.distances.Distance.minorant>`.
+    Linear functionals and ℓ1 distances have a linear program; ℓ2 and Kullback–Leibler distances have only a conic
+    program, which the method ``cvxpy`` solves. The multiplier κ of the bound, ``safety``, is the objective's gain per
+    unit of ε. With the free opponent's plan y it proves a bound: for a functional c, max over x of x · (c + κ M y) − κ
+    (v − ε). For a distance, c is replaced with minus a linear lower bound of the distance; see :meth:`Distance.minorant
+    <treeplex.models.distances.Distance.minorant>`.
 
     The objective is not in payoff units. A tolerance of t bounds the violation by t, and the gap by t times
-    :attr:`scale` over the game's largest payoff, so that the tolerance is independent of the units of both.
+    :attr:`scale` over the game's largest payoff, so the tolerance does not depend on the units of either.
 
     Examples
     --------
-    How often player 0 of Kuhn poker may bet at once in an equilibrium, and if it gives up a hundredth:
+    How often player 0 of Kuhn poker may bet at its first decision in an equilibrium, and if it gives up 0.01:
 
     >>> from treeplex import EpsilonSafeStyle, frequency, load_game, solve
     >>> game = load_game("kuhn")
@@ -152,29 +153,31 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         return functional
 
     def in_words(self) -> str:
-        """Return what is asked as a sentence."""
+        """Return the question as a sentence."""
         if self.nearest is not None:
-            what = "is nearest to the one given"
+            what = "is closest to the one given"
         else:
             style: Functional = self.maximise if self.maximises else self.minimise
             what = f"{'maximises' if self.maximises else 'minimises'} {style.description}"
-        return f"Which strategy of player {self.player} {what}, of those that lose at most {self.epsilon} to anybody?"
+        return (
+            f"Which strategy of player {self.player} {what}, of those that lose at most {self.epsilon} to any opponent?"
+        )
 
     @property
     def needs(self) -> frozenset[str]:
-        """A floor, and constraints if a distance or a convex measure is stated by a row."""
+        """A floor, and constraints if a row states a distance or a convex measure."""
         return super().needs | (frozenset() if self._measured is None else frozenset({Feature.CONSTRAINTS}))
 
     @property
     def _measured(self) -> Constraint | None:
-        """The row that states a distance or a convex measure, which is to be small; ``None`` for a functional."""
+        """The row that states a distance or a convex measure to be minimised; ``None`` for a functional."""
         if self.nearest is not None:
             return DistanceConstraint(self.nearest, 0.0, _NEAREST)
         return RiskConstraint(self.minimise, self._least, _NEAREST) if isinstance(self.minimise, Risk) else None
 
     @cached_property
     def _least(self) -> float:
-        """A number that no plan's measure is below, 0 for a distance; a row states by how much a plan is above it.
+        """A lower bound on the measure of all plans, 0 for a distance; the row states by how much a plan exceeds it.
 
         It is 0 or minus a power of 2, so that sums with it are exact.
         """
@@ -191,7 +194,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     @property
     def is_linear(self) -> bool:
-        """Whether linear programs can state it."""
+        """Whether linear programs can express it."""
         return self._measured is None or self._measured.is_linear
 
     @property
@@ -200,7 +203,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         if self.nearest is not None:
             return ""
         style: Functional = self.maximise or self.minimise
-        return f"the {'largest' if self.maximises else 'least'} that there is of {style.description}"
+        return f"the {'largest' if self.maximises else 'least'} attainable value of {style.description}"
 
     @property
     def maximises(self) -> bool:
@@ -209,7 +212,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     @cached_property
     def coefficients(self) -> Floats:
-        """The functional's coefficients, its constant added to the empty sequence's, which every plan has once."""
+        """The functional's coefficients, with its constant added to the empty sequence, whose plan entry is 1."""
         functional: Functional = self.maximise if self.maximises else self.minimise
         coefficients = functional.coefficients.copy()
         coefficients[0] += functional.constant
@@ -217,7 +220,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     @cached_property
     def scale(self) -> float:
-        """The objective's unit in tolerances: the largest Σ abs(c) x of a plan, 1 if that is 0; a distance's own."""
+        """The objective's unit in tolerances: the largest Σ abs(c) x of a plan (1 if that is 0), or a distance's scale."""
         if self.nearest is not None:
             return float(self.nearest.scale)
         if isinstance(self.minimise, Risk):
