@@ -447,7 +447,7 @@ def fit_sheet(record: dict[str, Any]) -> Sheet:
             Row("method", record["method"]),
             *ending(record),
             Row("p", record["p"], "with the probability {:g}".format, doubted, "trusted"),
-            Row("penalty", record["penalty"], setting, "for each unit by which a bound is missed"),
+            Row("penalty", record["penalty"], setting, " for each unit by which a bound is missed"),
             Row("least_violation", record["least_violation"] or None, short, ": no opponent fits all of these games"),
             Row("conflict", record["conflict"] if record["least_violation"] else None, joined),
             Row("guaranteed", record["guaranteed"], payoff, f" to player {player}, against {near}"),

@@ -324,7 +324,7 @@ def _histories(record: dict[str, Any]) -> str:
     if record.get("at_least"):
         return f"at least {memory.counted(record['at_least'])}"
     if record["single_parent"] is False:
-        return "none: strategies are flows, and several sequences lead to an infoset"
+        return "none: plans are flows, and several sequences lead to an infoset"
     return "not known" if record["nodes"] is None else f"{record['nodes']:,}, {record['leaves']:,} of them leaves"
 
 

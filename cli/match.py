@@ -233,7 +233,7 @@ def _print(record: dict[str, Any], found: "MatchResult") -> None:
     if found.variance is not None:
         saved = [f"{name} {part:.0%}" for name, part in found.variance.saved.items() if part is not None]
         rows += [
-            Row("variance", found.variance.plain**0.5 / 1000, error, "big blinds per hand", "standard deviation"),
+            Row("variance", found.variance.plain**0.5 / 1000, error, " big blinds per hand", "standard deviation"),
             Row("variance", saved, several(str), label="variance saved"),
             Row("confidence", found.confidence, setting, " for each interval, by the normal approximation"),
         ]

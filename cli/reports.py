@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _WRONG = (
     "What could be wrong: the rules of the game may differ from those you intended, or the best-response computation "
-    "(sums and maxima over the game, in floats with round-off near 1e−15) may contain an error."
+    "(sums and maxima over the game, in floats with round-off near 1e−15) may contain an error. "
 )
 
 
@@ -57,10 +57,10 @@ def evaluation(game: "Game", record: Mapping[str, Any], sheet: Sheet, found: Map
     if alone:
         (player,) = found
         word, bound = ("at least", low) if player == 0 else ("at most", high)
-        said = [f"With it player 0 is paid {word}", emphasis(number(bound)), f" whatever player {1 - player} does; "]
-        said += ["it may lose", emphasis(number(loss)), f"of the value of the game, {number(record['game_value'])}."]
+        said = [f"With it player 0 is paid {word} ", emphasis(number(bound)), f" whatever player {1 - player} does; "]
+        said += ["it may lose ", emphasis(number(loss)), f" of the value of the game, {number(record['game_value'])}."]
     else:
-        said = ["The exploitability is ", emphasis(number(loss)), ": what players could gain by deviating,"]
+        said = ["The exploitability is ", emphasis(number(loss)), ": what players could gain by deviating, "]
         said += ["on average over them."]
     tolerance = record["tolerance"]
     judged = "" if tolerance is None else f"requested at most {tolerance:g}"
@@ -159,12 +159,12 @@ def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "Cou
     said: list[Content] = []
     if record["guaranteed"] is not None:
         said += [
-            f"Player {player} is guaranteed",
+            f"Player {player} is guaranteed ",
             emphasis(number(record["guaranteed"])),
-            f"per game against {nearest};",
+            f" per game against {nearest}; ",
         ]
     said += [
-        "against the opponent that best fits the observed frequencies it earns",
+        "against the opponent that best fits the observed frequencies it earns ",
         emphasis(number(record["expected"])),
     ]
     said += [f". The value of the game is {number(record['game_value'])}, of which it may lose "]
@@ -212,7 +212,7 @@ def styled(
     if record["least_loss"] is not None:
         said = ["Meeting the targets costs at least ", emphasis(number(record["least_loss"]))]
         said += [f" of the value of the game, {number(record['game_value'])}. "]
-    said += ["This strategy loses at most ", emphasis(number(record["exploitability"])), "of it to any opponent."]
+    said += ["This strategy loses at most ", emphasis(number(record["exploitability"])), " of it to any opponent."]
     blocks: list[Content] = [
         *opening(
             f"{game.spec} · style",

@@ -410,8 +410,8 @@ def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
     told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
     for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):
         if gain is not None:
-            kept = f"chips at least while {other} keeps to them; {chips(ev)} without locks"
-            broken = f"chips of that EV if {other} does not, as a best response proves"
+            kept = f" chips at least while {other} keeps to them; {chips(ev)} without locks"
+            broken = f" chips of that EV if {other} does not, as a best response proves"
             yield Row("lock_gain", gain, chips, kept, f"{seat} gains")
             yield Row("lock_risk", risk, chips, broken, f"{seat} risks")
 
@@ -437,7 +437,7 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
         ends = low + spot.pot / 2, high + spot.pot / 2
         yield Row("proven_bounds", ends, lambda ends: f"an EV of oop from {between(chips)(ends)}", label="proven")
     if solution.problem.constraints:
-        meaning = "of a probability at most, by which locks are missed"
+        meaning = " of a probability at most, by which locks are missed"
         yield Row("violation", solution.violation, error, meaning)
 
 

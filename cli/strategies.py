@@ -111,7 +111,7 @@ def show(
 
         return show_file(file, **vars(of_spot), json=json)
     missing = file.lower().endswith(".npz") and not Path(file).exists()
-    why = ": no such file" if missing else "is not a solved spot, as treeplex solve SPOT --out writes them"
+    why = ": no such file" if missing else " is not a solved spot, as treeplex solve SPOT --out writes them"
     refuse_options(vars(of_spot), file + why)
     _check_suffix(out)
     against = selection.against

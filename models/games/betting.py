@@ -1,4 +1,4 @@
-"""What a player may bet where it is to act, and how good its hand is: games that say so have plans that go by these."""
+"""The possible bets and the hand strength at a decision, which strategies for betting games can use."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,30 +14,29 @@ from ...seqform.histories import walk
 
 @dataclass(frozen=True, eq=False)
 class Offer:
-    """The actions of a player at a decision of a betting game, and the strength of its hand.
+    """The actions at a decision of a betting game, and the strength of the mover's hand.
 
-    Rules whose decisions are about betting say it by a method ``betting(state)``. Amounts are in antes: in Kuhn and
-    Leduc poker those of the game, in a hold'em spot half of the pot that it begins with, at a table of hold'em big
-    blinds.
+    Rules of betting games provide it through a method ``betting(state)``. Amounts are in antes: in Kuhn and Leduc poker
+    those of the game, in a hold'em spot half of the initial pot, and at a hold'em table big blinds.
 
     Parameters
     ----------
     round : int
-        The betting round, from 0 on; in hold'em 1 is the flop, wherever a spot begins.
+        The betting round, from 0 on; in hold'em 1 is always the flop, even if a spot begins later.
     value : float or ndarray of float64, shape (n,)
-        v = W − L of the mover's hand: its probability of winning at showdown less that of losing, against one
-        opponent's hand and public cards to come, uniform over all cards that the player has not seen. Or the same for
+        v = W − L of the mover's hand: its probability of winning at showdown minus that of losing, against one
+        opponent's hand and future public cards, uniform over all cards that the player has not seen. Or the same for
         each of n hands.
     price : float
         The cost of a call.
     level : float
-        The most that anybody has put in on this round.
+        The largest amount that any player has put in on this round.
     call : hashable
         The action that calls or checks.
     raises : mapping of hashable to float
-        The actions that bet or raise, and the total on this round that each comes to; the smallest first.
+        The actions that bet or raise, with the resulting totals on this round; the smallest first.
     fold : hashable, optional
-        The action that folds, if there is one.
+        The action that folds, if available.
 
     Examples
     --------
@@ -60,20 +59,20 @@ class Offer:
 
     @property
     def actions(self) -> tuple[Hashable | None, ...]:
-        """Fold, call and raises; ``None`` for a fold that there is not."""
+        """Fold, call and raises; ``None`` if folding is not possible."""
         return (self.fold, self.call, *self.raises)
 
 
 @dataclass(frozen=True, eq=False)
 class PlacedOffer:
-    """The decisions at which the betting has come to the same, and where they are in the sequence form.
+    """Decisions with the same betting, and their positions in the sequence form.
 
     Attributes
     ----------
     offer : Offer
         With a value for each of n hands.
     sequences : ndarray of int64, shape (actions, n)
-        The sequence of each of the offer's actions with each hand; −1 where there is none.
+        The sequence of each of the offer's actions with each hand; −1 if there is none.
     """
 
     offer: Offer
@@ -81,18 +80,18 @@ class PlacedOffer:
 
 
 def placed_offers(game: Game, player: int) -> Iterator[PlacedOffer]:
-    """Yield what a player may bet in a game, decisions of the same betting together.
+    """Yield the possible bets of a player, grouped by decisions with the same betting.
 
     Parameters
     ----------
     game : Game
-        Its rules have a method ``betting``, as Kuhn and Leduc poker do, or it is a hold'em spot.
+        Rules with a method ``betting``, such as Kuhn and Leduc poker, or a hold'em spot.
     player : int
 
     Raises
     ------
     UnsupportedProblemError
-        If the game does not say so.
+        If the game does not describe its betting.
 
     Examples
     --------
@@ -108,8 +107,8 @@ def placed_offers(game: Game, player: int) -> Iterator[PlacedOffer]:
     rules: Any = game.rules
     if not hasattr(rules, "betting"):
         raise UnsupportedProblemError(
-            f"{game.spec} does not say what is bet: expected a hold'em spot, Kuhn or Leduc poker, or rules with a "
-            "method betting"
+            f"{game.spec} does not describe its betting: expected a hold'em spot, Kuhn or Leduc poker, or rules with "
+            "a method betting"
         )
     treeplex = game.sequence_form.treeplexes[player]
     numbers = treeplex.infoset_numbers

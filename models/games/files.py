@@ -1,4 +1,4 @@
-"""Games that are not in the registry: files, and OpenSpiel's."""
+"""Games outside the registry: files, and OpenSpiel's games."""
 
 import re
 from collections.abc import Mapping
@@ -11,22 +11,22 @@ from ...seqform.errors import GameFileError, UnknownGameError, nearest, one_line
 if TYPE_CHECKING:
     from ...seqform.game import Game
 
-#: What begins the name of a game of OpenSpiel.
+#: The prefix of names of OpenSpiel games.
 OPENSPIEL = "openspiel"
 
 
 class Format(NamedTuple):
-    """A format of files that games are read from or written to.
+    """A file format for games.
 
     Attributes
     ----------
     holds : str
-        What its files hold.
+        The content of its files.
     reader, writer : str
         The functions of :mod:`treeplex.seqform.interchange` that read and write it, each empty if there is none.
         Declarations are read here, and linear programs are written by their problems.
     binary : bool
-        Whether its files are not text.
+        Whether its files are binary.
     """
 
     holds: str
@@ -49,7 +49,7 @@ FORMATS = {
     "png": Format("a picture", writer="write_drawing", binary=True),
     "pdf": Format("a picture", writer="write_drawing", binary=True),
 }
-#: The files that a game is read from, by suffix.
+#: The formats that games are read from, by suffix.
 SUFFIXES = tuple(f".{name}" for name, each in FORMATS.items() if each.reader or each.holds == "a declaration")
 
 _WITH_PARAMETERS = re.compile(
@@ -59,15 +59,15 @@ _LIKE_A_SUFFIX = re.compile(r"[^=]*\.[a-zA-Z]\w{0,9}", re.DOTALL)
 
 
 def game_from_elsewhere(spec: str, parameters: Mapping[str, Any], family: bool) -> "Game | None":
-    """Return the game of a file, or of OpenSpiel, that a text names; ``None`` if it names neither.
+    """Return the game of a file or of OpenSpiel named by a text; ``None`` if it names neither.
 
     Parameters
     ----------
     spec : str
     parameters : mapping
-        Refused if there are any.
+        Must be empty.
     family : bool
-        As :func:`names_file` takes it.
+        As in :func:`names_file`.
     """
     name, colon, text = spec.partition(":")
     if colon and name.strip().lower() == OPENSPIEL:
@@ -82,7 +82,7 @@ def names_file(spec: str, family: bool) -> bool:
     ----------
     spec : str
     family : bool
-        Whether it begins as a game of the registry does; then it names a file only if there is one.
+        Whether the text begins with the name of a registered game; it then names a file only if that file exists.
 
     Examples
     --------
@@ -104,20 +104,20 @@ def names_file(spec: str, family: bool) -> bool:
 def _exists(spec: str) -> bool:
     try:
         return bool(spec.strip()) and Path(spec).exists()
-    except (OSError, ValueError):  # too long a name, a zero byte in it
+    except (OSError, ValueError):  # a name that is too long, or contains a zero byte
         return False
 
 
 def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "Game":
-    """Read a game from a file: its name is the file's without the suffix.
+    """Read a game from a file; its name is the file's without the suffix.
 
     Parameters
     ----------
     path : str
-        ``.efg``, ``.graphml`` and ``.json`` hold trees, ``.npz`` matrices, and ``.toml`` a spot of hold'em or a
+        ``.efg``, ``.graphml`` and ``.json`` contain trees, ``.npz`` matrices, and ``.toml`` a spot of hold'em or a
         patrol.
     parameters : mapping, optional
-        Refused if there are any.
+        Must be empty.
 
     Returns
     -------
@@ -126,9 +126,9 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     Raises
     ------
     GameFileError
-        If there is no such file, its suffix is another one, it cannot be read, or parameters are given.
+        If the file does not exist, has another suffix or cannot be read, or parameters are given.
     InvalidGameError, ImperfectRecallError
-        If what it holds is not a valid game. Every message names the file.
+        If its content is not a valid game. Every message names the file.
     """
     from ...seqform.game import Game
     from ...seqform.interchange.files import naming, other_kind
@@ -175,7 +175,7 @@ def _game_of_toml(path: str) -> "Game":
 
 
 def _is_spot(path: str) -> bool:
-    """Return whether a file of another name holds a spot: a line of it gives the board."""
+    """Return whether a file with another name describes a spot: one of its lines sets the board."""
     from ...seqform.interchange.files import regular_size
 
     try:
@@ -197,14 +197,14 @@ def _refuse_suffix(path: str, suffix: str) -> None:
 
 
 def load_openspiel(text: str, parameters: Mapping[str, Any] | None = None) -> "Game":
-    """Load a game of OpenSpiel by what follows ``openspiel:``.
+    """Load a game of OpenSpiel, named by the text after ``openspiel:``.
 
     Raises
     ------
     UnknownGameError
-        If OpenSpiel has no such game, or parameters are given beside the text.
+        If OpenSpiel has no such game, or parameters are given separately.
     InvalidGameError
-        If it cannot be read, or is of a kind that cannot be written out.
+        If the game cannot be read, or is of an unsupported kind.
     MissingExtraError
         If OpenSpiel is not installed.
     """

@@ -1,4 +1,4 @@
-"""Goofspiel with imperfect information: bids stay hidden, only who won each round is told."""
+"""Goofspiel with imperfect information: bids stay hidden, and players only learn who won each round."""
 
 import math
 import re
@@ -13,9 +13,9 @@ from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .registry import Family, known_value
 
-# In a label of an infoset, a bid that the other player is not told: all but tied ones.
+# In an infoset label, a bid that the other player does not learn: all except tied ones.
 _UNTOLD_BID = re.compile(r"\d+(?=[wl])")
-# A prize that is up, or a bid and how its round has ended, if it has.
+# The current prize, or a bid and the result of its round, if known.
 _EVENT = re.compile(r"(\d+\.)|(\d+)([wlt]?)")
 
 
@@ -23,18 +23,19 @@ _EVENT = re.compile(r"(\d+\.)|(\d+)([wlt]?)")
 class Goofspiel:
     """Goofspiel, the game of pure strategy: two players bid cards for prizes.
 
-    Each player holds the cards 1 to `cards`, and the prizes 1 to `cards` are put up one a round. Both bid a card at
-    once; the higher one wins the prize, a tied prize is discarded, and both bids are gone. The players are told who
-    won the round or that it was tied, and do not see the bid. The last bid is forced, and so no decision.
+    Each player holds the cards 1 to `cards`, and the prizes 1 to `cards` are put up one per round. Both players bid a
+    card simultaneously. The higher card wins the prize, a tied prize is discarded, and both cards are used up. The
+    players learn who won the round or that it was tied, but do not see the bid. The last bid is forced, so it is not a
+    decision.
 
     Bids are simultaneous: player 0 moves first in the tree, and player 1 does not see the move.
 
     Parameters
     ----------
     cards : int
-        Cards of each player, and prizes.
+        Number of cards of each player, and of prizes.
     order : {"descending", "ascending", "random"}
-        Order of the prizes. If random, chance draws the prize before each round; the last one needs no draw.
+        Order of the prizes. With ``random``, chance draws the prize before each round; the last one needs no draw.
     payoff : {"points", "win_loss"}
         ``points`` is own points minus the other's, ``win_loss`` is the sign of that.
 
@@ -44,8 +45,8 @@ class Goofspiel:
     won, lost or tied: ``_``, ``_6l``, ``_6l4w``. In random order, each bid follows its prize and a dot, and the prize
     that is up comes last: ``_3.``, ``_3.6w1.``.
 
-    *Sizes*, a player, with a fixed order: 4 cards 175 sequences and 81 infosets, 5 cards 2,284 and 1,062, 6 cards
-    37,039 and 17,241 (518,400 leaves). The value is 0, for the game is symmetric.
+    *Sizes* per player, with a fixed order: 4 cards 175 sequences and 81 infosets, 5 cards 2,284 and 1,062, 6 cards
+    37,039 and 17,241 (518,400 leaves). The value is 0, because the game is symmetric.
 
     OpenSpiel's ``point_difference`` is each player's points minus the mean: half of ``points``.
 
@@ -81,7 +82,7 @@ class Goofspiel:
     def __post_init__(self) -> None:
         check_parameters(self)
         cards = range(1, self.cards + 1)
-        # A hand is a bit mask: enumerating the larger games is bound by how fast a state makes its children.
+        # A hand is a bit mask, because enumerating larger games is limited by the speed of making child states.
         hands = {hand: tuple(str(card) for card in cards if hand >> card & 1) for hand in range(0, 2 << self.cards, 2)}
         rounds = {str(bid0): {str(bid1): _round(bid0, bid1) for bid1 in cards} for bid0 in cards}
         forced = {1 << last0: {1 << last1: _sign(last0 - last1) for last1 in cards} for last0 in cards}
@@ -98,12 +99,12 @@ class Goofspiel:
         return {"top": str(self.cards), "bottom": "1"}
 
     def payoff_range(self) -> tuple[int, int]:
-        """Return what a player is paid at least and at most: all points of the other, or all of its own."""
+        """Return a player's smallest and largest payoff: all points for the other player, or all for itself."""
         most = self.cards * (self.cards + 1) // 2 if self.payoff == "points" else 1
         return -most, most
 
     def size(self) -> GameSize:
-        """Return how large the game is."""
+        """Return the size of the game."""
         return _size(self.cards, self.order == "random")
 
     # A state is one of
@@ -121,7 +122,7 @@ class Goofspiel:
         return 0, "_", full, "_", full, 0, prizes[0], prizes[1:]
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         return state[0]  # type: ignore[no-any-return]
 
     def actions(self, state: Any) -> Sequence[str]:
@@ -159,12 +160,12 @@ class Goofspiel:
         return state[1]  # type: ignore[no-any-return]
 
     def public_state(self, state: Any) -> str:
-        """Return how each round ended for player 0, a tied bid with it, and ``?`` once player 0 has bid."""
+        """Return the result of each round for player 0, with tied bids, and ``?`` once player 0 has bid."""
         told = _UNTOLD_BID.sub("", state[3][1] if state[0] == 1 else state[1])
         return told + "?" if state[0] == 1 else told
 
     def _labels(self, state: Any) -> tuple[str, str]:
-        """Return what both players know, player 0's bid included as soon as it is made."""
+        """Return what both players know, with player 0's bid as soon as it is made."""
         if state[0] == 1:
             return f"{state[3][1]}{state[4]}", state[1]
         if state[0] == TERMINAL:
@@ -174,14 +175,14 @@ class Goofspiel:
         return state[1], state[3]
 
     def private_information(self, state: Any, player: int) -> str:
-        """Return the player's own bids and how each round ended, as in the labels of infosets."""
+        """Return the player's own bids and the result of each round, as in infoset labels."""
         return self._labels(state)[player]
 
     def public_history(self, state: Any) -> tuple[str, ...]:
-        """Return, for each round, ``?`` once player 0 has bid, and then how it ended for player 0.
+        """Return, for each round, ``?`` once player 0 has bid, and then the result for player 0.
 
-        A tied bid comes with the ``t``; a drawn prize stands, with its dot, before its round. The last round, whose
-        bids are forced, shows in the result alone.
+        A tied bid follows the ``t``; a drawn prize and a dot precede its round. The last round, whose bids are forced,
+        appears only as a result.
         """
         events: list[str] = []
         for prize, bid, end in _EVENT.findall(self._labels(state)[0]):
@@ -189,9 +190,9 @@ class Goofspiel:
         return tuple(events)
 
     def uniform_payoffs(self, state: Any) -> Sequence[float] | None:
-        """Return what both are paid on average if they draw all bids to come at random; ``None`` for wins and losses.
+        """Return the mean payoffs if all remaining bids are drawn at random; ``None`` for wins and losses.
 
-        Every pair of cards is as likely as every other one to meet, for whichever prize.
+        Every pair of cards is equally likely to meet, for every prize.
 
         Examples
         --------
@@ -212,17 +213,17 @@ class Goofspiel:
         return lead, -lead
 
     def shows(self, state: Any) -> tuple[int, ...]:
-        """Return nobody: bids stay hidden."""
+        """Return no players: bids stay hidden."""
         return ()
 
     def payoffs(self, state: Any) -> Sequence[int]:
-        """Return each player's points minus the other's, or the sign of that."""
+        """Return each player's points minus the other's, or the sign of that difference."""
         return state[1]  # type: ignore[no-any-return]
 
 
 @lru_cache(2**20)
 def _edge(hand0: int, hand1: int) -> float:
-    """Return how likely a card of one hand beats one of another, less how likely it loses; hands are bit masks."""
+    """Return the probability that a card of one hand beats one of another, minus the reverse; hands are bit masks."""
     cards0, cards1 = ([card for card in range(1, hand.bit_length()) if hand >> card & 1] for hand in (hand0, hand1))
     return sum(_sign(one - two) for one in cards0 for two in cards1) / (len(cards0) * len(cards1))
 
@@ -232,7 +233,7 @@ def _sign(number: int) -> int:
 
 
 def _round(bid0: int, bid1: int) -> tuple[int, str, str, int, int]:
-    """Return who wins a round (1, -1 or 0), what it adds to each player's label, and the bits of both bids."""
+    """Return the winner of a round (1, -1 or 0), the additions to each player's label, and the bits of both bids."""
     sign = _sign(bid0 - bid1)
     return sign, f"{bid0}{'twl'[sign]}", f"{bid1}{'tlw'[sign]}", 1 << bid0, 1 << bid1
 
@@ -252,7 +253,7 @@ def _size(cards: int, random_order: bool) -> GameSize:
     """
     nodes, histories, infosets, sequences = 0, 1, 0, 1
     told = _told(cards)
-    prizes = 1  # ways in which prizes have been drawn
+    prizes = 1  # number of ways in which prizes have been drawn
     for done in range(cards - 1):
         held = cards - done
         if random_order:
@@ -268,20 +269,21 @@ def _size(cards: int, random_order: bool) -> GameSize:
 
 
 def _told(cards: int) -> list[int]:
-    """Return, by number of rounds, how many sets of (own bid, won, lost or tied) some bids of the other player fit.
+    """Return, by number of rounds, how many sets of (own bid, won, lost or tied) fit some bids of the other player.
 
     Notes
     -----
-    A tied bid is the other's too. Each won bid needs a lower card of the other's hand, and each lost bid a higher one,
-    all different. These are intervals of the other's remaining cards that reach to its lowest or to its highest one, so
-    that by Hall's theorem there are such cards if there are for the won bids alone and for the lost bids alone.
+    A tied bid is also the other player's. Each won bid needs a lower card in the other's hand, and each lost bid a
+    higher one, all different. The candidates are intervals of the other's remaining cards that reach to its lowest or
+    its highest card. By Hall's theorem such cards therefore exist if they exist for the won bids alone and for the lost
+    bids alone.
     """
     # From the lowest card up: (bids, lower cards left for bids to win against, lost bids that still need a higher one).
     counts = Counter({(0, 0, 0): 1})
     for _ in range(cards):
         grown: Counter[tuple[int, int, int]] = Counter()
         for (bids, lower, open_losses), ways in counts.items():
-            met = max(open_losses - 1, 0)  # by the other's card of this height
+            met = max(open_losses - 1, 0)  # for the other player's card of this rank
             grown[bids, lower + 1, met] += ways  # no bid
             grown[bids + 1, lower, open_losses] += ways  # tied
             grown[bids + 1, lower + 1, met + 1] += ways  # lost

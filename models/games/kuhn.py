@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 class Kuhn:
     """Kuhn poker: one card each, one bet.
 
-    Every player antes 1 and is dealt one card of a deck without suits. From player 0 on, each passes (``p``) or bets
-    1 (``b``). Once somebody has bet, each of the others has one more action: to bet is then to call, to pass is to
-    fold. The highest card among those who have bet, or among all if nobody has, takes the pot.
+    Every player antes 1 and is dealt one card of a deck without suits. From player 0 on, each passes (``p``) or bets 1
+    (``b``). After a bet, each of the other players has one more action, where betting means calling and passing means
+    folding. The highest card among the players who have bet, or among all if nobody has, takes the pot.
 
     Parameters
     ----------
     players : int
         Number of players, 2 to 10.
     cards : int, optional
-        Cards in the deck, at least as many as players; one more than players by default.
+        Cards in the deck, at least as many as players; by default one more than players.
 
     Notes
     -----
     *Infosets* are labelled by the player's card, ``_`` and all actions so far: ``J_``, ``Q_``, ``K_`` at player 0's
-    first decision, ``J_pb`` facing a bet after a pass. The highest card is the king: three cards are J, Q, K, four
-    are T, J, Q, K; a deck of thirteen is 2 to A, and a larger one is numbered from 1.
+    first decision, ``J_pb`` facing a bet after a pass. The highest card is the king: three cards are J, Q, K, and four
+    are T, J, Q, K. A deck of thirteen is 2 to A, and the cards of a larger one are numbered from 1.
 
-    *Sizes*: 13 sequences and 6 infosets a player with two players, 33 and 16 with three (a deck of four); 30 and 312
+    *Sizes* per player: 13 sequences and 6 infosets with two players, 33 and 16 with three (a deck of four); 30 and 312
     leaves.
 
     References
@@ -82,13 +82,13 @@ class Kuhn:
         return self.players
 
     def payoff_range(self) -> tuple[int, int]:
-        """Return what a player is paid at least and at most: everybody puts in 2 at most."""
+        """Return a player's smallest and largest payoff: each player puts in at most 2."""
         return -2, 2 * (self.players - 1)
 
     def size(self) -> GameSize:
-        """Return how large the game is.
+        """Return the size of the game.
 
-        Until somebody bets there is one course of actions, and after a bet the others answer in all possible ways.
+        Until somebody bets there is only one sequence of actions; after a bet the others answer in all possible ways.
         """
         deals = [math.perm(len(self._deck), dealt) for dealt in range(self.players + 1)]
         answers = 2 ** (self.players - 1)
@@ -109,7 +109,7 @@ class Kuhn:
         return (), ""
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         hands, history = state
         if len(hands) < self.players:
             return CHANCE
@@ -152,14 +152,14 @@ class Kuhn:
         return tuple(state[1])
 
     def shows(self, state: Any) -> tuple[int, ...]:
-        """Return who shows a card: all who have bet, or all if nobody has; nobody where a bet was not called."""
+        """Return the players who show a card: all who have bet, or all if nobody has; nobody after an uncalled bet."""
         history = state[1]
         bettors = sorted({turn % self.players for turn, action in enumerate(history) if action == "b"})
         contenders = bettors or range(self.players)
         return tuple(contenders) if len(contenders) > 1 else ()
 
     def betting(self, state: Any) -> "Offer":
-        """Return what the mover may bet, and how good its card is."""
+        """Return the mover's possible bet, and the strength of its card."""
         from .betting import Offer
 
         hands, history = state
@@ -170,7 +170,7 @@ class Kuhn:
         return Offer(0, value, 0, 0, "p", {"b": 1})
 
     def payoffs(self, state: Any) -> Sequence[int]:
-        """Return what each player wins or loses, in antes."""
+        """Return each player's win or loss, in antes."""
         hands, history = state
         bettors = {turn % self.players for turn, action in enumerate(history) if action == "b"}
         contenders = bettors or range(self.players)

@@ -20,10 +20,10 @@ _CHALLENGE = "liar"
 class LiarsDice:
     """Liar's dice: rising bids on the dice of all players, until somebody challenges.
 
-    Every player rolls `dice` dice in secret. From player 0 on, each bids, or challenges the last bid (``liar``). The
-    bid ``2x3`` says that all dice together show face 3 at least twice; a bid must be higher than the last one, first
-    by quantity, then by face. If `wild`, a die that shows the highest face counts for every face. A challenge ends
-    the game: if the bid is true its bidder wins 1 from the challenger, otherwise the challenger wins 1 from the
+    Every player rolls `dice` dice in secret. From player 0 on, each player bids or challenges the last bid (``liar``).
+    The bid ``2x3`` claims that all dice together show face 3 at least twice; a bid must be higher than the last one,
+    first by quantity, then by face. If `wild`, a die that shows the highest face counts for every face. A challenge
+    ends the game: if the bid is true its bidder wins 1 from the challenger, otherwise the challenger wins 1 from the
     bidder; the other players win and lose nothing.
 
     Parameters
@@ -39,13 +39,13 @@ class LiarsDice:
 
     Notes
     -----
-    *Infosets* are labelled by the player's dice in rising order, joined by dots, and all bids so far, each after a
+    *Infosets* are labelled by the player's dice in increasing order, joined by dots, and all bids so far, each after a
     ``_``: ``3_``, ``3_1x2``, ``1.3_1x2_2x1``. After the highest bid a challenge is the only action; that infoset is
     kept.
 
-    A player's dice are one chance event with multinomial probabilities: the order of dice is of no use to anybody.
+    A player's dice are one chance event with multinomial probabilities, because the order of dice is irrelevant.
 
-    *Sizes*, a player, with the defaults: 1,021 sequences and 512 infosets, 4,080 leaves.
+    *Sizes* per player, with the defaults: 1,021 sequences and 512 infosets, 4,080 leaves.
 
     References
     ----------
@@ -87,20 +87,20 @@ class LiarsDice:
         return self.players
 
     def payoff_range(self) -> tuple[int, int]:
-        """Return what a player is paid at least and at most."""
+        """Return a player's smallest and largest payoff."""
         return -1, 1
 
     def size(self) -> GameSize:
-        """Return how large the game is.
+        """Return the size of the game.
 
-        The bids of a history are any set of bids in rising order, and so the player who has made none of `k` bids yet
+        The bids of a history are any set of bids in increasing order, so the player who has made none of `k` bids yet
         moves after `k` modulo the number of players. Actions are counted by the bids that they lead to.
         """
         rolls = math.comb(self.sides + self.dice - 1, self.dice)
         courses = 2 ** len(self._bids)
-        turns = _sets_by_remainder(len(self._bids), self.players)  # courses of bids after which each player moves
+        turns = _sets_by_remainder(len(self._bids), self.players)  # bid sequences after which each player moves
         challenges = [turn - (player == 0) for player, turn in enumerate(turns)]  # there must be a bid
-        bids = challenges[1:] + challenges[:1]  # every bid is the last of one course, and then the next player moves
+        bids = challenges[1:] + challenges[:1]  # every bid ends one sequence, and then the next player moves
         return GameSize(
             nodes=sum(rolls**rolled for rolled in range(self.players)) + rolls**self.players * (2 * courses - 1),
             leaves=rolls**self.players * (courses - 1),
@@ -121,19 +121,19 @@ class LiarsDice:
 
     @cached_property
     def _actions(self) -> tuple[tuple[str, ...], ...]:
-        """The actions by how many of the bids are too low by now; a game too large to walk never asks for them."""
+        """The actions by the number of bids that are now too low; a game too large to walk never needs them."""
         bids = self._bids
         return bids, *((*bids[low:], _CHALLENGE) for low in range(1, len(bids) + 1))
 
-    # A state is (everybody's dice, label of the bids, how many bids are too low by now, who moves); the mover is
-    # TERMINAL after a challenge, and who made it then stands fifth.
+    # A state is (everybody's dice, label of the bids, number of bids that are too low, mover). After a challenge, the
+    # mover is TERMINAL and the challenger is the fifth entry.
 
     def initial_state(self) -> tuple[Any, ...]:
         """Return the state before the roll."""
         return (), "_", 0, CHANCE
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         return int(state[3])
 
     def actions(self, state: Any) -> Sequence[str]:
@@ -191,9 +191,9 @@ class LiarsDice:
 
 
 def _sets_by_remainder(elements: int, divisor: int) -> list[int]:
-    """Return how many subsets of so many elements have a size of each remainder."""
+    """Return the number of subsets of a set whose size has each remainder."""
     counts = [1] + [0] * (divisor - 1)
-    for _ in range(elements):  # each is in a subset or not
+    for _ in range(elements):  # each element is in a subset or not
         counts = [number + counts[remainder - 1] for remainder, number in enumerate(counts)]
     return counts
 

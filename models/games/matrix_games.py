@@ -11,7 +11,7 @@ from .registry import Family, known_value
 
 
 class _Simultaneous:
-    """The common part of two-player games in which both choose at once and then see both choices.
+    """The common part of two-player games in which both choose simultaneously and then see both choices.
 
     Player 0 moves first in the tree, and player 1 does not see the move. A state is the text of the choices so far.
     """
@@ -23,7 +23,7 @@ class _Simultaneous:
         return ""
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         return TERMINAL if len(state) == 2 else len(state)
 
     def child(self, state: Any, action: Any) -> str:
@@ -35,7 +35,7 @@ class _Simultaneous:
         return "_"
 
     def public_state(self, state: Any) -> str:
-        """Return what the mover knows, and ``?`` once player 0 has chosen in this round."""
+        """Return the mover's information, and ``?`` once player 0 has chosen in this round."""
         return self.infoset(state) + "?" * (len(state) % 2)
 
     def private_information(self, state: Any, player: int) -> str:
@@ -47,7 +47,7 @@ class _Simultaneous:
         return tuple(state[turn - 1 : turn + 1] if turn % 2 else "?" for turn in range(len(state)))
 
     def shows(self, state: Any) -> tuple[int, ...]:
-        """Return nobody: all choices are public."""
+        """Return no players: all choices are public."""
         return ()
 
 
@@ -59,7 +59,7 @@ class MatchingPennies(_Simultaneous):
 
     Notes
     -----
-    *Infosets*: each player has one, labelled ``_``. *Sizes*: 3 sequences and 1 infoset a player, 4 leaves. In the
+    *Infosets*: each player has one, labelled ``_``. *Sizes* per player: 3 sequences and 1 infoset, 4 leaves. In the
     only equilibrium both choose either side with probability 1/2; the value is 0.
 
     References
@@ -77,7 +77,7 @@ class MatchingPennies(_Simultaneous):
     action_words: ClassVar[Mapping[str, str]] = {"heads": "H", "tails": "T"}
 
     def size(self) -> GameSize:
-        """Return how large the game is."""
+        """Return the size of the game."""
         return GameSize(nodes=7, leaves=4, sequences=(3, 3), infosets=(1, 1))
 
     def actions(self, state: Any) -> Sequence[str]:
@@ -99,11 +99,11 @@ class RockPaperScissors(_Simultaneous):
     Parameters
     ----------
     rock, paper, scissors : Fraction
-        What a win with that move pays. A decimal or a float is taken as the decimal that it reads as: 0.05 is 1/20.
+        The payment for a win with that move. A decimal or a float is read as a decimal fraction: 0.05 is 1/20.
 
     Notes
     -----
-    *Infosets*: each player has one, labelled ``_``. *Sizes*: 4 sequences and 1 infoset a player, 9 leaves.
+    *Infosets*: each player has one, labelled ``_``. *Sizes* per player: 4 sequences and 1 infoset, 9 leaves.
 
     With positive stakes the only equilibrium plays R, P, S in the proportions scissors : rock : paper, and the value
     is 0. The biased game ``rps:rock=1/2,paper=1/4,scissors=1/20`` has the equilibrium (1/16, 10/16, 5/16).
@@ -137,7 +137,7 @@ class RockPaperScissors(_Simultaneous):
         object.__setattr__(self, "_payoffs", payoffs)
 
     def size(self) -> GameSize:
-        """Return how large the game is."""
+        """Return the size of the game."""
         return GameSize(nodes=13, leaves=9, sequences=(4, 4), infosets=(1, 1))
 
     def actions(self, state: Any) -> Sequence[str]:
@@ -151,12 +151,12 @@ class RockPaperScissors(_Simultaneous):
 
 @dataclass(frozen=True)
 class RepeatedRockPaperScissors(RockPaperScissors):
-    """Rock, paper, scissors for several rounds, both moves shown after each; the payoffs of the rounds add up.
+    """Rock, paper, scissors for several rounds, with both moves shown after each; the payoffs of the rounds add up.
 
     Parameters
     ----------
     rock, paper, scissors : Fraction
-        What a win with that move pays in a round.
+        The payment for a win with that move in a round.
     rounds : int
         Number of rounds.
 
@@ -164,12 +164,12 @@ class RepeatedRockPaperScissors(RockPaperScissors):
     -----
     *Infosets* are labelled by ``_`` and the moves of the rounds before, player 0's first: ``_``, ``_RP``, ``_RPSS``.
 
-    *Sizes*, a player: 31 sequences and 10 infosets in two rounds, 81 leaves. The value is 0, for the game is
+    *Sizes* per player: 31 sequences and 10 infosets in two rounds, 81 leaves. The value is 0, because the game is
     symmetric. The repeated biased game is ``repeated_rps:rock=1/2,paper=1/4,scissors=1/20``.
 
-    With positive stakes the only equilibrium plays every round as the one round of
-    :class:`~treeplex.models.games.RockPaperScissors`: after any first round the second is that game again, with what
-    was won before added.
+    With positive stakes the only equilibrium plays every round like the single round of
+    :class:`~treeplex.models.games.RockPaperScissors`: after any first round, the second is that game again plus the
+    earlier winnings.
 
     References
     ----------
@@ -191,7 +191,7 @@ class RepeatedRockPaperScissors(RockPaperScissors):
     rounds: Annotated[int, About("number of rounds", minimum=1, maximum=100)] = 2
 
     def size(self) -> GameSize:
-        """Return how large the game is."""
+        """Return the size of the game."""
         leaves = 9**self.rounds
         infosets = (leaves - 1) // 8  # 1 + 9 + 81 + …
         return GameSize(
@@ -202,7 +202,7 @@ class RepeatedRockPaperScissors(RockPaperScissors):
         )
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         return TERMINAL if len(state) == 2 * self.rounds else len(state) % 2
 
     def infoset(self, state: Any) -> str:

@@ -1,4 +1,4 @@
-"""Games that are written out, from papers and made for this library: whole trees as nested data, walked as rules."""
+"""Explicit games from papers or made for this library: whole trees as nested data, walked as rules."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ...seqform.rules import CHANCE, TERMINAL
 from .registry import Family, known_value
 
-#: What a player does with which probability, by infoset and action.
+#: A player's action probabilities, by infoset and action.
 Model = Mapping[Hashable, Mapping[Hashable, Fraction]]
 
 
@@ -22,7 +22,7 @@ class Decision:
     infoset : str
         The label of the infoset.
     branches : mapping
-        What follows each action: another node, or what player 0 is paid.
+        The result of each action: another node, or player 0's payoff.
     """
 
     player: int
@@ -39,7 +39,7 @@ class Deal:
     chances : mapping
         The probability of each outcome.
     branches : mapping
-        What follows each outcome.
+        The result of each outcome.
     """
 
     chances: Mapping[str, Fraction]
@@ -47,7 +47,7 @@ class Deal:
 
 
 class SmallTree:
-    """The rules of a zero-sum game of two players whose tree is written out.
+    """The rules of a two-player zero-sum game with an explicit tree.
 
     A family derives from it a frozen dataclass without fields and gives it a ``name`` and a ``tree``.
 
@@ -56,12 +56,12 @@ class SmallTree:
     tree : Decision or Deal
         The root.
     model : mapping
-        How the opponent, player 1, is modelled: ``{infoset: {action: probability}}``, as
-        :meth:`Strategy.from_dict <treeplex.Strategy.from_dict>` takes it. Empty if the game comes with no model.
+        A model of the opponent, player 1: ``{infoset: {action: probability}}``, as accepted by
+        :meth:`Strategy.from_dict <treeplex.Strategy.from_dict>`. Empty if the game has no model.
 
     Notes
     -----
-    No action is seen by everybody, so what is public is only how many actions have been taken.
+    No action is seen by all players, so only the number of actions is public.
 
     Examples
     --------
@@ -91,14 +91,14 @@ class SmallTree:
         return ()
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         node = self._node(state)
         if isinstance(node, Decision):
             return node.player
         return CHANCE if isinstance(node, Deal) else TERMINAL
 
     def actions(self, state: Any) -> Sequence[str]:
-        """Return the actions in the order in which they are written."""
+        """Return the actions in the order of the tree."""
         return tuple(self._node(state).branches)
 
     def chance_outcomes(self, state: Any) -> Sequence[tuple[str, Fraction]]:
@@ -110,16 +110,16 @@ class SmallTree:
         return (*state, action)
 
     def infoset(self, state: Any) -> str:
-        """Return the label that is written at the decision."""
+        """Return the label of the decision."""
         label: str = self._node(state).infoset
         return label
 
     def public_state(self, state: Any) -> int:
-        """Return how many actions the players have taken."""
+        """Return the number of actions taken by the players."""
         return sum(isinstance(self._node(state[:depth]), Decision) for depth in range(len(state)))
 
     def payoffs(self, state: Any) -> Sequence[int]:
-        """Return what is written at the leaf, and its negative for player 1."""
+        """Return the leaf's payoff, and its negative for player 1."""
         payoff: int = self._node(state)
         return payoff, -payoff
 
@@ -130,11 +130,11 @@ _COIN_PAYOFFS = {"red": {"RH": -4, "RT": -1}, "green": {"GH": -2, "GT": 10}}
 
 @dataclass(frozen=True)
 class Coin(SmallTree):
-    """The coin game: an opponent places a coin in secret, and one plays or quits.
+    """The coin game: the opponent places a coin in secret, and the player plays or quits.
 
     Chance picks a red or a green coin, with probability 1/2 each. Player 1 sees it and places it heads up (``RH``,
     ``GH``) or tails up (``RT``, ``GT``). Player 0 sees neither the coin nor its side, and plays (``P``) or quits
-    (``Q``). To quit pays 0. To play pays player 0 -4 at ``RH``, -1 at ``RT``, -2 at ``GH`` and 10 at ``GT``. Player 0
+    (``Q``). Quitting pays 0. Playing pays player 0 -4 at ``RH``, -1 at ``RT``, -2 at ``GH`` and 10 at ``GT``. Player 0
     is the paper's maximiser.
 
     Notes
@@ -143,14 +143,14 @@ class Coin(SmallTree):
 
     *Sizes*: 3 sequences and 1 infoset of player 0, 5 and 2 of player 1, 8 leaves.
 
-    *Equilibrium*: player 0 quits, and the value is 0. Player 1 may do anything against which to play is worth 0 at
-    most, so every counterfactual value is 0.
+    *Equilibrium*: player 0 quits, and the value is 0. Player 1 may use any strategy against which playing is worth at
+    most 0, so every counterfactual value is 0.
 
-    *Gadgets*: against the play of ``P`` player 1 does best with ``RH`` and ``GH``, and player 0 gets -3. Resolved from
-    player 0's decision on, the resolving gadget says -3.5, because it adds up all three ways to make ``P`` worse; the
-    max-margin gadget says -2, because it looks at the worst one alone (chance weighs each with 1/2 in both).
+    *Gadgets*: against ``P`` player 1 does best with ``RH`` and ``GH``, and player 0 gets -3. Resolved from player 0's
+    decision on, the resolving gadget gives -3.5, because it adds up all three ways to make ``P`` worse. The max-margin
+    gadget gives -2, because it considers only the worst one (chance weights each with 1/2 in both).
 
-    *Model of player 1*: tails up, whatever the coin. The paper states it for the green coin alone. Against it ``P`` is
+    *Model of player 1*: tails up for either coin. The paper states it only for the green coin. Against it ``P`` is
     worth 9/2.
 
     References
@@ -211,10 +211,10 @@ class DepthLimitedFigure2(SmallTree):
     2/3 and guesses heads in both. The value is -4/3.
 
     *Depth-limited solving*: once player 1's pick is fixed at q = 2/3 and replaced by chance (unsafe resolving), every
-    probability of heads from 1/3 to 3/4 is optimal. With q = 1/2, player 0's best is heads with probability 1/3, worth
-    -7/6: -5/3 after ``q`` and -2/3 after ``p``.
+    probability of heads from 1/3 to 3/4 is optimal. With q = 1/2, player 0's optimum is heads with probability 1/3,
+    worth -7/6: -5/3 after ``q`` and -2/3 after ``p``.
 
-    The game comes with no model of the opponent.
+    The game has no model of the opponent.
 
     References
     ----------
@@ -241,7 +241,7 @@ class DepthLimitedFigure2(SmallTree):
 
 @dataclass(frozen=True)
 class DepthLimitedFigure10(SmallTree):
-    """Matching pennies with a gift: where both show tails, the opponent may pay ten times what it has to.
+    """Matching pennies with a gift: if both show tails, the opponent may pay ten times what it has to.
 
     Player 0 shows heads (``H``) or tails (``T``). Player 1 does not see it and shows heads (``h``) or tails (``t``).
     Equal heads pay player 0 1, different sides 0. After equal tails player 1 chooses: ``x`` pays player 0 10, ``y``
@@ -249,16 +249,16 @@ class DepthLimitedFigure10(SmallTree):
 
     Notes
     -----
-    *Infosets*: player 0 has one, ``_``; player 1's are ``_``, and ``_Tt`` where both have shown tails.
+    *Infosets*: player 0 has one, ``_``; player 1's are ``_``, and ``_Tt`` if both have shown tails.
 
     *Sizes*: 3 sequences and 1 infoset of player 0, 5 and 2 of player 1, 5 leaves.
 
-    *Equilibrium*: unique. Both show either side with probability 1/2, player 1 pays 1; the value is 1/2.
+    *Equilibrium*: unique. Both show either side with probability 1/2, and player 1 pays 1; the value is 1/2.
 
     *Model of player 1*: ``h`` with probability 2/3, ``t`` with 1/3, and always ``x``. Its best response shows tails and
     gets 10/3. The equilibrium strategy gets 2. A depth-limited best response that looks no further than the two sides
-    takes it that player 1 will choose ``y``. It shows heads and gets 2/3: more than the value, less than the
-    equilibrium strategy.
+    assumes that player 1 will choose ``y``. It shows heads and gets 2/3: more than the value, less than the equilibrium
+    strategy.
 
     References
     ----------
@@ -284,7 +284,7 @@ class DepthLimitedFigure10(SmallTree):
     model: ClassVar[Model] = {"_": {"h": Fraction(2, 3), "t": Fraction(1, 3)}, "_Tt": {"x": Fraction(1)}}
 
 
-#: What player 0's actions pay after each action of player 1.
+#: The payoffs of player 0's actions after each action of player 1.
 _TRAP_PAYOFFS = {
     "lapse": {"a1": 5, "a2": 10, "a3": 15, "a4": 20, "a5": 25},
     "punish": {"a1": 0, "a2": -4, "a3": -9, "a4": -15, "a5": -23},
@@ -294,10 +294,10 @@ _TRAP_PAYOFFS = {
 
 @dataclass(frozen=True)
 class GadgetTrap1(SmallTree):
-    """Five ways to exploit a lapse, of which resolving finds two, because gadgets do not let a blunder be forgiven.
+    """Five ways to exploit a lapse; resolving finds only two, because gadgets do not allow a blunder to be forgiven.
 
-    Player 1 lapses, punishes or blunders. Player 0, who does not see which, takes one of the actions ``a1`` to ``a5``.
-    Player 0 is the exploiter.
+    Player 1 lapses, punishes or blunders. Player 0, who does not see the action, takes one of the actions ``a1`` to
+    ``a5``. Player 0 is the exploiter.
 
     Payoffs to player 0:
 
@@ -317,11 +317,10 @@ class GadgetTrap1(SmallTree):
 
     *Equilibrium*: unique. Player 0 takes ``a1``, player 1 punishes; the value is 0.
 
-    *Model of player 1*: it always lapses. So ``a1`` exploits it too, at no risk.
+    *Model of player 1*: it always lapses. So ``a1`` exploits it too, without risk.
 
-    *Frontier*: to punish costs player 0 at least as much as to blunder whatever it does, so exploitability is linear
-    in its mixture, and the restricted Nash response to the model takes each of the five actions, pure, on an interval
-    of p:
+    *Frontier*: punishing always costs player 0 at least as much as blundering, so exploitability is linear in its
+    mixture. The restricted Nash response to the model takes each of the five actions, pure, on an interval of p:
 
     ======  ====  ==============  ==============
     action  gain  exploitability  p
@@ -333,21 +332,21 @@ class GadgetTrap1(SmallTree):
     ``a5``  25    23              8/13 to 1
     ======  ====  ==============  ==============
 
-    *Gadgets*: they resolve player 0's decision under player 1's counterfactual values in the equilibrium: 0 where it
-    has punished, -15 where it has blundered, -5 where it has lapsed. After a blunder each of ``a2`` to ``a5`` gives
-    player 1 more than its -15, and to blunder is still no better than to punish. Both gadgets count it as a
-    loss: the max-margin gadget counts 14, 22, 26, 27 for ``a2`` to ``a5``, where 4, 9, 15, 23 are right; the resolving
-    gadget, which adds what to punish costs, 18, 31, 41, 50. By either count a mixture of ``a1`` and ``a5`` is better
-    than each action between them. So with the resolving gadget ``a1`` is best up to p = 5/7 and ``a5`` from there on,
-    with the max-margin gadget they change places at 27/47, and ``a2``, ``a3``, ``a4`` are best at no p.
+    *Gadgets*: they resolve player 0's decision under player 1's counterfactual values in the equilibrium: 0 after
+    punishing, -15 after blundering, -5 after lapsing. After a blunder each of ``a2`` to ``a5`` gives player 1 more than
+    its -15, but blundering is still no better than punishing. Both gadgets count it as a loss. The max-margin gadget
+    counts 14, 22, 26, 27 for ``a2`` to ``a5`` instead of the correct 4, 9, 15, 23. The resolving gadget, which adds the
+    cost of punishing, counts 18, 31, 41, 50. By either count a mixture of ``a1`` and ``a5`` is better than each action
+    between them. So with the resolving gadget ``a1`` is best up to p = 5/7 and ``a5`` from there on. With the
+    max-margin gadget they change places at 27/47. The actions ``a2``, ``a3``, ``a4`` are best at no p.
 
     References
     ----------
-    Made for this library after the games behind figure 4 of D. Milec, O. Kubicek, V. Lisy (2021), "Continual
-    depth-limited responses for computing counter-strategies in sequential games", arXiv:2112.12594. Gadgets:
-    N. Burch, M. Johanson, M. Bowling (2014), "Solving imperfect information games using decomposition", AAAI
-    (resolving); M. Moravcik, M. Schmid, K. Ha, M. Hladik, S. Gaukrodger (2016), "Refining subgames in large imperfect
-    information games", AAAI (max-margin).
+    Made for this library, modelled on the games behind figure 4 of D. Milec, O. Kubicek, V. Lisy (2021), "Continual
+    depth-limited responses for computing counter-strategies in sequential games", arXiv:2112.12594. Gadgets: N. Burch,
+    M. Johanson, M. Bowling (2014), "Solving imperfect information games using decomposition", AAAI (resolving); M.
+    Moravcik, M. Schmid, K. Ha, M. Hladik, S. Gaukrodger (2016), "Refining subgames in large imperfect information
+    games", AAAI (max-margin).
 
     Examples
     --------
@@ -364,7 +363,7 @@ class GadgetTrap1(SmallTree):
 
 
 _LAPSE = {"a1": 5, "a2": 10, "a3": 15, "a4": 20, "a5": 25}
-#: What player 0's actions pay after each coin and action of player 1.
+#: The payoffs of player 0's actions after each coin and action of player 1.
 _COIN_TRAP_PAYOFFS = {
     "red": {
         "lapse": _LAPSE,
@@ -380,11 +379,11 @@ _COIN_TRAP_PAYOFFS = {
 
 @dataclass(frozen=True)
 class GadgetTrap2(SmallTree):
-    """Five ways to exploit a lapse, of which resolving finds two, because gadgets add up or drop what chance weighs.
+    """Five ways to exploit a lapse; resolving finds only two, because gadgets add up or drop what chance weights.
 
     Chance picks a red or a green coin, with probability 1/2 each. Player 1 sees it and lapses or punishes; with the red
-    coin it may also nudge. Player 0 sees nothing of this and takes one of the actions ``a1`` to ``a5``. Player 0 is
-    the exploiter.
+    coin it may also nudge. Player 0 sees none of this and takes one of the actions ``a1`` to ``a5``. Player 0 is the
+    exploiter.
 
     Payoffs to player 0:
 
@@ -405,13 +404,13 @@ class GadgetTrap2(SmallTree):
     *Sizes*: 6 sequences and 1 infoset of player 0, 6 and 2 of player 1, 25 leaves.
 
     *Equilibrium*: player 0 takes ``a1`` and has no other equilibrium strategy. Player 1 punishes; with the red coin
-    nudges do as well. The value is 0.
+    nudging is equally good. The value is 0.
 
-    *Model of player 1*: it always lapses. So ``a1`` exploits it too, at no risk.
+    *Model of player 1*: it always lapses. So ``a1`` exploits it too, without risk.
 
-    *Frontier*: to punish with either coin is player 1's best reply to every strategy, so exploitability is linear in
-    player 0's mixture, and the restricted Nash response to the model takes each of the five actions, pure, on an
-    interval of p. Gains and exploitabilities are those of :class:`~treeplex.models.games.GadgetTrap1`:
+    *Frontier*: punishing with either coin is player 1's best response to every strategy, so exploitability is linear in
+    player 0's mixture. The restricted Nash response to the model takes each of the five actions, pure, on an interval
+    of p. Gains and exploitabilities are those of :class:`~treeplex.models.games.GadgetTrap1`:
 
     ======  ====  ==============  ==============
     action  gain  exploitability  p
@@ -423,22 +422,22 @@ class GadgetTrap2(SmallTree):
     ``a5``  25    23              8/13 to 1
     ======  ====  ==============  ==============
 
-    *Gadgets*: they resolve player 0's decision under player 1's counterfactual values in the equilibrium: 0 where it
-    has punished or nudged, -5/2 where it has lapsed. The resolving gadget adds up what to punish and to nudge cost,
-    though player 1 can do but one of them with the red coin: 7, 16, 55/2, 24 for ``a2`` to ``a5``, where 4, 9, 15, 23
-    are right. The max-margin gadget lets player 1 choose one coin with one action, and drops what the other coin
-    costs: 7/2, 8, 14, 12. By either count ``a5`` is too cheap beside the actions before it. So with the resolving
-    gadget ``a1`` is best up to p = 6/11 and ``a5`` from there on, with the max-margin gadget they change places at 3/8,
-    and ``a2``, ``a3``, ``a4`` are best at no p. Weights of the coins that are scaled to one in the max-margin gadget
-    double its counts and only move the change, to 6/11.
+    *Gadgets*: they resolve player 0's decision under player 1's counterfactual values in the equilibrium: 0 after
+    punishing or nudging, -5/2 after lapsing. The resolving gadget adds up the costs of punishing and of nudging,
+    although player 1 can do only one of them with the red coin: it counts 7, 16, 55/2, 24 for ``a2`` to ``a5`` instead
+    of the correct 4, 9, 15, 23. The max-margin gadget lets player 1 choose one coin with one action, and drops the cost
+    of the other coin: 7/2, 8, 14, 12. By either count ``a5`` is too cheap compared with the actions before it. So with
+    the resolving gadget ``a1`` is best up to p = 6/11 and ``a5`` from there on. With the max-margin gadget they change
+    places at 3/8. The actions ``a2``, ``a3``, ``a4`` are best at no p. If the weights of the coins are scaled to one in
+    the max-margin gadget, its counts double and the change only moves to 6/11.
 
     References
     ----------
-    Made for this library after the games behind figure 4 of D. Milec, O. Kubicek, V. Lisy (2021), "Continual
+    Made for this library, modelled on the games behind figure 4 of D. Milec, O. Kubicek, V. Lisy (2021), "Continual
     depth-limited responses for computing counter-strategies in sequential games", arXiv:2112.12594, and their coin
-    game. Gadgets: N. Burch, M. Johanson, M. Bowling (2014), "Solving imperfect information games using
-    decomposition", AAAI (resolving); M. Moravcik, M. Schmid, K. Ha, M. Hladik, S. Gaukrodger (2016), "Refining
-    subgames in large imperfect information games", AAAI (max-margin).
+    game. Gadgets: N. Burch, M. Johanson, M. Bowling (2014), "Solving imperfect information games using decomposition",
+    AAAI (resolving); M. Moravcik, M. Schmid, K. Ha, M. Hladik, S. Gaukrodger (2016), "Refining subgames in large
+    imperfect information games", AAAI (max-margin).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The transit game: crossing a patrolled grid. Its parameters, and the grid."""
+"""The transit game: crossing a patrolled grid. Parameters and grid."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ DIRECTIONS = {
     "W": (0, -1),
     "NW": (-1, -1),
 }
-#: What follows a direction, in the label of a history, where the move failed.
+#: Appended to a direction in the label of a history if the move failed.
 FAILED = "!"
 _CELL = re.compile(r"r(\d{1,4})c(\d{1,4})")
 
@@ -66,7 +66,7 @@ class Grid:
         return cell % self.columns == self.columns - 1
 
     def steps(self, cell: int) -> dict[str, int]:
-        """Return the directions that do not lead off the grid, each with the cell that it leads to."""
+        """Return the directions that stay on the grid, each with the cell that it leads to."""
         row, column = divmod(cell, self.columns)
         return {
             name: cell + down * self.columns + right
@@ -100,63 +100,62 @@ class Transit:
     """The transit game: an evader crosses a grid from west to east, and a patroller tries to meet it.
 
     The grid has `width` rows and twice as many columns. The evader (player 0) chooses a cell to start from; the
-    patroller (player 1) starts at its base. At each of `horizon` steps both move at once, to one of the eight cells
-    around or nowhere. A move fails with probability `failure`, and the player stays where it is; the first step and
-    staying never fail. Each player sees only where it is itself. The evader is gone once it is in the eastern column;
-    the patroller goes on, and should be back at its base at the end: the functional ``risk`` is the probability that it
-    is not, which constraints may bound.
+    patroller (player 1) starts at its base. At each of `horizon` steps both move simultaneously, to one of the eight
+    neighbouring cells or not at all. A move fails with probability `failure`, and the player then stays; the first step
+    and staying never fail. Each player sees only its own position. The evader is gone once it reaches the eastern
+    column. The patroller continues, and should be back at its base at the end: the functional ``risk`` is the
+    probability that it is not, which constraints may bound.
 
     Parameters
     ----------
     width : int
         Rows of the grid.
     model : {"B", "A"}
-        What an encounter is, see Notes.
+        The definition of an encounter, see Notes.
     horizon : int, optional
-        Number of steps, ``2 * width + 4`` if not given.
+        Number of steps, by default ``2 * width + 4``.
     failure : Fraction
         Probability that a move fails.
     encounter_cost : Fraction
-        What each encounter costs the evader.
+        Cost of each encounter to the evader.
     escape_reward : Fraction
-        What reaching the eastern column pays.
+        Reward for reaching the eastern column.
     time_cost : Fraction
-        What each step costs the evader that does not escape in it.
+        Cost to the evader of each step in which it does not escape.
     base : str, optional
-        The patroller's base, ``r`` row ``c`` column, both from 0, as in ``r0c3``; ``r0c`` `width` − 1 if not given.
+        The patroller's base, ``r`` row ``c`` column, both from 0, as in ``r0c3``; by default ``r0c`` `width` − 1.
     starts : str, optional
-        Cells that the evader may start from, joined by ``+``, as in ``r0c0+r1c0``; the western column if not given.
+        Cells from which the evader may start, joined by ``+``, as in ``r0c0+r1c0``; by default the western column.
     form : {"flow", "histories"}
-        ``flow``: what a player does depends on time and cell alone, and its plans form a flow polytope. ``histories``:
-        the whole tree, with perfect recall, for very small games. Values are equal, since neither player's payoff
-        or prospects depend on how it came to a cell.
+        ``flow``: actions depend only on time and cell, and plans form a flow polytope. ``histories``: the whole tree,
+        with perfect recall, for very small games. Values are equal, because neither player's payoff or future depends
+        on its path to a cell.
 
     Notes
     -----
-    *Model B* follows the paper's words. In each step the evader loses `encounter_cost` if both come to stand in the
-    same cell or swap cells along an edge; standing together counts at every step, before the first step not, and
-    diagonals that cross at different edges do not. It wins `escape_reward` if it arrives in the east, otherwise
-    loses `time_cost`; both may fall together with an encounter.
+    *Model B* follows the paper's text. In each step the evader loses `encounter_cost` if both end in the same cell or
+    swap cells along an edge. Sharing a cell counts at every step except before the first; diagonals that cross on
+    different edges do not count. The evader wins `escape_reward` if it arrives in the east, otherwise it loses
+    `time_cost`; both may coincide with an encounter.
 
-    *Model A* follows public code of related games. An encounter is of states and intended moves: both in the same
-    cell before the step, aiming at the same cell, or aiming at each other's cells, at most one a step. It overrides
-    the reward, which is `escape_reward` − `time_cost` · t for aiming at the eastern column at step t = 0, 1, …, even if
-    the move fails; never escaping costs nothing.
+    *Model A* follows public code of related games. Encounters depend on states and intended moves: both are in the same
+    cell before the step, aim at the same cell, or aim at each other's cells. There is at most one per step. An
+    encounter overrides the reward, which is `escape_reward` − `time_cost` · t for aiming at the eastern column at step
+    t = 0, 1, …, even if the move fails. Never escaping costs nothing.
 
-    *Infosets* are ``start`` (the evader's choice) and time and cell, as in ``t3r0c4``; actions are compass directions
-    and ``stay``. In ``histories`` form an infoset is all that its player has done and seen, as in ``r0c0-E-SE!``, where
-    ``!`` marks a move that failed.
+    *Infosets* are ``start`` (the evader's choice), or time and cell, as in ``t3r0c4``; actions are compass directions
+    and ``stay``. In ``histories`` form an infoset contains all actions and observations of its player, as in
+    ``r0c0-E-SE!``, where ``!`` marks a failed move.
 
-    *Sizes*: 5,558 and 6,732 actions at infosets with width 6 (the evader's choice of the start counted), 23,278 and
-    28,786 with width 10. The payoff is kept in factors, who is where and on which edge at each time: about three
-    non-zeros an action, where a matrix of all encounters has 0.6 million with width 10.
+    *Sizes*: 5,558 and 6,732 actions at infosets with width 6 (including the evader's choice of the start), 23,278 and
+    28,786 with width 10. The payoff is factored by each player's position and edge at each time: about three non-zeros
+    per action, compared with 0.6 million non-zeros in the matrix of all encounters with width 10.
 
     References
     ----------
     B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), "Combining compact representation and incremental
-    generation in large games with sequential strategies", AAAI. With a bounded risk and the parameters of here:
-    T. Davis, K. Waugh, M. Bowling (2019), "Solving large extensive-form games with strategy constraints", AAAI,
-    arXiv:1809.07893.
+    generation in large games with sequential strategies", AAAI. With a bounded risk and these parameters: T. Davis, K.
+    Waugh, M. Bowling (2019), "Solving large extensive-form games with strategy constraints", AAAI, arXiv:1809.07893.
 
     Examples
     --------
@@ -194,7 +193,7 @@ class Transit:
         for name, default in defaults.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
-        # One way to write a cell, so that equal games have equal parameters.
+        # A single notation for each cell, so that equal games have equal parameters.
         object.__setattr__(self, "base", grid.label(self.base_cell))
         object.__setattr__(self, "starts", "+".join(map(grid.label, self.start_cells)))
         if len(set(self.start_cells)) < len(self.start_cells):
@@ -224,7 +223,7 @@ class Transit:
 
     @cached_property
     def start_cells(self) -> tuple[int, ...]:
-        """The numbers of the cells that the evader may start from."""
+        """The numbers of the cells from which the evader may start."""
         return tuple(self._cell("starts", name.strip()) for name in str(self.starts).split("+"))
 
     def _cell(self, parameter: str, name: str | None) -> int:

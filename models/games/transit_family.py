@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TransitFamily(Family):
-    """The transit game, which is built as flow polytopes rather than walked."""
+    """The transit game, built as flow polytopes instead of being walked."""
 
     def parts(self, rules: Transit) -> dict[str, Any]:
         """Return the flow form, or the rules of the tree; both with the functional ``risk``."""
@@ -56,7 +56,7 @@ def _functionals(game: "Game") -> "Mapping[str, Functional]":
     return {"risk": Functional(1, coefficients, description, fingerprint=game.fingerprint)}
 
 
-# By width, the other parameters at their defaults.
+# By width, with the other parameters at their defaults.
 _VALUES = {
     "A": {2: -0.806271404, 3: -0.338045228, 4: -0.128733038},
     "B": {2: -0.019618671, 3: 0.194089355, 4: 0.255168831},

@@ -1,4 +1,4 @@
-"""The transit game as two flow polytopes over (time, cell) and a payoff in factors."""
+"""The transit game as two flow polytopes over (time, cell) and a factored payoff."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ from .patrol.meetings import Entries, Keys, assembled
 from .patrol.walker import Body, Mask, Party, Walker, Whole, form_size, party
 from .transit import Grid, Transit
 
-# Bytes at the peak of building, a sequence of either player, by model: arrays of its moves, text for its labels, and
-# the factors in which it meets others, of which model A has more.
+# Peak memory of building in bytes per sequence, by model: arrays of its moves, text of its labels, and the factors of
+# encounters, of which model A has more.
 _SEQUENCE = {"A": 685, "B": 530}
 
 
@@ -23,7 +23,7 @@ def transit_sequence_form(rules: Transit) -> SequenceForm:
     Raises
     ------
     GameTooLargeError
-        If it would take more than the budget of :mod:`treeplex.seqform.budget`.
+        If it would exceed the budget of :mod:`treeplex.seqform.budget`.
     """
     size = flow_size(rules)
     Budget().require(size.bytes, f"the game has {sum(size.sequences):,} sequences: its sequence form")
@@ -44,7 +44,7 @@ def east_of(grid: Grid) -> Mask:
 
 
 def bodies(rules: Transit) -> tuple[Body, Body]:
-    """Return what the evader and the patroller may do."""
+    """Return the possible moves of the evader and the patroller."""
     grid = rules.grid
     moves = [(cell, *step) for cell in range(grid.num_cells) for step in grid.steps(cell).items()]
     return _body(rules, moves, rules.start_cells, is_evader=True), _body(
@@ -73,18 +73,18 @@ def _body(rules: Transit, moves: Sequence[tuple[int, str, int]], starts: Sequenc
 
 
 def flow_size(rules: Transit) -> FormSize:
-    """Return the size of the flow form, which is not made for it."""
+    """Return the size of the flow form without building it."""
     return form_size([[body] for body in bodies(rules)], _SEQUENCE[rules.model])
 
 
 def risk_coefficients(rules: Transit) -> Floats:
-    """Return, for each of the patroller's sequences, the probability of ending away from the base because of it."""
+    """Return, for each of the patroller's sequences, its part of the probability of ending away from the base."""
     patroller = party([bodies(rules)[1]])
     return patroller.walkers[0].ending_away(rules.base_cell, patroller.treeplex.num_sequences)
 
 
 def _factors_of_words(rules: Transit, evader: Party, patroller: Party) -> FactoredPayoff:
-    """Return what model B pays: players meet where their moves lead, or on the edge that they swap along."""
+    """Return the payoffs of model B: players meet where their moves lead, or on the edge along which they swap."""
     first, second = evader.walkers[0], patroller.walkers[0]
     keys, cost = Keys.of([first]), -float(rules.encounter_cost)
     escapes = np.where(east_of(rules.grid)[first.targets], first.success, 0.0)
@@ -94,10 +94,11 @@ def _factors_of_words(rules: Transit, evader: Party, patroller: Party) -> Factor
 
 
 def _factors_of_code(rules: Transit, evader: Party, patroller: Party) -> FactoredPayoff:
-    """Return what model A pays: an encounter is of two states and intended targets, and overrides an escape.
+    """Return the payoffs of model A: an encounter depends on two states and intended targets, and overrides an escape.
 
-    Moves meet if they begin in the same cell, aim at the same cell, or swap cells: the sum of the three indicators,
-    less one where both moves are the same, for such a pair has the first two. Staying is not a swap.
+    Moves meet if they begin in the same cell, aim at the same cell, or swap cells. This is the sum of the three
+    indicators, minus one if both moves are the same, because such a pair satisfies the first two. Staying is not a
+    swap.
     """
     first, second = evader.walkers[0], patroller.walkers[0]
     reward = np.where(
@@ -116,7 +117,7 @@ def _factors_of_code(rules: Transit, evader: Party, patroller: Party) -> Factore
             (edge, amounts, walker.moved),
             ((walker.sources, walker.targets), both * amounts, every),
         ]
-        # Four kinds of factors, told apart by the number of the kind.
+        # Four kinds of factors, distinguished by the number of the kind.
         each = [
             Entries(4 * _numbers(walker, *cells) + kind, walker.sequences, held).where(of)
             for kind, (cells, held, of) in enumerate(meetings)
@@ -126,7 +127,7 @@ def _factors_of_code(rules: Transit, evader: Party, patroller: Party) -> Factore
 
 
 def _numbers(walker: Walker, *cells: Whole) -> Whole:
-    """Return a number for each move that tells its time and some cells apart from others."""
+    """Return a number for each move that distinguishes its time and some cells."""
     numbers = walker.times
     for each in cells:
         numbers = numbers * walker.body.num_nodes + each

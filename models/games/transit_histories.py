@@ -16,25 +16,25 @@ from .transit import FAILED, Transit
 
 
 class State(NamedTuple):
-    """Where a play of the transit game stands. Moves are made in turn, but neither player sees the other's."""
+    """A state of the transit game. Moves are made in turn, but neither player sees the other's."""
 
     time: int
     evader: int | None  # its cell; None once it has escaped
     patroller: int
     evader_seen: str
     patroller_seen: str
-    tally: tuple[int, int, int]  # escapes, encounters and delays that are paid for
-    evader_aim: int | None = None  # where the move of this step leads, once it is made
+    tally: tuple[int, int, int]  # escapes, encounters and delays to be paid for
+    evader_aim: int | None = None  # the target of this step's move, once it is made
     patroller_aim: int | None = None
-    evader_end: int | None = None  # where it did lead, once that is known
+    evader_end: int | None = None  # the actual result of the move, once it is known
 
 
 @dataclass(frozen=True)
 class TransitHistories:
     """The rules of the transit game, history by history.
 
-    Infosets hold all that their player has done and seen: the start, then each move, with ``!`` if it failed, as in
-    ``r0c0-E-SE!``.
+    Infosets contain all actions and observations of their player: the start, then each move, with ``!`` if it failed,
+    as in ``r0c0-E-SE!``.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class TransitHistories:
         return State(-1, None, self.game.base_cell, "start", self.game.grid.label(self.game.base_cell), (0, 0, 0))
 
     def player(self, state: State) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         if state.time == self.game.steps:
             return TERMINAL
         if state.time < 0:
@@ -71,7 +71,7 @@ class TransitHistories:
         return self._steps[self._mover(state)][0]
 
     def chance_outcomes(self, state: State) -> Sequence[tuple[str, Fraction]]:
-        """Return whether the move in question succeeds."""
+        """Return whether the current move succeeds."""
         failure = self.game.failure
         return [(name, chance) for name, chance in (("moves", 1 - failure), ("fails", failure)) if chance]
 
@@ -93,7 +93,7 @@ class TransitHistories:
         return self._next_step(state, state.patroller_seen + failed, state.evader_end, end)
 
     def infoset(self, state: State) -> str:
-        """Return what the mover has done and seen."""
+        """Return the mover's actions and observations."""
         return state.patroller_seen if self.player(state) == 1 else state.evader_seen
 
     def payoffs(self, state: State) -> Sequence[Fraction]:
@@ -106,21 +106,21 @@ class TransitHistories:
 
     @cached_property
     def _payoffs(self) -> dict[tuple[int, int, int], tuple[Fraction, Fraction]]:
-        """Both players' payoffs by tally, each worked out once."""
+        """Both players' payoffs by tally, each computed once."""
         return {}
 
     @cached_property
     def _steps(self) -> list[tuple[tuple[str, ...], dict[str, int]]]:
-        """Each cell's directions, and where they lead."""
+        """Each cell's directions, and their targets."""
         steps = map(self.game.grid.steps, range(self.game.grid.num_cells))
         return [(tuple(leading), leading) for leading in steps]
 
     def _mover(self, state: State) -> int:
-        """Return the cell of whoever moves."""
+        """Return the mover's cell."""
         return state.patroller if state.evader is None or state.evader_aim is not None else state.evader
 
     def _settled(self, state: State) -> State:
-        """Go on past moves that cannot fail."""
+        """Skip moves that cannot fail."""
         certain = state.time == 0 or self.game.failure == 0
         end = state.evader_end
         if state.evader is not None and end is None:
@@ -142,7 +142,7 @@ class TransitHistories:
         return State(state.time + 1, evader, patroller_end, state.evader_seen, patroller_seen, tally)
 
     def _pay(self, state: State, evader_end: int, patroller_end: int) -> tuple[int, int, int]:
-        """Return the escapes, encounters and delays that a step counts."""
+        """Return the escapes, encounters and delays of a step."""
         if self.game.model == "B":
             swapped = (evader_end, patroller_end) == (state.patroller, state.evader)
             escaped = self.game.grid.in_east(evader_end)
@@ -157,8 +157,8 @@ class TransitHistories:
 def histories_size(rules: Transit) -> GameSize:
     """Return the size of the tree of histories.
 
-    The players move independently of each other, so a history is a pair of their own ones, which are counted by the
-    cell that they have led to.
+    The players move independently of each other, so a history is a pair of the players' own histories, which are
+    counted by the cell that they reach.
     """
     cells = np.arange(rules.grid.num_cells).reshape(rules.grid.rows, rules.grid.columns)
     directions = _around(np.ones(cells.shape, dtype=object))
@@ -168,9 +168,9 @@ def histories_size(rules: Transit) -> GameSize:
     nodes = 1
     for time in range(rules.steps):
         fails = time > 0 and rules.failure > 0
-        ways = 2 if fails and rules.failure < 1 else 1  # how a move may end
+        ways = 2 if fails and rules.failure < 1 else 1  # the possible results of a move
         alive, standing = evader.sum(), patroller.sum()
-        moving = [own * (directions - 1) for own in (evader, patroller)]  # staying is no move
+        moving = [own * (directions - 1) for own in (evader, patroller)]  # staying is not a move
         moves = [own.sum() for own in moving]
         choices = [moves[0] + alive, moves[1] + standing]
         nodes += alive * standing + (choices[0] + escaped) * standing
@@ -189,7 +189,7 @@ def histories_size(rules: Transit) -> GameSize:
 
 
 def _around(own: Any) -> Any:
-    """Return the sum over each cell and those around it."""
+    """Return the sum over each cell and its neighbours."""
     for _ in range(2):  # rows, then columns
         found = own.copy()
         found[1:] += own[:-1]
@@ -199,7 +199,7 @@ def _around(own: Any) -> Any:
 
 
 def risk_of_histories(rules: Transit, treeplex: Treeplex) -> Floats:
-    """Return, for each of the patroller's sequences, the probability of ending away from the base because of it."""
+    """Return, for each of the patroller's sequences, its part of the probability of ending away from the base."""
     steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
     coefficients = np.zeros(treeplex.num_sequences)
     for number, label in enumerate(treeplex.infoset_labels):

@@ -1,4 +1,4 @@
-"""Where a player of the transit game is at each time, as far as its strategy says."""
+"""The position of a player of the transit game at each time, according to its strategy."""
 
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_type
@@ -10,7 +10,7 @@ from .transit_flow import walkers
 
 
 def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
-    """Return the probability of standing in each cell of the transit game at each time.
+    """Return the probability of each cell of the transit game at each time.
 
     Parameters
     ----------
@@ -23,23 +23,23 @@ def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
     -------
     ndarray of float64, shape (horizon + 1, rows, columns)
         Entry (t, r, c) is the probability of standing in row r, column c before the step t; the last time is after the
-        last move. It sums to one over cells at each time. An evader that has escaped counts where it did, so that
-        the eastern column holds the probability of having escaped by then.
+        last move. It sums to one over cells at each time. An evader that has escaped counts at its exit, so the eastern
+        column holds the probability of having escaped by then.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a transit game as flows.
+        If the game is not a transit game in flow form.
     InvalidStrategyError
-        If the strategy is of another game.
+        If the strategy belongs to another game.
 
     Notes
     -----
-    The occupancy o is linear in the realization plan y, whose y(t, k, a) is the probability of making the move a from
-    the cell k in the step t. With s(t, a) the probability that it succeeds and l(k, a) the cell that it aims at,
-    o(t + 1, l) = Σ {s(t, a) y(t, k, a) : l(k, a) = l} + Σ {(1 − s(t, a)) y(t, k, a) : k = l}.
+    The occupancy o is linear in the realization plan y, where y(t, k, a) is the probability of making the move a from
+    the cell k in the step t. With s(t, a) the probability that it succeeds and l(k, a) the cell that it aims at, o(t +
+    1, l) = Σ {s(t, a) y(t, k, a) : l(k, a) = l} + Σ {(1 − s(t, a)) y(t, k, a) : k = l}.
 
-    The opponent has no part in it, because neither player is ever stopped by the other.
+    The opponent's strategy does not matter, because neither player can stop the other.
 
     References
     ----------
@@ -68,7 +68,7 @@ def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
 
 
 def transit_rules(game: Game) -> Transit:
-    """Return the parameters of a transit game as flows.
+    """Return the parameters of a transit game in flow form.
 
     Raises
     ------

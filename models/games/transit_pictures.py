@@ -1,4 +1,4 @@
-"""Strategies of the transit game as pictures: where a player is at each time, side by side or as an animation."""
+"""Pictures of transit strategies: a player's position at each time, in one picture or as an animation."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,46 +24,46 @@ from ...seqform.strategy import Profile, Strategy
 from .transit import Transit
 from .transit_occupancy import transit_occupancy, transit_rules
 
-#: Suffixes of the files that strategies are drawn to: pictures, and an animation.
+#: Suffixes of the files for strategies: pictures, and an animation.
 OCCUPANCY_SUFFIXES = (*PICTURE_SUFFIXES, ".gif")
-#: More strategies, or times of a picture, are refused: nobody could look at them.
+#: More strategies, or times in a picture, are rejected as unreadable.
 MAX_STRATEGIES = 12
-#: Of one strategy, and of several below each other.
+#: For one strategy, and for several below each other.
 MAX_TIMES = (40, 12)
 
-#: Inches across a picture, and points of its text.
+#: Width of a picture in inches, and font size in points.
 _WIDTH, _FONT = 8.0, 8.0
-# Shades that only get darker keep their order for colour-blind readers and in print; marks differ from them in shape.
+# Shades that only get darker keep their order for colour-blind readers and in print; marks differ in shape.
 _SHADES, _BASE, _EAST, _GREY = "YlGnBu", "#D55E00", "#000000", "#767676"
-# What the logarithmic scale begins at; cells of less probability are white.
+# The lower end of the logarithmic scale; cells with less probability are white.
 _LEAST = 1e-3
-_NUM_SHADES, _NUM_GREYS = 100, 22  # and six more make 128 colours
+_NUM_SHADES, _NUM_GREYS = 100, 22  # six more make 128 colours
 # Inches between grids, at the edges, and below the grids for the scale and the legend.
 _GAP, _EDGE, _BELOW = 0.1, 0.06, 1.0
-# Times that are shown of one strategy, and of several below each other, if none are given.
+# Number of times shown by default for one strategy, and for several.
 _TIMES = (20, 6)
-_LINE, _LETTER = 0.24, 0.082  # inches that a line of text is high, and a letter wide
-_TICKS = 0.14  # and that the numbers of rows and columns take
+_LINE, _LETTER = 0.24, 0.082  # height of a line of text and width of a letter, in inches
+_TICKS = 0.14  # width of the row and column numbers
 
 
 def draw_occupancy(
     game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], *, times: Sequence[int] | None = None
 ) -> Figure:
-    """Draw where a player of the transit game is, at several times: one grid per time, darker where it is likelier.
+    """Draw a player's position in the transit game: one grid per time, darker for higher probability.
 
-    The base is framed, and a dashed line separates the eastern column. All grids have one scale, which is
-    logarithmic from 0.001 to 1, so that small probabilities show.
+    The base is framed, and a dashed line separates the eastern column. All grids share one scale, which is logarithmic
+    from 0.001 to 1 so that small probabilities are visible.
 
     Parameters
     ----------
     game : Game
         ``transit`` with ``form=flow``.
     strategies : Strategy, Profile or mapping of str to Strategy
-        A strategy fills the picture with its times. Of several, each has a row, with its name before it: a profile is
-        the evader and the patroller.
+        The times of a single strategy fill the picture. Of several strategies, each has a row with its name; a profile
+        consists of the evader and the patroller.
     times : sequence of int, optional
-        From 0, before the first step, to the horizon, after the last. By default all if there are at most 20, or six
-        where there are several strategies, otherwise as many at equal distances.
+        From 0, before the first step, to the horizon, after the last. By default all times if there are at most 20 (or
+        six for several strategies), otherwise that many at equal distances.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def draw_occupancy(
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a transit game as flows, it has no such time, or there are too many to be seen.
+        If the game is not a transit game in flow form, it has no such time, or there are too many times.
     InvalidStrategyError
-        If a strategy is of another game, or there is none.
+        If a strategy belongs to another game, or there is none.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -122,10 +122,10 @@ def animate_occupancy(
     *,
     seconds: float = 0.6,
 ) -> None:
-    """Write an animation of where a player of the transit game is: a ``.gif`` that repeats, with one frame per time.
+    """Write an animation of a player's position in the transit game: a repeating ``.gif`` with one frame per time.
 
-    Strategies are side by side; colours and marks are those of :func:`draw_occupancy`. The same strategies give the
-    same file, with the same release of matplotlib.
+    Strategies are side by side; colours and marks are those of :func:`draw_occupancy`. Equal strategies give equal
+    files with the same release of matplotlib.
 
     Parameters
     ----------
@@ -135,16 +135,16 @@ def animate_occupancy(
     path : path-like
         A file name that ends with ``.gif``.
     seconds : float
-        How long a frame is shown, from 0.02 to 60; the last one four times as long.
+        Duration of a frame, from 0.02 to 60; the last one takes four times as long.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a transit game as flows, it has more than 300 steps, or there are too many strategies.
+        If the game is not a transit game in flow form, it has more than 300 steps, or there are too many strategies.
     InvalidStrategyError
-        If a strategy is of another game, or there is none.
+        If a strategy belongs to another game, or there is none.
     GameFileError
-        If the suffix is another one, or the file cannot be written.
+        If the file has another suffix or cannot be written.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -164,12 +164,12 @@ def animate_occupancy(
 def write_occupancy(game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], path: str | Path) -> None:
     """Write :func:`draw_occupancy` or :func:`animate_occupancy` to a file: ``.svg``, ``.png``, ``.pdf`` or ``.gif``.
 
-    The file is written whole or not at all. Errors as those two.
+    The file is written atomically. Errors are those of the two functions.
 
     Raises
     ------
     GameFileError
-        If the suffix is another one, or the file cannot be written.
+        If the file has another suffix or cannot be written.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def write_occupancy(game: Game, strategies: Strategy | Profile | Mapping[str, St
 
 @dataclass(frozen=True)
 class _Walk:
-    """One strategy: its name, whose it is, and where the player is."""
+    """One strategy: its name, its player, and the player's position."""
 
     name: str
     player: int
@@ -197,7 +197,7 @@ class _Walk:
     arrived: Floats  # the probability of being at the base, or of having escaped, at each time
 
     def state(self, time: int) -> str:
-        """Say how likely the patroller is at its base, or the evader gone."""
+        """Return a text with the probability that the patroller is at its base, or that the evader has escaped."""
         what = "at the base" if self.player == 1 else "escaped"
         return f"{what}: {_probability_text(float(self.arrived[time]))}"
 
@@ -215,7 +215,7 @@ def _walks(game: Game, rules: Transit, strategies: Any) -> list[_Walk]:
             f"strategies is {shown(strategies)}, expected a Strategy, a Profile or a mapping of names to strategies"
         )
     if not named:
-        raise InvalidStrategyError("strategies is an empty mapping: expected a strategy or more")
+        raise InvalidStrategyError("strategies is an empty mapping: expected at least one strategy")
     if len(named) > MAX_STRATEGIES:
         raise UnsupportedProblemError(
             f"there are {len(named)} strategies, too many for one picture: expected at most {MAX_STRATEGIES}"
@@ -230,7 +230,7 @@ def _walks(game: Game, rules: Transit, strategies: Any) -> list[_Walk]:
 
 
 def _columns(count: int) -> int:
-    """Return how many grids stand side by side: 4 to 6, so that the last row lacks few."""
+    """Return the number of grids side by side: 4 to 6, chosen to fill the last row."""
     return count if count <= 4 else min((4, 5, 6), key=lambda columns: -count % columns)
 
 
@@ -265,18 +265,18 @@ def _time_text(rules: Transit, time: int) -> str:
 
 
 def _title(game: Game, walks: Collection[_Walk]) -> str:
-    """Say what is drawn, and whose."""
+    """Return a title with the game and the player."""
     return f"where {_whose(walk.player for walk in walks)} is in {game.spec}, by row and column"
 
 
 def _whose(players: Iterable[int]) -> str:
-    """Say which player it is about, if it is one."""
+    """Return the name of the player, if there is only one."""
     known = set(players)
     return "the player" if len(known) > 1 else ("the evader", "the patroller")[known.pop()]
 
 
 def _probability_text(probability: float) -> str:
-    """Return a probability with two digits, or with as many as tell it from 0 and 1 if that takes at most four."""
+    """Return a probability with two digits, or with up to four if needed to distinguish it from 0 and 1."""
     nearest = min(probability, 1.0 - probability)
     digits = -int(f"{nearest:.0e}".partition("e")[2]) if nearest >= 5e-5 else 2
     return f"{probability:.{max(2, digits)}f}"
@@ -285,18 +285,18 @@ def _probability_text(probability: float) -> str:
 def _grid_panels(
     count: int, columns: int, width: float, left: float = 0.0, top: float = 0.0, above: float = 0.0, below: float = 0.0
 ) -> Figure:
-    """Return a figure, which belongs to no window, with places for grids and below them one for the scale.
+    """Return a figure without a window, with axes for the grids and below them for the scale.
 
-    Everything has its place beforehand: no engine has to measure text, which takes longer than to draw it.
+    All positions are fixed in advance, because measuring text takes longer than drawing it.
 
     Parameters
     ----------
     count, columns : int
-        How many grids there are, and how many stand side by side.
+        Number of grids, and number of grids side by side.
     width : float
-        Of the figure, in inches.
+        Width of the figure in inches.
     left, top : float
-        Inches kept free before and above all grids.
+        Inches kept free to the left of and above all grids.
     above, below : float
         Inches kept free above and below each row of grids.
 
@@ -328,7 +328,7 @@ def _grid_panels(
 
 
 def _draw_grid(axes: Any, rules: Transit, occupancy: Floats, *, rows: bool = True) -> Any:
-    """Draw one grid, with its marks, the numbers of its columns, and of its rows where these are wanted."""
+    """Draw one grid with its marks, the numbers of its columns, and optionally those of its rows."""
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle
@@ -348,7 +348,7 @@ def _draw_grid(axes: Any, rules: Transit, occupancy: Floats, *, rows: bool = Tru
 
 
 def _draw_key(figure: Figure, image: Any, place: Any, players: Collection[int]) -> None:
-    """Draw the scale at its place, and say what the marks are and whose probabilities these are."""
+    """Draw the scale, and the legend of marks and probabilities."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
@@ -372,7 +372,7 @@ def _draw_key(figure: Figure, image: Any, place: Any, players: Collection[int]) 
 
 
 def _palette() -> list[int]:
-    """Return the colours of an animation, three numbers a colour: shades, greys, and the base's between the two."""
+    """Return the colours of an animation, three numbers per colour: shades, greys, and blends with the base colour."""
     from matplotlib import colormaps
     from matplotlib.colors import to_rgb
 

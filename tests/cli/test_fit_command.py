@@ -119,7 +119,7 @@ def test_few_games_recommend_an_equilibrium_and_say_how_many_would_do(
     assert main(["fit", few, *asked]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert told.startswith("recommended an equilibrium (treeplex solve): these games do not prove that")
-    assert f"about {needed:,} would be needed" in told
+    assert f"would take about {needed:,} games" in told
     record = json_of(capsys, many, "--game", "kuhn", "--seat", "1", "--bonferroni")
     assert record["guaranteed"] > record["game_value"]
     assert (record["recommended"], record["games_needed"]) == ("response", None)
@@ -130,7 +130,7 @@ def test_few_games_recommend_an_equilibrium_and_say_how_many_would_do(
     record = json_of(capsys, str(nothing), *asked)
     assert (record["recommended"], record["games_needed"]) == ("equilibrium", None)
     assert main(["fit", str(nothing), *asked]) == 0
-    assert "how many would be needed is not known" in " ".join(capsys.readouterr().out.split())
+    assert "the number of games needed is not known" in " ".join(capsys.readouterr().out.split())
 
 
 def test_both_methods_both_intervals_and_a_known_probe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,7 +170,7 @@ def test_observations_that_exclude_each_other(tmp_path: Path, capsys: pytest.Cap
     assert main(["fit", *asked]) == 0
     shown = capsys.readouterr().out
     assert "no opponent fits all of these games" in shown
-    assert "those that come nearest" in shown
+    assert "those that fit best" in shown
 
 
 def test_an_empty_log_gives_an_equilibrium(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -310,7 +310,7 @@ def test_hand_histories_of_players_without_a_name(tmp_path: Path, capsys: pytest
     for names in (("--player", "us"), ("--against", "p1"), ("--player", "us", "--against", "p1")):
         record = json_of(capsys, str(log), *PREFLOP, *names, "--max-iterations", "10")
         assert (record["games"], record["left_out"]) == (10, {})
-    assert "nobody is named 'p2'" in refused(capsys, str(log), *PREFLOP, "--player", "us", "--against", "p2")
+    assert "has no player named 'p2'" in refused(capsys, str(log), *PREFLOP, "--player", "us", "--against", "p2")
     assert "a name is empty, expected the name of a player" in refused(capsys, str(log), *PREFLOP, "--against", "")
 
 
@@ -347,7 +347,7 @@ def test_bounds_may_be_trusted_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--penalty does not go with --p" in refused(capsys, *asked, "--p", "1/2", "--penalty", "3")
     assert "'--p': 2, expected a number from 0 to 1" in refused(capsys, *asked, "--p", "2")
     misspelt = (*asked[:-5], "--player", "su", *asked[-3:])
-    assert "nobody is named 'su' in" in refused(capsys, *misspelt)
+    assert "has no player named 'su'" in refused(capsys, *misspelt)
 
 
 def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -374,7 +374,7 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
     assert f"treeplex solve {path} --lock" in shown
     assert (record["interval"], record["bonferroni"], record["method"]) == ("clopper-pearson", True, None)
     assert "need --against NAME" in refused(capsys, *asked[:-2])
-    assert "nobody is named 'then' in" in refused(capsys, *asked[:-1], "then")
+    assert "has no player named 'then'" in refused(capsys, *asked[:-1], "then")
     for option in (["--out", "x.npz"], ["--interval", "wilson"], ["--player", "us"], ["--max-iterations", "9"]):
         assert f"{option[0]} is for strategies" in refused(capsys, *asked, *option)
 

@@ -179,7 +179,7 @@ def test_a_walk_without_a_formula_ends_with_what_it_has_met(capsys: pytest.Captu
     assert 1 < record["at_least"] < 100_993
     assert record["nodes"] is record["sequences"] is record["memory"] is None
     assert record["players"] == 2
-    assert record["stopped"] == "building it takes more than 7 seconds; --public goes on to the end"
+    assert record["stopped"] == "building it takes more than 7 seconds; --public builds it completely"
     assert main(["info", "leduc:ranks=6"]) == 0
     shown = capsys.readouterr().out
     assert [line.split()[1:3] for line in shown.splitlines() if line.startswith("histories")] == [["at", "least"]]

@@ -123,7 +123,7 @@ def test_a_strategy_file_plays(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["kuhn", "--seat0", "uniform", "--games", "1"], "missing option '--seat1': who plays in seat 1, i"),
+        (["kuhn", "--seat0", "uniform", "--games", "1"], "missing option '--seat1': the player in seat 1, i"),
         (["kuhn", *UNIFORM], "missing option '--games': number of games (see treeplex play --help)"),
         (["kuhn", *UNIFORM, "--games", "-1"], "-1, expected a whole number from 0 to 2^53, such as 1000"),
         (["kuhn", *UNIFORM, "--games", "many"], "many, expected a whole number"),

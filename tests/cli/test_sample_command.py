@@ -47,7 +47,7 @@ def test_estimates_that_payoffs_do_not_allow_are_not_told(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["regret_estimates"] == [None, None]
     page = tmp_path / "page.html"
     assert main([*arguments[:4], "--method", "os-mccfr", "--html", str(page)]) == 0
-    assert "unknown, unknown; unknown where the samples are too few to tell" in " ".join(
+    assert "unknown, unknown; unknown where there are too few samples" in " ".join(
         capsys.readouterr().out.split()
     )
     assert "unknown, unknown" in page.read_text(encoding="utf-8")
@@ -116,7 +116,7 @@ def test_constraints_are_kept_to_and_told(tmp_path, capsys):
     assert main([*arguments, "--html", str(page)]) == 0
     printed = capsys.readouterr().out
     assert "violation, estimated; multiplier" in printed
-    assert "constraint plan(0/nowhere:r) <= 1/2  names an infoset that no walk has met" in printed
+    assert "constraint plan(0/nowhere:r) <= 1/2  names an infoset that no walk has reached" in printed
     assert "constraint calm" in page.read_text(encoding="utf-8")
     assert main([*arguments, "--json", "-"]) == 0
     calm, king, nowhere = json.loads(capsys.readouterr().out)["constraints"]

@@ -337,7 +337,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
          ("invalid value for '--tol': 1%%, expected a number of at least 0 with one per cent sign, as in 0.1% "
          "(see treeplex solve --help)")),
         ("show toy.toml",
-         "toy.toml does not name its game; give it, --game GAME (it looks like a game: treeplex info reads it)"),
+         "toy.toml does not name its game; give it with --game GAME (it looks like a game: treeplex info reads it)"),
         ("solve toy.toml --hands AsKx", ("--hands: range at character 1, 'AsKx': expected AA, 66+, QQ-22, AKs, AKo, "
          "AK, A2s+, A5s-A2s, 98s-65s, AsKh or random")),
         ("solve toy.toml --hands QcQd", "--hands: 'QcQd': Qc is on the board, expected hands of oop or ip"),
@@ -539,7 +539,7 @@ def test_locks_of_the_file_and_of_the_command_line_hold_together(capsys, tmp_pat
 def test_commands_that_leave_out_locks_say_so(capsys, tmp_path):
     path = tmp_path / "locked.toml"
     path.write_text(TOY + "[[locks]]\ntext = 'ip at \"all-in\": call 40%'\n", encoding="utf-8")
-    note = f"note: the constraints of {path} are left out; treeplex solve keeps to them\n"
+    note = f"note: the constraints of {path} are left out; treeplex solve applies them\n"
     assert main(["evaluate", str(path), "--strategy", "uniform", "--json", "-"]) == 0
     assert capsys.readouterr().err == note
     assert main(["solve", str(path), "--json", "-"]) == 0

@@ -135,7 +135,7 @@ def test_evaluate_finds_losses_of_one_strategy_against_an_equilibrium(capsys, tm
     assert (king["action"], king["better"]) == ("p", "b")
     assert sum(row["loss"] for row in record["losses"]) <= record["exploitability"]
     assert main(["evaluate", "kuhn", "--strategy", str(tmp_path / "one.json")]) == 0
-    assert "largest losses against the equilibrium strategy of player 0 that was found\n" in capsys.readouterr().out
+    assert "largest losses against the computed equilibrium strategy of player 0\n" in capsys.readouterr().out
 
 
 def test_evaluate_takes_a_file_for_each_player(capsys, tmp_path, kuhn):
@@ -195,7 +195,7 @@ def test_compare_says_when_a_difference_from_an_equilibrium_costs_nothing(capsys
     assert record["players"][0]["costless"] == record["players"][0]["differing"] - 1
     assert record["players"][0]["loss"] == pytest.approx(worst["loss"])
     assert main(["compare", path, "nash", "--html", str(tmp_path / "page.html")]) == 0
-    said = f"of them for nothing; A loses {worst['loss']:.10f} against B"
+    said = f"of them; A loses {worst['loss']:.10f} against B"
     assert said in capsys.readouterr().out
     assert "What the differences cost" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
@@ -257,7 +257,7 @@ def test_several_equilibria_and_rounded_ones_are_judged(capsys, tmp_path, kuhn):
     path.write_text("\n".join(lines) + "\n")
     assert main(["evaluate", "kuhn", "--strategy", str(path), "--json", "-"]) == 0
     shown = capsys.readouterr()
-    assert shown.err == f"note: {path} holds 2 equilibria, of which the first is taken; {path}:2 is the second\n"
+    assert shown.err == f"note: {path} holds 2 equilibria; the first one is used. {path}:2 is the second\n"
     assert json.loads(shown.out)["exploitability"] == exploitability(kuhn, first)
     record = json_of(capsys, "evaluate", "kuhn", "--strategy", f"{path}:2", "--tol", "1e-2")
     assert record["exploitability"] < 1e-3
@@ -274,7 +274,7 @@ def test_several_equilibria_and_rounded_ones_are_judged(capsys, tmp_path, kuhn):
 def test_mistakes_are_said_in_one_line(capsys, solved, tmp_path, kuhn):
     table = str(tmp_path / "table.csv")
     Profile.load(solved, kuhn).save(table)
-    assert "does not name its game; give it, --game GAME" in refusal(capsys, "show", table)
+    assert "does not name its game; give it with --game GAME" in refusal(capsys, "show", table)
     assert "no infoset of kuhn matches" in refusal(capsys, "show", solved, "--infoset", "Z*")
     assert "--player 2" in refusal(capsys, "show", solved, "--player", "2")
     assert "ends with .npz, .json or .csv" in refusal(capsys, "show", solved, "--out", "x.txt")

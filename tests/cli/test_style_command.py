@@ -44,7 +44,7 @@ def test_large_linear_programs_are_announced(
     assert main([*arguments, "--max-loss", "0.05"]) == 0
     said = capsys.readouterr().err
     assert "note: linear programs of preflop:stack=2,continuations=1 may take many minutes; treeplex solve" in said
-    assert "--problem constrained --constrain 'all-in>=0.1' goes without" in said
+    assert "--problem constrained --constrain 'all-in>=0.1' needs none" in said
 
 
 def test_a_style_that_can_be_had(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

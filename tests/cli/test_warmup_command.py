@@ -13,7 +13,7 @@ def test_loops_are_compiled_or_there(capsys):
     loops = json.loads(capsys.readouterr().out)["loops"]
     assert [one["name"] for one in loops] == ["regret", "sampling"]
     assert main(["warmup", "regret"]) == 0
-    assert "was there" in capsys.readouterr().out
+    assert "already compiled" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -30,7 +30,7 @@ def test_what_is_compiled_is_said(capsys, monkeypatch):
     monkeypatch.setattr(warmup, "_LOOPS", {"new": compiling, "old": lambda: None})
     assert main(["warmup"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [line[:2] for line in lines if line[:1] in (["new"], ["old"])] == [["new", "compiled"], ["old", "was"]]
+    assert [line[:2] for line in lines if line[:1] in (["new"], ["old"])] == [["new", "compiled"], ["old", "already"]]
 
 
 def test_an_unknown_loop_is_refused(capsys):

@@ -1,4 +1,4 @@
-"""No-limit hold'em for two: the game before the flop, and subgames after it between two ranges."""
+"""Heads-up no-limit hold'em: the preflop game, and postflop subgames between two ranges."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The betting of hold'em after the flop: which sizes there are, and the tree that follows."""
+"""The betting of hold'em after the flop: sizes, and the resulting tree."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ class Size:
     Attributes
     ----------
     kind : {"%", "x", "e", "a"}
-        A share of the pot, a multiple of the last bet, geometric over the streets that are left, or all-in.
+        A share of the pot, a multiple of the last bet, geometric over the remaining streets, or all-in.
     number : float
     """
 
@@ -35,7 +35,7 @@ class Size:
 
     @classmethod
     def read(cls, text: str, what: str, raising: bool) -> "tuple[Size, ...]":
-        """Read sizes, such as ``"60%, e, a"``."""
+        """Parse sizes, such as ``"60%, e, a"``."""
         such_as = "2.5x, 45%, e or a" if raising else "60%, e or a"
         if not isinstance(text, str):
             raise InvalidGameError(
@@ -61,9 +61,9 @@ class Size:
 
 
 def _meant(folded: str, written: str, raising: bool) -> str:
-    """Return what somebody may have meant by a size that is none."""
+    """Return a suggestion for a text that is not a valid size."""
     if re.fullmatch(r"\d+(\.\d+)?x", folded):
-        return "; a bet is not a multiple of anything"
+        return "; a bet cannot be a multiple of an earlier bet"
     if raising and (found := re.fullmatch(r"x?(\d(?:\.\d{1,3})?)x?", folded)):
         return f"; write {found[1]}x"
     if re.fullmatch(r"\d{1,9}c?", folded):
@@ -75,24 +75,24 @@ def _meant(folded: str, written: str, raising: bool) -> str:
         return f"; write {words[folded]}"
     if folded in ("none", "no", "-"):
         return "; for no sizes leave the text empty"
-    return "; sizes are parted by commas" if re.search(r"[;/|&]|%.*%|[%xe]\s+\S", written) else ""
+    return "; separate sizes by commas" if re.search(r"[;/|&]|%.*%|[%xe]\s+\S", written) else ""
 
 
-#: The keys of a table of sizes, and what they are called in :class:`Betting`.
+#: The keys of a table of sizes, and their names in :class:`Betting`.
 _KINDS = {"bet": "bets", "raise": "raises", "donk": "donks"}
-#: Where thresholds lie: in pots, and a million of them is more than any stack.
+#: The range of thresholds, in pots; a million pots exceed any stack.
 _THRESHOLD = "[0, 1e6]"
-#: The keys of the table of thresholds, and what they are called in :class:`Betting`.
+#: The keys of the table of thresholds, and their names in :class:`Betting`.
 _THRESHOLDS = {"add_allin": "add_all_in", "force_allin": "force_all_in", "merge": "merge", "raise_cap": "raise_cap"}
 
 
-#: An amount that stands for all that there is.
+#: An amount that represents the whole stack.
 ALL_IN = 10**9
 _AMOUNT = re.compile(r"(?:bet|raise) (\d{1,9})|(all-in|check|call|fold)")
 
 
 def _steps(line: str) -> tuple[str, ...]:
-    """Return the actions of a line; cards, ``deal 7s``, are left out."""
+    """Return the actions of a line; cards, such as ``deal 7s``, are left out."""
     steps = (" ".join(one.split()) for one in line.split(","))
     return tuple(one for one in steps if one and not one.startswith("deal "))
 
@@ -112,25 +112,25 @@ def _amounts(line: str, text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Betting:
-    """Which bets and raises there are.
+    """The available bets and raises.
 
     Parameters
     ----------
     bets, raises, donks : str or mapping of str to str
-        Sizes: for everybody, or by seat and street, ``{"oop river": "50%", "turn": "75%, a", "ip": "60%"}``, of which
-        the narrowest counts. A donk is a bet out of position into the player who bet last on the street before; by
+        Sizes for everybody, or by seat and street, ``{"oop river": "50%", "turn": "75%, a", "ip": "60%"}``; the most
+        specific entry applies. A donk is a bet out of position into the player who bet last on the street before. By
         default it has the sizes of other bets.
     add_all_in : float
-        All-in is added where it is at most so many pots above what was bet before.
+        All-in is added if it exceeds the previous bet by at most this many pots.
     force_all_in : float
-        A size is made all-in where no more than so many pots would be left behind.
+        A size becomes all-in if at most this many pots would be left behind.
     merge : float
-        Sizes closer than this to a larger one, in pots, are left out.
+        Sizes within this distance of a larger one, in pots, are left out.
     raise_cap : int
-        The most bets and raises on a street.
+        The largest number of bets and raises on a street.
     lines : mapping of str to str
-        Amounts at single decisions in place of sizes: by the actions that lead there, cards left out, such as
-        ``{"": "bet 120, all-in", "bet 120": "raise 300"}``. Checks, calls and folds are there without being listed.
+        Amounts at single decisions instead of sizes, by the actions that lead there (without cards), such as ``{"":
+        "bet 120, all-in", "bet 120": "raise 300"}``. Checks, calls and folds are always available.
     """
 
     bets: str | Mapping[str, str] = "60%, a"
@@ -143,7 +143,7 @@ class Betting:
     lines: Mapping[str, str] = field(default_factory=dict)
     _sizes: dict[tuple[str, int, int], tuple[Size, ...]] = field(init=False, repr=False, compare=False)
     _lines: dict[tuple[str, ...], tuple[int, ...]] = field(init=False, repr=False, compare=False)
-    #: The beginnings of lines, themselves included: elsewhere it does not matter what has led to a decision.
+    #: The prefixes of lines, including the lines themselves: elsewhere the path to a decision does not matter.
     _beginnings: frozenset[tuple[str, ...] | None] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -178,13 +178,13 @@ class Betting:
         thresholds: "Mapping[str, Any] | Table | None" = None,
         lines: "Mapping[str, str] | Table | None" = None,
     ) -> "Betting":
-        """Read sizes and thresholds as a spot file has them.
+        """Parse sizes and thresholds in the form of a spot file.
 
         Parameters
         ----------
         bets : str or mapping
             Sizes of bets, or the table ``[bets]``: the keys ``bet``, ``raise`` and ``donk`` for everybody, and tables
-            of them by street, or by street and seat. Missing keys are as in a ``Betting()``.
+            of them by street, or by street and seat. Missing keys have the defaults of ``Betting()``.
         thresholds : mapping, optional
             The table ``[thresholds]``: ``add_allin``, ``force_allin``, ``merge`` and ``raise_cap``.
         lines : mapping, optional
@@ -250,7 +250,7 @@ class Betting:
             given = {"": given} if isinstance(given, str) else dict(given or {})
             if kind != "donk":
                 given.setdefault("", "")
-            for seat in SEATS:  # a street counts before a seat alone, which a file has no table for
+            for seat in SEATS:  # a street takes precedence over a seat alone, for which a file has no table
                 if seat in given:
                     text = given.pop(seat)
                     given |= {f"{seat} {when}": given.get(f"{seat} {when}", given.get(when, text)) for when in STREETS}
@@ -262,7 +262,7 @@ class Betting:
         return table, {key: getattr(self, name) for key, name in _THRESHOLDS.items()}
 
     def listed(self, kind: str, seat: int, street: int) -> tuple[Size, ...]:
-        """Return the sizes of ``bets``, ``raises`` or ``donks`` of a player on a street; none where none are given."""
+        """Return the sizes of ``bets``, ``raises`` or ``donks`` of a player on a street; empty if there are none."""
         return self._sizes.get((kind, seat, street), ())
 
     def without(self, kind: str, street: int, size: Size) -> "Betting":
@@ -284,7 +284,7 @@ class Betting:
         return self._sizes.get(("bets", seat, street), ())
 
     def check_line(self, line: str, street: int, pot: int, stack: int) -> None:
-        """Refuse one of the lines that does not come to a decision, or has amounts that are not allowed there.
+        """Raise an error if a line does not lead to a decision, or has amounts that are not allowed there.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class Betting:
             if step is None:
                 break
             if step not in after:
-                known = f"expected {one_of(after)}" if after else "nothing is bet there any more"
+                known = f"expected {one_of(after)}" if after else "there are no more bets there"
                 said = f"after {', '.join(steps[:number])}" if number else "at first"
                 raise InvalidGameError(f"{where}: {shown(step, 40)} {said}{nearest(step, after)}; {known}")
             state = after[step]
@@ -315,7 +315,7 @@ class Betting:
                 raise InvalidGameError(f"{where}: {amount} is not allowed, expected {least} to {most}")
 
     def amounts_at(self, state: "Decision", pot: int, most: int) -> tuple[int, ...]:
-        """Return the amounts that may be bet or raised to at a decision, totals on the street, of `most` at most."""
+        """Return the possible bets or raises at a decision, as totals on the street, up to `most`."""
         theirs = max(state.now)
         if state.line is not None and state.line in self._lines:
             return tuple(sorted({min(amount, most) for amount in self._lines[state.line]}))
@@ -329,25 +329,25 @@ class Betting:
     def amounts(
         self, sizes: Sequence[Size], pot: int, previous: int, least: int, most: int, streets: int
     ) -> tuple[int, ...]:
-        """Return the amounts that may be bet or raised to on a street.
+        """Return the possible bets or raises on a street, as totals.
 
         Parameters
         ----------
         sizes : sequence of Size
         pot : int
-            What would lie in the middle after a call of what was bet.
+            The pot after a call of the current bet.
         previous : int
-            What was bet last, a total on the street; 0 if nothing was.
+            The last bet as a total on the street; 0 if there was none.
         least, most : int
-            The smallest raise that is allowed, and all that is there, totals on the street.
+            The smallest raise allowed, and the largest possible one, as totals on the street.
         streets : int
-            How many streets are left, this one counted.
+            Number of remaining streets, including this one.
 
         Notes
         -----
-        All-in is added where most ≤ previous + round(add · pot); amounts are limited to [least, most]; one becomes
-        all-in where most ≤ amount + round(force · (pot + 2 · (amount − previous))); doubles go; and from the largest x
-        down, y is kept only if y < (x − merge) / (1 + merge), both in pots.
+        All-in is added if most ≤ previous + round(add · pot). Amounts are limited to [least, most]. An amount becomes
+        all-in if most ≤ amount + round(force · (pot + 2 · (amount − previous))). Duplicates are dropped. From the
+        largest x down, y is kept only if y < (x − merge) / (1 + merge), both in pots.
         """
         amounts = []
         for size in sizes:
@@ -383,7 +383,7 @@ def rounded(number: float) -> int:
 
 @dataclass(frozen=True)
 class Decision:
-    """A state of the betting, cards left out.
+    """A state of the betting, without cards.
 
     Attributes
     ----------
@@ -392,19 +392,19 @@ class Decision:
     mover : int
         0 out of position, 1 in position.
     before : int
-        What each has put in on streets before, since the spot began.
+        The amounts put in on earlier streets, since the spot began.
     now : (int, int)
-        What each has put in on this street.
+        The amounts put in on this street.
     last : int
-        The last raise: by how much it went beyond what was bet before.
+        The last raise: the amount beyond the previous bet.
     raises : int
         Bets and raises on this street.
     aggressor : int
-        Who bet last on the street before; −1 if nobody did.
+        The player who bet last on the previous street; −1 if nobody did.
     checked : bool
         Whether the other player has checked.
     line : tuple of str or None
-        The actions that lead there, cards left out, where they matter: decisions that are alike otherwise are one.
+        The actions that lead there, without cards, if they matter; otherwise equal decisions are merged.
     """
 
     street: int
@@ -430,9 +430,9 @@ class Ended:
     Attributes
     ----------
     paid : (int, int)
-        What each has put in since the spot began.
+        The amounts put in since the spot began.
     folded : int
-        Who has folded; −1 if nobody has.
+        The player who folded; −1 if nobody did.
     street : int
     aggressor : int
     all_in : bool
@@ -448,14 +448,14 @@ class Ended:
 
 
 def moves(state: Decision, betting: Betting, pot: int, stack: int) -> Iterator[tuple[str, "Decision | Ended"]]:
-    """Yield the actions at a decision, as players call them, and what follows.
+    """Yield the actions at a decision, by their names in play, with the states that follow.
 
     Parameters
     ----------
     state : Decision
     betting : Betting
     pot, stack : int
-        As the spot began.
+        At the start of the spot.
     """
     mine, theirs = state.now[state.mover], state.now[1 - state.mover]
     most = stack - state.before
@@ -472,7 +472,7 @@ def moves(state: Decision, betting: Betting, pot: int, stack: int) -> Iterator[t
     elif state.checked:
         yield "check", Ended(paid, -1, state.street, -1, False, line("check"))
     else:
-        # The least that may be bet stays what it was.
+        # The smallest allowed bet stays the same.
         last = state.last
         checked = Decision(state.street, other, state.before, (0, 0), last, 0, state.aggressor, True, line("check"))
         yield "check", checked
@@ -486,9 +486,9 @@ def moves(state: Decision, betting: Betting, pot: int, stack: int) -> Iterator[t
 
 
 def unrolled(begun: S, moves: Callable[[S], Iterable[tuple[str, S]]]) -> tuple[list[S], list[int], list[str]]:
-    """Return all states that follow from one, level by level, the number of each one's parent, and its action."""
+    """Return all states that follow from one, level by level, with the index of each one's parent and its action."""
     states, parents, actions = [begun], [-1], [""]
-    for node, state in enumerate(states):  # which grows
+    for node, state in enumerate(states):  # the list grows
         for action, after in moves(state):
             states.append(after)
             parents.append(node)
@@ -503,7 +503,7 @@ def first(betting: Betting, street: int, stack: int) -> "Decision | Ended":
 
 
 def following(state: Ended, betting: Betting) -> "Decision | Ended":
-    """Return what follows a street, in which who bet last on the one before matters where there are donk bets alone."""
+    """Return the state after a street; the last bettor matters only if there are donk bets."""
     street = state.street + 1
     if state.all_in:
         return Ended(state.paid, -1, street, -1, True, state.line)

@@ -1,4 +1,4 @@
-"""A solved spot as one HTML page: a browser through the betting and the cards, charts, averages and tables of hands."""
+"""A solved spot as one HTML page: a browser for betting and cards, with charts, averages and tables of hands."""
 
 import base64
 import json
@@ -30,9 +30,9 @@ from .charts import SHADES, action_colours
 from .solved import SolvedSpot
 from .spot import HoldemSpot
 
-#: The most bytes that the numbers of a page take, as they are written in it.
+#: The largest size of a page's numbers, in bytes of the page.
 MAX_NUMBERS = 20_000_000
-#: What stands for a number that is not defined; the others divide an interval evenly.
+#: The code of undefined numbers; the other codes divide an interval evenly.
 _NONE = 65535
 
 
@@ -44,18 +44,18 @@ def spot_page(
     limit: int = MAX_NUMBERS,
     more: Iterable[Content] = (),
 ) -> Page:
-    """Return a page on which one walks through a solved spot.
+    """Return a page for browsing a solved spot.
 
     Parameters
     ----------
     solved : SolvedSpot
     again : str
-        The command that makes it again.
+        The command that recreates the page.
     cards : sequence of str
-        Runouts to take first where there is not room for all, such as ``["7s", "7s Ah"]``.
+        Runouts to include first if there is not enough space for all, such as ``["7s", "7s Ah"]``.
     limit : int
-        Bytes that numbers may take. The street of the root is always there, then whole runouts as they fit: the page
-        says which.
+        Largest size of the numbers, in bytes. The street of the root is always included, then whole runouts as they
+        fit; the page states which.
     more : iterable of Element
         Further blocks, below the browser.
 
@@ -66,7 +66,7 @@ def spot_page(
     Raises
     ------
     InvalidGameError
-        If a runout is not one of the spot's.
+        If a runout does not exist in the spot.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def spot_page(
     spot, title = solved.spot, title_of(solved)
     lost = solved.profile.exploitability
     proof = (
-        f"On average over both seats, the best reply to these strategies gains {spot.of_pot(lost)}: computed from "
+        f"On average over both seats, the best response to these strategies gains {spot.of_pot(lost)}: computed from "
         "the strategies, in double precision."
     )
     known = {
@@ -108,7 +108,7 @@ def title_of(solved: SolvedSpot) -> str:
 
 
 def earned(solved: SolvedSpot) -> Iterator[Content]:
-    """Say what both seats earn, and how it begins."""
+    """Return a sentence on the earnings of both seats, and the pot at the start."""
     root = solved.at()
     mean = root.averages
     yield "Out of position earns "
@@ -125,38 +125,38 @@ def earned(solved: SolvedSpot) -> Iterator[Content]:
 
 
 def browser_blocks(solved: SolvedSpot, *, cards: Sequence[str] = (), limit: int = MAX_NUMBERS) -> Iterator[Content]:
-    """Return the browser for a page of :func:`framed`, and what its numbers are; see :func:`spot_page`."""
+    """Return the browser for a page of :func:`framed`, and the explanation of its numbers; see :func:`spot_page`."""
     kept, told = _chosen(solved, [read_cards(one, "runout") for one in cards], limit)
     tree, numbers = _packed(solved, kept)
     if told:
         yield prose(told, cls="dim")
-    yield element("noscript", prose("The browser through the betting needs a script."))
+    yield element("noscript", prose("The browser for the betting needs JavaScript."))
     data = json.dumps(tree, separators=(",", ":"))
     yield element("section", cls="spot", data_spot=data, data_numbers=base64.b64encode(numbers).decode())
     yield _meanings(solved.spot)
 
 
 def _meanings(spot: HoldemSpot) -> Content:
-    """Return what the numbers are, folded."""
+    """Return a folded explanation of the numbers."""
     less = " less what the house takes on average" if spot.rake else ""
     return folded(
         "What the numbers are",
         prose(
-            "EV is in chips from the pot, net of what one puts in from that decision on: both add up to the pot"
-            f"{less}, and a fold is worth 0. Equity is the part of the pot that a hand wins on average if nobody bets "
-            "any more. Reach is what is left of a hand; averages weigh hands by reach and by the hands that the other "
-            "player can have with them."
+            "EV is in chips from the pot, net of what a player puts in from that decision on: both EVs add up to the "
+            f"pot{less}, and a fold is worth 0. Equity is the share of the pot that a hand wins on average without "
+            "further betting. Reach is the remaining share of a hand; averages weight hands by reach and by the "
+            "opponent's possible hands."
         ),
     )
 
 
 def framed(page: Page) -> Page:
-    """Return a page with the script and the styles that :func:`browser_blocks` need."""
+    """Return a page with the script and the styles that :func:`browser_blocks` needs."""
     return replace(page, style=shipped("browser.css", __package__), script=shipped("browser.js", __package__))
 
 
 def served_page(solved: SolvedSpot, file: str) -> Page:
-    """Return the page of a solved spot whose numbers a server has; see :mod:`treeplex.models.games.holdem.server`."""
+    """Return the page of a solved spot for a server of its numbers; see :mod:`treeplex.models.games.holdem.server`."""
     spot, title = solved.spot, title_of(solved)
     data = {
         "deck": [CARDS[card] for card in sorted((*spot.cards, *spot.unseen))],
@@ -165,8 +165,8 @@ def served_page(solved: SolvedSpot, file: str) -> Page:
     }
     box = element("section", cls="spot", data_served=json.dumps(data, separators=(",", ":")))
     keys = (
-        "Keys: the arrows up and down move among actions, right or Enter takes one, left or Backspace goes back; among "
-        "cards and hands all four arrows move. Escape leaves a class of hands, then the line."
+        "Keys: up and down move among actions, right or Enter takes one, left or Backspace goes back; among cards "
+        "and hands all four arrows move. Escape leaves a class of hands, then the line."
     )
     blocks = (prose(file, cls="kicker"), heading(title, 1), box, prose(keys, cls="dim"), _meanings(spot))
     style, first, second = (shipped(name, __package__) for name in ("browser.css", "served.js", "browser.js"))
@@ -174,7 +174,7 @@ def served_page(solved: SolvedSpot, file: str) -> Page:
 
 
 def _chosen(solved: SolvedSpot, wanted: Sequence[Sequence[int]], limit: int) -> tuple[set[int], str]:
-    """Return which boards have a place on the page, and what to say of it."""
+    """Return the boards included on the page, and a note about them."""
     form, spot = solved.form, solved.spot
     sizes = np.zeros(len(spot.boards))
     for node in form.decisions.tolist():
@@ -191,7 +191,7 @@ def _chosen(solved: SolvedSpot, wanted: Sequence[Sequence[int]], limit: int) -> 
                 text = " ".join(CARDS[card] for card in runout)
                 raise InvalidGameError(f"no board of the spot has the runout {text}; expected cards that may be dealt")
             first.append(places[board])
-    # Streets in order, cards of all ranks and suits among the first.
+    # Streets in order, beginning with cards of all ranks and suits.
     spread = sorted(places.items(), key=lambda one: (len(one[0]), 23 * one[0][-1] % 52))
     order = dict.fromkeys([0, *first, *(number for _, number in spread)])
     kept: set[int] = set()
@@ -206,14 +206,14 @@ def _chosen(solved: SolvedSpot, wanted: Sequence[Sequence[int]], limit: int) -> 
     told = ""
     if decided - kept:
         told = (
-            f"The numbers of {len(decided & kept):,} of {len(decided):,} boards are on this page; more would take over "
-            f"{limit / 1e6:g} MB. Others are in the solution's file."
+            f"The numbers of {len(decided & kept):,} of {len(decided):,} boards are on this page; all of them would "
+            f"take more than {limit / 1e6:g} MB. The others are in the solution's file."
         )
     return kept, told
 
 
 def _packed(solved: SolvedSpot, kept: Collection[int]) -> tuple[dict[str, Any], bytes]:
-    """Return the tree of the boards that are kept as plain data, and the numbers at decisions, two bytes each."""
+    """Return the tree of the included boards as plain data, and the numbers at decisions in two bytes each."""
     form, spot = solved.form, solved.spot
     all_in = (form.players == CHANCE) & (spot.paid.min(axis=1) == spot.stack)
     places = {0: 0}
@@ -228,7 +228,7 @@ def _packed(solved: SolvedSpot, kept: Collection[int]) -> tuple[dict[str, Any], 
     colours: dict[int, str] = {}
     at = dict.fromkeys(nodes, -1)
     decided = [node for node in nodes if form.players[node] >= 0]
-    solved = SolvedSpot(spot, solved.profile)  # a file's values are not taken from it
+    solved = SolvedSpot(spot, solved.profile)  # recomputed instead of read from a file
     solved.profile.keep([*decided, *(child for node in decided for child in form.children[node].tolist())])
     words: list[Any] = []
     place = 0
@@ -269,14 +269,14 @@ def _packed(solved: SolvedSpot, kept: Collection[int]) -> tuple[dict[str, Any], 
 
 
 def _scaled(numbers: Floats) -> Any:
-    """Return the least and the largest of some numbers, as floats of 32 bits, and all of them between the two."""
+    """Return the smallest and the largest of some numbers as 32-bit floats, and all numbers scaled to that range."""
     defined = numbers[np.isfinite(numbers)]
     ends = np.array([defined.min(), defined.max()] if len(defined) else [0.0, 0.0], dtype="<f4")
     return np.concatenate([ends.view("<u2"), _words(numbers, float(ends[0]), float(ends[1]))])
 
 
 def _words(numbers: Floats, low: float, high: float) -> Any:
-    """Return numbers of an interval as whole numbers of 16 bits."""
+    """Return numbers of an interval as 16-bit integers."""
     width = high - low if high > low else 1.0
     scaled = np.clip((numbers - low) / width, 0.0, 1.0) * (_NONE - 1)
     return np.where(np.isfinite(numbers), np.rint(np.nan_to_num(scaled)), _NONE).astype(np.uint16)

@@ -1,4 +1,4 @@
-"""Cards, hands and ranges of hold'em, as players write them."""
+"""Cards, hands and ranges of hold'em in the notation of players."""
 
 import contextlib
 import re
@@ -15,17 +15,17 @@ from ....seqform.errors import InvalidGameError, shown
 from ....seqform.number_texts import read_float
 
 RANKS, SUITS = "23456789TJQKA", "cdhs"
-#: What stands between commas, without the blanks around it.
+#: The text between commas, without surrounding blanks.
 ITEMS = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 #: The cards in the order of their numbers: rank by rank, suits c, d, h, s.
 CARDS = tuple(rank + suit for rank in RANKS for suit in SUITS)
-#: The cards of each deck; a short one has no ranks below six.
+#: The cards of each deck; a short deck has no ranks below six.
 DECKS = {"full": range(52), "short": range(16, 52)}
 _NUMBERS = {card: number for number, card in enumerate(CARDS)}
 
 #: The two cards of each of the 1,326 hands, the higher first, shape (1326, 2).
 HANDS: Indices = frozen(np.array([(high, low) for low, high in combinations(range(52), 2)], dtype=np.int64))
-#: What each hand is called.
+#: The name of each hand.
 HAND_NAMES = tuple(CARDS[high] + CARDS[low] for high, low in HANDS.tolist())
 _HAND_NUMBERS = {(high, low): number for number, (high, low) in enumerate(HANDS.tolist())}
 
@@ -38,12 +38,12 @@ def hand_numbers(cards: Indices) -> Indices:
 
 
 def read_cards(text: str, what: str = "cards") -> list[int]:
-    """Return the numbers of cards written one after another, such as ``"Td9d6h"``; blanks and commas may part them.
+    """Return the numbers of cards written in sequence, such as ``"Td9d6h"``; blanks and commas may separate them.
 
     Raises
     ------
     InvalidGameError
-        If something is not a card, or a card comes twice.
+        If a text is not a card, or a card appears twice.
     """
     if not isinstance(text, str):
         raise InvalidGameError(f"{what} is {shown(text, 60)}, expected a text such as 'Td9d6h'")
@@ -64,19 +64,19 @@ def read_cards(text: str, what: str = "cards") -> list[int]:
     return found
 
 
-#: How others write ranks, suits and dashes, by what stands for it here.
+#: Other notations of ranks, suits and dashes, by the notation used here.
 _SPELLINGS = {"T": "10", "c": "[♣♧]", "d": "[♦♢]", "h": "[♥♡❤]", "s": "[♠♤]", "-": "[–—−]", "": "[\ufe0f\\s]"}
 
 
 def _in_our_letters(text: str) -> str:
-    """Return a text with ranks, suits and dashes as they are written here."""
+    """Return a text in the notation of ranks, suits and dashes used here."""
     for ours, theirs in _SPELLINGS.items():
         text = re.sub(theirs, ours, text)
     return text
 
 
 def _meant(letters: str) -> str:
-    """Return how cards are written that somebody spelt otherwise."""
+    """Return a suggestion for misspelt cards."""
     for plain in (_in_our_letters(letters[:60]), "".join(two[::-1] for two in re.findall("..?", letters[:60]))):
         if plain != letters and re.fullmatch(f"(?:[{RANKS}][{SUITS}])+", plain, re.IGNORECASE):
             return f"; write {plain}"
@@ -104,7 +104,7 @@ def read_board(text: str, deck: str = "full") -> list[int]:
 
 
 class RangeWarning(UserWarning):
-    """Says that items of a range give a hand different weights.
+    """Warns that items of a range give a hand different weights.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class RangeWarning(UserWarning):
 
 
 class Range:
-    """The hands that a player may hold, each with a weight.
+    """The possible hands of a player, each with a weight.
 
     Parameters
     ----------
@@ -150,10 +150,11 @@ class Range:
         Parameters
         ----------
         text : str
-            Items parted by commas: ``AA``, ``66+``, ``QQ-22``, ``AKs``, ``AKo``, ``AK``, ``A2s+``, ``A5s-A2s``,
-            ``98s-65s``, ``AsKh`` or ``random``. The ends of an interval are two pairs, share their higher card, or
-            are as far apart in both cards: of ``98s-65s`` both cards fall together. An item has a weight if ``:0.5``
-            or, in per cent, ``@50`` follows, or if ``[50]`` and ``[/50]`` enclose it and others.
+            Items separated by commas: ``AA``, ``66+``, ``QQ-22``, ``AKs``, ``AKo``, ``AK``, ``A2s+``, ``A5s-A2s``,
+            ``98s-65s``, ``AsKh`` or ``random``. The ends of an interval are two pairs, two hands with the same higher
+            card, or two hands with the same gap: in ``98s-65s`` both ranks fall together. An item has a weight if it is
+            followed by ``:0.5`` or, in per cent, ``@50``, or if ``[50]`` and ``[/50]`` enclose it, possibly with
+            others.
 
         Raises
         ------
@@ -162,7 +163,7 @@ class Range:
         Warns
         -----
         RangeWarning
-            If items give a hand different weights. The last one counts, but other programs take the first.
+            If items give a hand different weights. The last one applies, whereas other programs use the first.
         """
         if isinstance(text, Range):
             return text
@@ -176,7 +177,7 @@ class Range:
         return cls(weights)
 
     def __str__(self) -> str:
-        """Return the range as :meth:`parse` reads it: groups whose hands weigh the same, and hands alone."""
+        """Return the range in the format of :meth:`parse`: groups of hands with the same weight, and single hands."""
         items = []
         for high, low in combinations_with_replacement(range(12, -1, -1), 2):
             for kind in ("",) if high == low else ("s", "o"):
@@ -197,9 +198,9 @@ class RangeItem:
     Attributes
     ----------
     written : str
-        Its hands as they are written.
+        Its hands as written.
     where : str
-        Where it is, for errors.
+        Its position, for errors.
     hands : tuple of int
         The numbers of its hands.
     weight : float
@@ -212,18 +213,18 @@ class RangeItem:
 
 
 def _note_clash(where: str, hands: list[int], before: float, now: float) -> None:
-    """Warn that an item gives hands another weight than an item before."""
+    """Warn that an item gives hands another weight than an earlier item."""
     more = f", and {len(hands) - 1:,} more hands" if len(hands) > 1 else ""
     warnings.warn(
-        f"{where}: {HAND_NAMES[hands[0]]} has the weight {before:g} by an item before, and {now:g} by this one, which "
-        f"counts{more}",
+        f"{where}: {HAND_NAMES[hands[0]]} has the weight {before:g} from an earlier item and {now:g} from this one, "
+        f"which applies{more}",
         RangeWarning,
         stacklevel=1,
     )
 
 
 def range_items(text: str) -> Iterator[RangeItem]:
-    """Yield the items of a range, as :meth:`Range.parse` reads them.
+    """Yield the items of a range, as parsed by :meth:`Range.parse`.
 
     Raises
     ------
@@ -241,7 +242,7 @@ def range_items(text: str) -> Iterator[RangeItem]:
     [('QQ+', 18, 0.5), ('AKs', 4, 0.5), ('98s-65s', 16, 1.0)]
     """
     enclosing, opened = "", ""
-    given: dict[int, float] | None = {}  # until a clash is noted
+    given: dict[int, float] | None = {}  # until a clash is found
     for item in ITEMS.finditer(text):
         written = item[0]
         where = f"range at character {item.start() + 1}, {shown(written, 60)}"
@@ -282,18 +283,20 @@ _WEIGHTED = re.compile(r"([^:@]*)(?:([:@])(.*))?", re.DOTALL)
 
 
 def _percent(text: str, where: str, written: str) -> float:
-    """Return a weight in per cent."""
+    """Parse a weight in per cent."""
     if not re.fullmatch(r"\d{1,3}(?:\.\d{1,12})?\s*%?", text) or Decimal(text.rstrip("% ")) > 100:
         raise InvalidGameError(f"{where}: the weight is {written}, expected per cent from 0 to 100")
     return float(Decimal(text.rstrip("% ")) / 100)
 
 
 def _weight(text: str, where: str, mark: str = ":") -> float:
-    """Return the weight that stands after a colon, or in per cent after an @."""
+    """Parse the weight after a colon, or in per cent after an @."""
     text = text.strip()
     if mark == "@":
         if re.fullmatch(r"0*(?:1|0?\.\d+|1\.0+)", text):
-            raise InvalidGameError(f"{where}: @{text} may be a part or per cent; write :{float(text):g} or @{text}%")
+            raise InvalidGameError(
+                f"{where}: @{text} may be a fraction or per cent; write :{float(text):g} or @{text}%"
+            )
         return _percent(text, where, f"@{text}")
     try:
         value = read_float(text)
@@ -311,7 +314,7 @@ _EXPECTED = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, 98s-65s, AsKh
 
 
 def _hands(text: str, where: str) -> Iterator[int]:
-    """Yield the numbers of the hands that an item of a range stands for."""
+    """Yield the numbers of the hands of a range's item."""
     if text.lower() in ("random", "any", "all", "100%"):
         yield from range(len(HANDS))
         return
@@ -331,8 +334,8 @@ def _hands(text: str, where: str) -> Iterator[int]:
         fall = high - other_high
         if kind != other_kind or (high == low) != (other_high == other_low) or (fall and fall != low - other_low):
             raise InvalidGameError(
-                f"{where}: the ends of an interval are two pairs, or share their higher card or their gap, and s or o, "
-                "as in QQ-22, A5s-A2s and 98s-65s"
+                f"{where}: the ends of an interval must be two pairs, or share their higher card or their gap, and s "
+                "or o, as in QQ-22, A5s-A2s and 98s-65s"
             )
         steps = range(abs(low - other_low) + 1)
         bottom = min(high, other_high), min(low, other_low)
@@ -352,7 +355,7 @@ def _hands(text: str, where: str) -> Iterator[int]:
 
 
 def _item(text: str, where: str, whole: str) -> tuple[int, int, str]:
-    """Return the higher and the lower rank of a group of hands, and ``s``, ``o`` or nothing."""
+    """Return the higher and the lower rank of a group of hands, and ``s``, ``o`` or an empty text."""
     found = _ITEM.match(text.strip())
     if found is None:
         raise InvalidGameError(f"{where}: {_EXPECTED}{_other_spelling(whole)}")
@@ -363,7 +366,7 @@ def _item(text: str, where: str, whole: str) -> tuple[int, int, str]:
     return max(first, second), min(first, second), kind
 
 
-#: Items as other programs and people write them, and what to write here.
+#: Items in other notations, and their form here.
 _OTHERS = [
     (r"\d+(\.\d+)?%", "a share of hands does not say which; list them, such as 66+, ATs+, AJo+"),
     (r"\d+(\.\d+)?%?[x*]?[2-9TJQKA]{2}[so]?\+?|.+[@*=(]\s*\d*\.?\d+%?\)?", "a weight follows its hands, AA:0.5"),
@@ -382,7 +385,7 @@ _OTHERS = [
 
 
 def _other_spelling(text: str) -> str:
-    """Return what to write for an item that another program would take."""
+    """Return the form here of an item in another program's notation."""
     text = text[:60]
     plain = _in_our_letters(text)
     with contextlib.suppress(InvalidGameError):

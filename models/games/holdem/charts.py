@@ -1,4 +1,4 @@
-"""Charts of hands as pictures: 13 × 13 classes, each cell divided by action, or shaded by EV or equity."""
+"""Charts of hands as pictures: 13 × 13 classes, with cells divided by action, or shaded by EV or equity."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +11,14 @@ from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.pictures import COLOURS, Figure, blank_figure
 from .hand_tables import SpotTable, weighted_mean
 
-#: What a chart may show: how often actions are taken, or what hands earn or win.
+#: The possible contents of a chart: action frequencies, EV or equity.
 SHOWN = ("action", "ev", "equity")
-#: Colours on which black is read, and which colour-blind readers can tell apart; bets from small to large.
+#: Colours on which black text is readable and which colour-blind readers can distinguish; bets from small to large.
 _PASSIVE = {"fold": COLOURS["sky"], "check": "#44AA8B", "call": "#44AA8B"}
 _ALL_IN, _HELD, _EMPTY = COLOURS["pink"], "#a8b4c0", "#f1f1f1"
 _BETS = ("#F6DC85", "#E69F00", "#D55E00")
 _SUITS = {"s": ("♠", "#222222"), "h": ("♥", "#C62828"), "d": ("♦", "#1565C0"), "c": ("♣", "#2E7D32")}
-#: Shades of what hands are worth, from little to much.
+#: Shades of hand values, from low to high.
 SHADES = ("#F9BE7C", "#EEEBD3", "#5AA9E0")
 
 
@@ -40,7 +40,7 @@ def action_colours(actions: Sequence[str]) -> dict[str, str]:
 
 
 def _between(place: float) -> str:
-    """Return a colour of bets: 0 is the smallest."""
+    """Return a colour for bets: 0 is the smallest."""
     low = min(int(2 * place), 1)
     ends = [[int(colour[digit : digit + 2], 16) for digit in (1, 3, 5)] for colour in _BETS[low : low + 2]]
     part = 2 * place - low
@@ -48,15 +48,15 @@ def _between(place: float) -> str:
 
 
 class ChartedNode(Drawn):
-    """A node of a solved game, whose hands are drawn as a chart.
+    """A node of a solved game whose hands can be drawn as a chart.
 
     Parameters
     ----------
     solved : SolvedSpot or SolvedPreflop
     path : tuple of str
-        What leads there.
+        The line that leads there.
     mover : str
-        The seat that moves; nothing where nobody does.
+        The seat that moves; empty if nobody does.
     actions : tuple of str
 
     Attributes
@@ -64,7 +64,7 @@ class ChartedNode(Drawn):
     board : tuple of str
     pot : float
     unit : str
-        What EVs and the pot are counted in.
+        The unit of EVs and the pot.
     seats : tuple of str
     """
 
@@ -72,7 +72,7 @@ class ChartedNode(Drawn):
     pot: float
     unit: ClassVar[str]
     seats: ClassVar[tuple[str, str]]
-    # Of both seats, by hand or class: how likely they come there, EVs, and equities.
+    # For both seats, by hand or class: the probability of reaching the node, EVs, and equities.
     likely: Any
     evs: Any
     equities: Any
@@ -85,7 +85,7 @@ class ChartedNode(Drawn):
 
     @property
     def title(self) -> str:
-        """Who moves where, the board if there is one, and the pot, in a line."""
+        """The player who moves, the line, the board if there is one, and the pot, in one line."""
         return self._title(self.mover)
 
     @abstractmethod
@@ -95,16 +95,16 @@ class ChartedNode(Drawn):
     @property
     @abstractmethod
     def strategy(self) -> Floats:
-        """How often each hand or class of who moves takes each action, shape (actions, hands)."""
+        """The frequency of each action for each hand or class of the mover, shape (actions, hands)."""
 
     @cached_property
     def averages(self) -> dict[str, float | None]:
-        """EV and equity of both seats, and how often each action is taken, averaged; ``None`` where nobody comes."""
+        """Mean EV and equity of both seats, and mean action frequencies; ``None`` if the node is not reached."""
         return self.means | self.frequencies
 
     @property
     def means(self) -> dict[str, float | None]:
-        """EV and equity of both seats, averaged; ``None`` where nobody comes."""
+        """Mean EV and equity of both seats; ``None`` if the node is not reached."""
         found: dict[str, float | None] = {}
         for name, both in (("ev", self.evs), ("equity", self.equities)):
             for seat, numbers, likely in zip(self.seats, both, self.likely, strict=True):
@@ -113,21 +113,21 @@ class ChartedNode(Drawn):
 
     @property
     def frequencies(self) -> dict[str, float | None]:
-        """How often each action is taken, averaged; they are known without a sweep over the tree."""
+        """Mean action frequencies, which need no sweep over the tree."""
         return {
             action: weighted_mean(numbers, self.likely[self.seats.index(self.mover)])
             for action, numbers in zip(self.actions, self.strategy if self.actions else (), strict=True)
         }
 
     def _seat(self, seat: str) -> int:
-        """Return the number of a seat: by default who moves, or the first one where nobody does."""
+        """Return the index of a seat: by default the mover, or the first seat if nobody moves."""
         if seat not in ("", *self.seats):
             raise InvalidGameError(f"seat is {shown(seat)}, expected {' or '.join(self.seats)}")
         return self.seats.index(seat or self.mover or self.seats[0])
 
     @abstractmethod
     def classes(self, seat: str = "") -> SpotTable:
-        """Return what each of the 169 classes of a seat, by default the mover's, does and earns."""
+        """Return the strategy and earnings of each of the 169 classes of a seat, by default the mover's."""
 
     def figure(self, seat: str = "", by: str = "action") -> Figure:
         """Draw the 13 × 13 chart of a seat's hands.
@@ -135,15 +135,15 @@ class ChartedNode(Drawn):
         Parameters
         ----------
         seat : {"oop", "ip"} or {"sb", "bb"}, optional
-            By default who moves.
+            By default the mover.
         by : {"action", "ev", "equity"}
-            What cells show. They are filled as high as the part of their combinations that is there; for another seat
-            than the mover's, ``action`` shows that alone.
+            The content of the cells. The filled height of a cell is the share of its combinations present; for a seat
+            other than the mover's, ``action`` shows only that.
 
         Raises
         ------
         InvalidGameError
-            If there is no such seat, or nothing such to show.
+            If there is no such seat, or nothing to show for it.
         MissingExtraError
             If matplotlib is not installed.
         """
@@ -175,7 +175,7 @@ class ChartedNode(Drawn):
 def draw_cells(
     axes: Any, rows: Iterable[Mapping[str, Any]], colours: Mapping[str, str], by: str = "action", scale: Any = None
 ) -> None:
-    """Draw the 169 cells of a chart: rows as ``classes`` of a node has them, each action in its colour."""
+    """Draw the 169 cells of a chart: rows from ``classes`` of a node, each action in its colour."""
     axes.set(xlim=(0, 13), ylim=(13, 0))
     axes.set_axis_off()
     for number, row in enumerate(rows):
@@ -191,7 +191,7 @@ def _cell(
     axes.add_patch(Rectangle((left + gap, top + gap), 1 - 2 * gap, 1 - 2 * gap, facecolor=_EMPTY, linewidth=0))
     there, ink = min(1.0, row["reach"]), "#111111"
     height = there * (1 - 2 * gap)
-    # A little of a hand shows as a thin line.
+    # A small share of a hand appears as a thin line.
     height = max(height, 0.035) if there > 5e-4 else 0.0
     floor, start = top + 1 - gap - height, left + gap
     width = 1 - 2 * gap
@@ -222,7 +222,7 @@ def _cell(
 
 
 def _heading(figure: Figure, node: ChartedNode, who: str) -> None:
-    """Draw the board as cards, and say whose hands these are and what led there."""
+    """Draw the board as cards, with the owner of the hands and the line that led there."""
     from matplotlib.patches import FancyBboxPatch
 
     width, height = figure.get_size_inches()
@@ -263,7 +263,7 @@ def _heading(figure: Figure, node: ChartedNode, who: str) -> None:
 
 
 def _key(figure: Figure, node: ChartedNode, colours: Mapping[str, str], by: str, scale: Any, who: str) -> None:
-    """Draw what the colours mean below the chart."""
+    """Draw the legend of colours below the chart."""
     from matplotlib.patches import Patch
 
     if scale is not None:
@@ -291,5 +291,5 @@ def _key(figure: Figure, node: ChartedNode, colours: Mapping[str, str], by: str,
         handleheight=1.0,
         columnspacing=1.6,
     )
-    note = "Cells are filled as high as the part of the hands that is there."
+    note = "The filled height of a cell is the share of its hands present."
     figure.text(0.5, 0.012, note, fontsize=7.5, ha="center", color=COLOURS["slate"])

@@ -1,4 +1,4 @@
-"""The 169 classes of hands before the flop: pairs, suited and offsuit hands by rank."""
+"""The 169 classes of preflop hands: pairs, suited and offsuit hands by rank."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ def _class_at(row: int, column: int) -> str:
     return high + low + ("" if row == column else "s" if row < column else "o")
 
 
-#: The classes of hands as charts have them: aces first, suited above the diagonal, row by row.
+#: The classes of hands in chart order: aces first, suited above the diagonal, row by row.
 CLASSES = tuple(_class_at(row, column) for row in range(13) for column in range(13))
 
 
 def _classes_of(hands: Indices) -> Indices:
-    """Return the number of the class of each hand, given the hand's higher card and its lower one."""
+    """Return the index of the class of each hand, given the hand's higher and lower card."""
     high, low = 12 - hands[:, 0] // 4, 12 - hands[:, 1] // 4
     suited = hands[:, 0] % 4 == hands[:, 1] % 4
     return np.where(suited, 13 * high + low, 13 * low + high)
@@ -24,5 +24,5 @@ def _classes_of(hands: Indices) -> Indices:
 
 #: The class of each of the 1,326 hands, by number: ``CLASSES[CLASS_OF_HAND[hand]]`` is its name.
 CLASS_OF_HAND: Indices = frozen(_classes_of(HANDS))
-#: How many hands each class has: 6 of a pair, 4 suited, 12 offsuit.
+#: The number of hands in each class: 6 for a pair, 4 suited, 12 offsuit.
 CLASS_SIZES: Indices = frozen(np.bincount(CLASS_OF_HAND))

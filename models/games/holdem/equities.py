@@ -1,4 +1,4 @@
-"""Who wins of every two of the 169 classes of hands before the flop, counted over all boards."""
+"""Exact results of every pair of the 169 preflop classes, counted over all boards."""
 
 import io
 from functools import cache
@@ -9,16 +9,16 @@ import numpy as np
 
 from ....seqform.arrays import Floats, Indices, frozen
 
-#: How many boards can be dealt to two hands: those of five of 48 cards.
+#: Number of boards for two given hands: five of 48 cards.
 BOARDS = comb(48, 5)
 
 
 @cache
 def outcomes() -> Indices:
-    """Return how often a class beats another one, and how often they split, shape (2, 169, 169).
+    """Return how often each class beats each other one, and how often they split, shape (2, 169, 169).
 
-    Pairs of hands without a card in common are counted, one of each class, with each of the 1,712,304 boards that can
-    be dealt to them. ``examples/preflop_equities.py`` counts them, with :func:`~.showdown.strengths`.
+    The counts are over pairs of hands without a common card, one of each class, and the 1,712,304 boards that can be
+    dealt to each pair. ``examples/preflop_equities.py`` computes them with :func:`~.showdown.strengths`.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def outcomes() -> Indices:
 
 @cache
 def pairs() -> Indices:
-    """Return how many pairs of hands without a card in common there are of every two classes, shape (169, 169).
+    """Return the number of pairs of hands without a common card for every two classes, shape (169, 169).
 
     Examples
     --------
@@ -49,7 +49,7 @@ def pairs() -> Indices:
 
 @cache
 def equities() -> Floats:
-    """Return what part of the pot each class wins of each other one if nobody bets any more, shape (169, 169).
+    """Return the share of the pot that each class wins against each other one without betting, shape (169, 169).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables of what hands do and earn at a node, and the averages over them."""
+"""Tables of the strategies and earnings of hands at a node, with averages."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -19,19 +19,19 @@ from ....seqform.sheet import Column, Sheet, Table, chips
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What is shown in the place of a number that is not defined.
+#: Shown instead of an undefined number.
 NOT_DEFINED = "–"
 
 
 @dataclass(frozen=True)
 class SpotTable(Displayed):
-    """Rows of a solved spot, which become text, a file or a data frame.
+    """Rows of a solved spot that can be exported as text, a file or a data frame.
 
     Attributes
     ----------
     title : str
     rows : tuple of dict
-        All with the same keys; what is not defined is ``None``.
+        All with the same keys; undefined entries are ``None``.
     """
 
     title: str
@@ -56,7 +56,7 @@ class SpotTable(Displayed):
 
     @property
     def table(self) -> Table:
-        """The rows as the terminal, pages and notebooks show them."""
+        """The rows as shown on the terminal, in pages and in notebooks."""
         words = [name for name in self.headings if any(isinstance(row[name], str) for row in self.rows)]
         columns = [Column(name, str if name in words else chips, name, NOT_DEFINED) for name in self.headings]
         return Table.of(self.rows, columns, self.title)
@@ -67,7 +67,7 @@ class SpotTable(Displayed):
         return plain
 
     def to_csv(self) -> str:
-        """Return the rows as text parted by commas, in full precision."""
+        """Return the rows as comma-separated text in full precision."""
         return csv_text(self.headings, self.rows)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -83,12 +83,12 @@ class SpotTable(Displayed):
         return pd.DataFrame(list(self.rows), columns=list(self.headings))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the rows to a file: ``.csv`` or ``.json`` by the suffix.
+        """Write the rows to a file, ``.csv`` or ``.json`` by its suffix.
 
         Raises
         ------
         GameFileError
-            If the suffix is another one, or the file cannot be written.
+            If the file has another suffix or cannot be written.
         """
         suffix = check_suffix(path, "a table", (".csv", ".json"))
         text = self.to_csv() if suffix == ".csv" else json.dumps(self.to_dict(), indent=1) + "\n"
@@ -99,7 +99,7 @@ class SpotTable(Displayed):
 
 
 def weighted_mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> float | None:
-    """Return an average over what weighs something and is defined; nothing if nothing is."""
+    """Return a weighted average over defined entries; ``None`` if there are none."""
     values = np.array(numbers, dtype=np.float64)
     some = (weights > 0.0) & ~np.isnan(values)
     total = weights[some].sum()
@@ -107,5 +107,5 @@ def weighted_mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> 
 
 
 def told(number: float | None) -> str:
-    """Return chips or a share as texts show them."""
+    """Return chips or a share as text."""
     return NOT_DEFINED if number is None else chips(number)

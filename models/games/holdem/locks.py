@@ -1,4 +1,4 @@
-"""Locks: what a player of a spot is known to do, or limits itself to, as constraints on its plan."""
+"""Locks: known or assumed actions of a player in a spot, as constraints on its plan."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,14 +26,14 @@ from .cards import HAND_NAMES, range_items
 from .situation import Situation
 
 _EXAMPLE = 'ip at "bet 120": fold 40%'
-#: An action, how it is bounded, and by what.
+#: An action, the kind of bound, and the number.
 _ITEM = re.compile(
     r"(?P<action>\S.*?)\s*(?P<sense><=|>=|==?|\bat most\b|\bat least\b)?\s*(?<![\d.])(?P<number>[\d.][\d.eE/-]*\s*%?)"
 )
 _SENSES = {"<=": "<=", ">=": ">=", "at most": "<=", "at least": ">="}
-#: Probabilities may add up to something that differs from one by so much.
+#: Tolerance on the sum of probabilities.
 _ROUND_OFF = 1e-9
-#: Words for all actions that put chips in where nobody has bet, and where somebody has.
+#: Words for all actions that put in chips, without and with an earlier bet.
 _WAGERS = ("bet", "raise")
 
 Sense = Literal["<=", ">=", "=="]
@@ -41,7 +41,7 @@ Sense = Literal["<=", ">=", "=="]
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on how often an action is taken: from 0 to 1."""
+    """A bound on the frequency of an action, from 0 to 1."""
 
     action: str
     sense: Sense
@@ -54,24 +54,24 @@ class Bound:
 
 @dataclass(frozen=True)
 class Lock:
-    """What a player does at a node of a spot: for all hands, for some, or as a frequency.
+    """A player's behaviour at a node of a spot: for all hands, for some, or as a frequency.
 
     Parameters
     ----------
     seat : {"oop", "ip"}
     strategy : mapping, or Strategy, Profile or a file of one
-        Probabilities from 0 to 1 by action; text such as ``"<= 0.3"`` or ``"40%"`` is read as well. Actions left out
-        are free, as far as those named leave room. ``bet`` or ``raise`` stands for all sizes together. By hand where a
-        hand or range comes first: ``{"AKs": {"call": 1}, "77": {"fold": 0.5}}``. A strategy of the spot's game: as it
-        plays there.
+        Probabilities from 0 to 1 by action; text such as ``"<= 0.3"`` or ``"40%"`` is accepted too. Omitted actions are
+        free, within the probability that the named ones leave. ``bet`` or ``raise`` stands for all sizes together.
+        Probabilities are by hand if the keys are hands or ranges: ``{"AKs": {"call": 1}, "77": {"fold": 0.5}}``. A
+        strategy of the spot's game locks its behaviour there.
     at : str
         The actions and cards that lead to the node: ``"check, bet 120"``, or ``""`` for the root; ``deal *`` is any
-        card. ``"everywhere"`` are all nodes at which the player has such an action.
+        card. ``"everywhere"`` means all nodes at which the player has such an action.
     hands : str
         A range, or hands, or ``"all"``.
     each : bool
-        Whether each hand plays so; otherwise all of them on average, weighted by how likely they are dealt, the other
-        player's hands as its range has them, and by their own reach of the node.
+        Whether the bound applies to each hand. Otherwise it applies to their average, weighted by the probability of
+        each hand given the other player's range, and by the hand's own reach of the node.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Lock:
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
-        """The bounds on actions; none where they differ by hand or follow a strategy."""
+        """The bounds on actions; empty if they differ by hand or follow a strategy."""
         if not isinstance(self.strategy, Mapping) or self._by_hand:
             return ()
         return tuple(_bound(action, value) for action, value in self.strategy.items())
@@ -120,32 +120,32 @@ class Lock:
     def _check_sum(self) -> None:
         least = sum((one.number for one in self.bounds if one.sense != "<="), Fraction(0))
         if least > 1 + _ROUND_OFF:
-            raise InvalidConstraintError(f"{self}: the probabilities add up to {float(least):.6g}, expected 1 at most")
+            raise InvalidConstraintError(f"{self}: the probabilities add up to {float(least):.6g}, expected at most 1")
 
     @classmethod
     def read(cls, text: str) -> "Lock":
-        """Read a lock: ``SEAT at NODE [with HANDS] [each]: ACTION [<=|>=] NUMBER, …``.
+        """Parse a lock: ``SEAT at NODE [with HANDS] [each]: ACTION [<=|>=] NUMBER, …``.
 
         Parameters
         ----------
         text : str
-            NODE and HANDS stand in double quotes; ``root`` and ``everywhere`` need none. NUMBER is from 0 to 1, or has
-            a percent sign. Without ``each`` the hands do so on average. ``as FILE`` in the place of actions: each hand
-            plays as the strategy in that file.
+            NODE and HANDS are in double quotes, except ``root`` and ``everywhere``. NUMBER is from 0 to 1, or has a
+            percent sign. Without ``each`` the bound applies to the average over hands. With ``as FILE`` instead of
+            actions, each hand plays the strategy in that file.
 
         Raises
         ------
         InvalidConstraintError
-            The message says where in the text something is wrong.
+            The message gives the position of the error in the text.
         """
         return _Reader(text).lock()
 
     @classmethod
     def parse(cls, given: "Lock | str | Mapping[str, Any]") -> "Lock":
-        """Return a lock from its text, or from what a table ``[[locks]]`` of a spot file holds.
+        """Return a lock from its text, or from a table ``[[locks]]`` of a spot file.
 
-        A table has ``seat``, ``at``, ``hands`` and ``strategy``, or ``frequency`` in the place of the last for
-        averages; or ``text`` alone.
+        A table has ``seat``, ``at``, ``hands`` and ``strategy``, or ``frequency`` instead of ``strategy`` for averages;
+        or only ``text``.
         """
         if isinstance(given, Lock):
             return given
@@ -169,7 +169,7 @@ class Lock:
         )
 
     def tables(self, spot: Situation) -> Iterator[dict[str, Any]]:
-        """Yield what the file of a spot would hold: one table, or one a node where a strategy is followed."""
+        """Yield the tables of the lock in a spot file: one, or one per node if it follows a strategy."""
         given, said = self.strategy, {"seat": self.seat, "at": self.at, "hands": self.hands}
         if isinstance(given, str | PathLike):
             yield said | {"strategy": str(given)}
@@ -208,7 +208,7 @@ class Lock:
         Raises
         ------
         InvalidConstraintError
-            If the node, an action or a hand is not there, or the player does not move there.
+            If the node, an action or a hand does not exist, or the player does not move there.
         """
         form, player = spot.public_form, SEATS.index(self.seat)
         played = None if isinstance(self.strategy, Mapping) else self._played(spot)
@@ -223,7 +223,7 @@ class Lock:
             where = f"{self.seat} at {_line(form, node)}"
             if played is not None:
                 hands = self._held(spot, player, node, self.hands)
-                for number, child in enumerate(children[:-1]):  # the last follows from the others
+                for number, child in enumerate(children[:-1]):  # the last one follows from the others
                     probabilities = played.behaviour[form.sequences(player, child)]
                     for hand in hands.tolist():
                         exact = to_fraction(float(probabilities[hand]))
@@ -257,11 +257,11 @@ class Lock:
         return strategy
 
     def _nodes(self, spot: Situation) -> list[int]:
-        """Return the nodes that the lock is about."""
+        """Return the nodes to which the lock applies."""
         form, player = spot.public_form, SEATS.index(self.seat)
         if self.at.strip() == "everywhere":
             nodes = np.flatnonzero(form.players == player).tolist()
-            return [node for node in nodes if self._has_actions(form, node)] or self._refuse("does nothing of that")
+            return [node for node in nodes if self._has_actions(form, node)] or self._refuse("has no such action")
         lines = [""]
         for step in filter(None, (one.strip() for one in self.at.split(","))):
             longer = []
@@ -304,7 +304,7 @@ class Lock:
         return found
 
     def _held(self, spot: Situation, player: int, node: int, hands: str) -> Indices:
-        """Return which of the player's hands are meant, of those that can be there."""
+        """Return the locked hands of the player, among those possible there."""
         form = spot.public_form
         present = form.present[form.boards[node]][player]
         if hands == "all":
@@ -325,7 +325,7 @@ class Lock:
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """One bound of a lock at a node: on some actions together, of one hand or of several on average."""
+    """One bound of a lock at a node: on several actions together, of one hand or of several on average."""
 
     lock: Lock
     node: int
@@ -339,7 +339,7 @@ class _Row:
         return found
 
     def constraints(self, spot: Situation) -> Iterator[LinearConstraint]:
-        """Yield Σ w x(h, a) − c Σ w x(h, node), at most or at least 0."""
+        """Yield Σ w x(h, a) − c Σ w x(h, node), bounded by 0 from above or below."""
         form, player = spot.public_form, SEATS.index(self.lock.seat)
         weights: list[Any] = [1]
         if not self.lock.each:
@@ -349,14 +349,14 @@ class _Row:
         for place in self.places:
             terms |= zip(self._sequences(spot, int(form.children[self.node][place])), weights, strict=True)
         number, limit, before = self.bound.number, Fraction(0), self._sequences(spot, self.node)
-        if before[0] == 0:  # the player has not moved yet, and all hands are there
+        if before[0] == 0:  # the player has not moved yet, and all hands are present
             limit = number
         elif number:
             terms |= {sequence: -number * weight for sequence, weight in zip(before, weights, strict=True)}
         which = f" with {HAND_NAMES[spot.hands[player][self.hands[0]]]}" if self.lock.each else ""
         name = f"{self.where}{which}: {self.bound}"
         senses: tuple[Literal["<=", ">="], ...] = ("<=", ">=") if self.bound.sense == "==" else (self.bound.sense,)
-        if self.bound.sense == "==" and number in (0, 1):  # the other side is always so
+        if self.bound.sense == "==" and number in (0, 1):  # the other bound always holds
             senses = ("<=",) if number == 0 else (">=",)
         for sense in senses:
             side = f" ({'at most' if sense == '<=' else 'at least'})" * (self.bound.sense == "==")
@@ -373,7 +373,7 @@ class _Row:
 
 
 def constraints_of(spot: Situation, locks: Sequence[Lock]) -> tuple[LinearConstraint, ...]:
-    """Return the constraints that locks are on a spot.
+    """Return the constraints given by locks on a spot.
 
     Raises
     ------
@@ -386,7 +386,7 @@ def constraints_of(spot: Situation, locks: Sequence[Lock]) -> tuple[LinearConstr
 
 
 def shares(spot: Situation, player: int, node: int) -> Floats:
-    """Return how likely each hand of a player is dealt, the board of a node being known; they add up to one."""
+    """Return the probability of each hand of a player given the board of a node; they sum to 1."""
     form = spot.public_form
     board = spot.boards[form.boards[node]]
     payoff = spot.together(board)
@@ -398,10 +398,12 @@ def shares(spot: Situation, player: int, node: int) -> Floats:
 def line_functionals(
     form: PublicForm, sizes: Sequence[int], seats: Sequence[str], dealt: Callable[[int, int], Floats]
 ) -> dict[str, Functional]:
-    """Return how often lines of the first street are taken, by what the player who moves last does there.
+    """Return the frequencies of lines of the first street, as functionals of the player who moves last in them.
 
-    A line is named as nodes are, ``"check, bet 120, fold"``, or ends with ``bet`` or ``raise`` for all sizes together.
-    ``sizes`` are both players' numbers of sequences, and ``dealt`` says how likely a player's hands at a node are.
+    Lines have the names of nodes, ``"check, bet 120, fold"``, or end with ``bet`` or ``raise`` for all sizes together.
+    ``sizes`` are both players' numbers of sequences, and ``dealt`` gives the probabilities of a player's hands at a
+    node. ``sizes`` are both players' numbers of sequences, and ``dealt`` says how likely a player's hands at a node
+    are.
     """
     found = {}
     for node in np.flatnonzero((form.players >= 0) & (form.boards == form.boards[0])).tolist():
@@ -418,7 +420,7 @@ def line_functionals(
 
 
 def _check_together(spot: Situation, rows: Sequence[_Row]) -> None:
-    """Refuse locks that cannot be met together where their node is reached: the constraints alone would avoid it."""
+    """Raise an error for locks that conflict if their node is reached; the constraints alone would avoid the node."""
     by_node: dict[int, list[_Row]] = {}
     for row in rows:
         by_node.setdefault(row.node, []).append(row)
@@ -449,8 +451,8 @@ def _refuse_together(rows: Sequence[_Row], whom: str) -> None:
 
 
 def _can_be_met(spot: Situation, node: int, rows: Sequence[_Row], hands: Indices) -> bool:
-    """Return whether hands that come to a node, however many of each, can keep to bounds there."""
-    from scipy.optimize import LinearConstraint as LinearRows  # which take long to load
+    """Return whether hands at a node can meet the bounds there, for any reach."""
+    from scipy.optimize import LinearConstraint as LinearRows  # importing these takes long
     from scipy.optimize import milp
 
     width = len(spot.public_form.children[node])
@@ -475,10 +477,10 @@ def _can_be_met(spot: Situation, node: int, rows: Sequence[_Row], hands: Indices
 
 
 def _matching(action: str, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the places of the actions that a name means: itself, or all bets or raises."""
+    """Return the indices of the actions that a name means: itself, or all bets or raises."""
     found = tuple(place for place, name in enumerate(names) if name.casefold() == action.casefold())
     kinds = [name.partition(" ")[0] for name in names]
-    # The big blind raises where there is nothing to call, and where there is all-in alone only that tells.
+    # The big blind's bet is a raise when there is nothing to call; if all-in is its only bet, nothing else tells that.
     usual = "raise" if "raise" in kinds or ("fold" in kinds and "bet" not in kinds) else "bet"
     if found or action.casefold() != usual:
         return found
@@ -522,7 +524,7 @@ def _read_item(found: "re.Match[str]") -> Bound:
 
 
 class _Reader(Tokens):
-    """Reads one lock from text."""
+    """Parses one lock from text."""
 
     example = _EXAMPLE
 
@@ -566,6 +568,6 @@ class _Reader(Tokens):
             except InvalidConstraintError as error:
                 raise self.error(place, str(error)) from None
             if bound.action in strategy:
-                raise self.error(place, f"{bound.action} comes twice, expected it once")
+                raise self.error(place, f"{bound.action} appears twice, expected once")
             strategy[bound.action] = f"{'' if bound.sense == '==' else bound.sense} {found['number']}".strip()
         return Lock(seat.text, strategy, at, hands, each)

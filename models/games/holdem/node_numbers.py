@@ -1,4 +1,4 @@
-"""Where the numbers of a solved spot's nodes come from: a profile in memory, or a file of which little is read."""
+"""Sources of the numbers at a solved spot's nodes: a profile in memory, or a file that is only partly read."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,17 +19,17 @@ from .places import WHOLE, Place
 from .situation import Situation
 from .spot_tree import SpotTree
 
-#: Values are stored at nodes with more nodes below them than this, themselves counted. The values of others are found
-#: by a sweep over what is below them. An all-in on the turn has 49 nodes, each on another board.
+#: Values are stored at nodes whose subtree has more nodes than this, including the node itself. Values at other nodes
+#: are found by a sweep over their subtree. An all-in on the turn has 49 nodes, each on another board.
 SWEPT = 48
-#: More nodes are not swept: where there are so many, values have been taken from the file.
+#: Larger subtrees are not swept: their values come from the file.
 _MOST_SWEPT = 1_000
-#: Larger values are damage: that of a hand is in chips, divided by how likely the least likely hand is at most.
+#: Larger values indicate damage: a hand's value is in chips, divided at most by the probability of the rarest hand.
 _MOST_VALUE = 1e100
 
 
 class NodeNumbers(ABC):
-    """The actions of hands at the nodes of a spot, their reach, and what they earn and win.
+    """The strategies, reach, EV and equity of hands at the nodes of a spot.
 
     Parameters
     ----------
@@ -42,22 +42,22 @@ class NodeNumbers(ABC):
     @property
     @abstractmethod
     def profile(self) -> PublicProfile:
-        """The whole profile, of which everything is computed from the behaviour."""
+        """The whole profile, computed from the behaviour."""
 
     @abstractmethod
     def behaviour(self, place: Place) -> Floats:
-        """Return how likely each action is for each hand of who moves, shape (actions, hands)."""
+        """Return the probability of each action for each hand of the mover, shape (actions, hands)."""
 
     @abstractmethod
     def values(self, seat: int, place: Place) -> Floats:
         """Return a player's counterfactual values, as :meth:`PublicProfile.counterfactual_values` does."""
 
     def means(self, place: Place) -> Floats | None:
-        """Return the average EV of both players and their average equity where that is known without their hands'."""
+        """Return the mean EV and equity of both players if they are known without those of the hands."""
         return None
 
     def reach(self, seat: int, place: Place) -> Floats:
-        """Return a player's weights times what it plays on the way, by hand."""
+        """Return a player's weights times its action probabilities on the way, by hand."""
         found = np.array(self.spot.weights[seat])
         for before, index in place.steps:
             if before.player == seat:
@@ -65,7 +65,7 @@ class NodeNumbers(ABC):
         return found
 
     def arrival(self, seat: int, place: Place, reach: Floats) -> Floats:
-        """Return how likely each hand comes to a place if its player goes there, own weight aside.
+        """Return the probability that each hand reaches a place if its player goes there, without its own weight.
 
         Parameters
         ----------
@@ -79,10 +79,10 @@ class NodeNumbers(ABC):
         return place.chance / self.spot.pairs * met
 
     def equities(self, place: Place) -> tuple[Floats, Floats]:
-        """Return what part of the pot each hand of both players wins if nobody bets any more; NaN if it meets none."""
+        """Return the share of the pot that each hand wins without further betting; NaN if it meets no hand."""
         mine, theirs = (self.reach(seat, place) for seat in (0, 1))
         together = self.spot.together(place.board)
-        if len(place.board) == WHOLE:  # what values are found with too
+        if len(place.board) == WHOLE:  # also used to find values
             showdown = self.spot.showdown(place.board)
             won, lost = showdown.times(theirs), showdown.transposed_times(mine)
         else:
@@ -118,7 +118,7 @@ class ComputedNumbers(NodeNumbers):
         return node
 
     def behaviour(self, place: Place) -> Floats:
-        """Return how likely each action is for each hand of who moves."""
+        """Return the probability of each action for each hand of the mover."""
         return self._profile.behaviour(self._node(place))
 
     def values(self, seat: int, place: Place) -> Floats:
@@ -129,21 +129,21 @@ class ComputedNumbers(NodeNumbers):
 class StoredNumbers(NodeNumbers):
     """The numbers of a file, read on demand.
 
-    Nodes are numbered as in the spot's public form, which is built only for the whole :attr:`profile`: a node's
-    children lie side by side, so that one number a node leads from the root to any of them.
+    Nodes are numbered as in the spot's public form, which is built only for the whole :attr:`profile`. A node's
+    children are contiguous, so one number per node suffices to find any of them from the root.
 
     Parameters
     ----------
     spot : Situation
     arrays : mapping of str to ndarray
-        As :func:`stored_arrays` returns them.
+        As returned by :func:`stored_arrays`.
     file : str
-        The file, for messages.
+        The file name, for messages.
 
     Raises
     ------
     GameFileError
-        If they do not fit each other, or when a node is read that does not fit the spot.
+        If they are inconsistent, or when a node is read that does not fit the spot.
     """
 
     def __init__(self, spot: Situation, arrays: Mapping[str, npt.NDArray[Any]], file: str) -> None:
@@ -166,7 +166,7 @@ class StoredNumbers(NodeNumbers):
 
     @cached_property
     def profile(self) -> PublicProfile:
-        """The whole profile, for which the spot's tree is built; stored values are not looked at."""
+        """The whole profile, for which the spot's tree is built; stored values are ignored."""
         form = self.spot.public_form
         return PublicProfile(form, behaviour_blocks(form, self._behaviour))
 
@@ -174,14 +174,14 @@ class StoredNumbers(NodeNumbers):
         return GameFileError(f"{self._file} is a damaged file of a solved spot: {why}")
 
     def _array(self, name: str, dtype: Any, *shape: int) -> npt.NDArray[Any]:
-        """Return an array, which must be of a type and a shape, or have one dimension if none is given."""
+        """Return an array after checking its type and its shape, or one dimension if no shape is given."""
         found = self._arrays.get(name)
         if found is None or found.dtype != dtype or (found.shape != shape if shape else found.ndim != 1):
             raise self._damaged(f"its {name} are missing, or not as many as its tree needs")
         return found
 
     def _after(self, node: int) -> range:
-        """Return the numbers of a node's children."""
+        """Return the indices of a node's children."""
         first, end = self._children[node : node + 2].tolist()
         if not node < first <= end < len(self._children):
             raise self._damaged(f"the children of node {node} are {first} to {end}")
@@ -197,7 +197,7 @@ class StoredNumbers(NodeNumbers):
         return node
 
     def _block(self, node: int, player: int, count: int) -> Any:
-        """Return the behaviour at a node as it is stored."""
+        """Return the stored behaviour at a node."""
         start, end = self._blocks[node : node + 2].tolist()
         shape = count, len(self.spot.hands[player])
         if not 0 <= start <= end <= len(self._behaviour) or end - start != count * shape[1]:
@@ -205,14 +205,14 @@ class StoredNumbers(NodeNumbers):
         return self._behaviour[start:end].reshape(shape)
 
     def behaviour(self, place: Place) -> Floats:
-        """Return how likely each action is for each hand of who moves."""
+        """Return the probability of each action for each hand of the mover."""
         node = self._node(place)
         with self._naming():
             return PublicProfile.normalised(self._block(node, place.player, len(place.names)), node)
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Let an error about what is read say which file it is about."""
+        """Add the file's name to an error about its content."""
         try:
             yield
         except GameFileError:
@@ -221,7 +221,7 @@ class StoredNumbers(NodeNumbers):
             raise self._damaged(str(error)) from None
 
     def values(self, seat: int, place: Place) -> Floats:
-        """Return a player's counterfactual values: those that are stored, or of a sweep over what is below."""
+        """Return a player's counterfactual values: stored ones, or from a sweep over the subtree."""
         node = self._node(place)
         row = _row(self._kept, node)
         if row is not None:
@@ -231,7 +231,7 @@ class StoredNumbers(NodeNumbers):
         return self._swept[node][seat]
 
     def equities(self, place: Place) -> tuple[Floats, Floats]:
-        """Return the equities that are stored, or computed ones."""
+        """Return the stored equities, or compute them."""
         row = _row(self._kept, self._node(place))
         if row is None:
             return super().equities(place)
@@ -239,7 +239,7 @@ class StoredNumbers(NodeNumbers):
         return first, second
 
     def means(self, place: Place) -> Floats | None:
-        """Return the averages that are stored for a place after a card."""
+        """Return the stored averages for a place after a card."""
         row = _row(self._dealt, self._node(place))
         return None if row is None else self._read(self._means, row, _MOST_VALUE)
 
@@ -250,7 +250,7 @@ class StoredNumbers(NodeNumbers):
         return found
 
     def _sweep(self, place: Place, node: int) -> None:
-        """Find the values of both players at a node and at all nodes below it, and keep those of the last sweep."""
+        """Find the values of both players at a node and at all nodes below it; keep those of the last sweep."""
         numbers = list(self._below(node))
         with self._naming():
             form = SpotTree(self.spot, place, len(numbers)).form([self.reach(seat, place) for seat in (0, 1)])
@@ -266,7 +266,7 @@ class StoredNumbers(NodeNumbers):
         self._swept = {numbers[local]: (first[row], second[row]) for row, local in enumerate(nodes.tolist())}
 
     def _below(self, node: int) -> Iterator[int]:
-        """Yield a node and all below it, level by level; there are few where its values are not stored."""
+        """Yield a node and all nodes below it, level by level; there are few if its values are not stored."""
         level, count = [node], 0
         while level:
             count += len(level)
@@ -276,17 +276,17 @@ class StoredNumbers(NodeNumbers):
             level = [child for one in level for child in self._after(one)[: _MOST_SWEPT + 1]]
 
 
-# What a file holds
+# The content of a file
 
 
 def _row(nodes: Indices, node: int) -> int | None:
-    """Return where a node stands among some in rising order; ``None`` if it is not one of them."""
+    """Return the position of a node in an increasing list; ``None`` if it is missing."""
     row = int(np.searchsorted(nodes, node))
     return row if row < len(nodes) and nodes[row] == node else None
 
 
 def stored_arrays(numbers: ComputedNumbers, precision: str) -> tuple[dict[str, npt.NDArray[Any]], PublicProfile]:
-    """Return the arrays of a file, and the profile that is in it, whose probabilities are rounded.
+    """Return the arrays of a file, and the profile in it, whose probabilities are rounded.
 
     Parameters
     ----------
@@ -296,14 +296,14 @@ def stored_arrays(numbers: ComputedNumbers, precision: str) -> tuple[dict[str, n
     Returns
     -------
     arrays : dict of str to ndarray
-        ``behaviour``; ``children`` and ``blocks``, of each node where its children and its behaviour begin, and behind
-        the last one where they end; ``kept``, the nodes whose values are stored, and ``values`` and ``equities`` of
-        both players there; ``dealt``, the other nodes after a card, whose ``means`` are to be added.
+        ``behaviour``; ``children`` and ``blocks``, where the children and the behaviour of each node begin, and after
+        the last node where they end; ``kept``, the nodes with stored values, and ``values`` and ``equities`` of both
+        players there; ``dealt``, the other nodes after a card, whose ``means`` still have to be added.
     profile : PublicProfile
     """
     form, spot = numbers.spot.public_form, numbers.spot
     behaviours = [numbers.profile.behaviour(node).ravel() for node in form.decisions.tolist()]
-    played = np.concatenate(behaviours or [np.zeros(0)])  # with nothing behind, nobody decides
+    played = np.concatenate(behaviours or [np.zeros(0)])  # without chips behind, nobody decides
     stored: Any = np.rint(played * 65535).astype(np.uint16) if precision == "half" else played.astype(np.float32)
     del behaviours, played
     rounded = PublicProfile(form, behaviour_blocks(form, stored))
@@ -329,7 +329,7 @@ def stored_arrays(numbers: ComputedNumbers, precision: str) -> tuple[dict[str, n
 
 
 def _equities(spot: Situation, profile: PublicProfile, kept: Indices) -> Sequence[Floats]:
-    """Return the equities of both players at some nodes, board by board."""
+    """Return the equities of both players at several nodes, board by board."""
     found = [np.empty((len(kept), len(held))) for held in spot.hands]
     form, numbers = profile.form, ComputedNumbers(spot, profile)
     for row in np.argsort(form.boards[kept], kind="stable").tolist():
@@ -340,7 +340,7 @@ def _equities(spot: Situation, profile: PublicProfile, kept: Indices) -> Sequenc
 
 
 def _nodes_below(form: PublicForm) -> Indices:
-    """Return how many nodes there are at and below each."""
+    """Return the number of nodes in each subtree, including its root."""
     counts = np.ones(len(form.players), dtype=np.int64)
     for node, parent in zip(range(len(counts) - 1, 0, -1), form.parents[:0:-1].tolist(), strict=True):
         counts[parent] += counts[node]
@@ -348,19 +348,19 @@ def _nodes_below(form: PublicForm) -> Indices:
 
 
 def _sizes(form: PublicForm) -> Indices:
-    """Return how many numbers each node's behaviour has."""
-    hands = np.array([*map(len, form.states), 0])  # the last one is where nobody moves
+    """Return the size of each node's behaviour."""
+    hands = np.array([*map(len, form.states), 0])  # the last entry is for nodes without a mover
     sizes: Indices = np.diff(form.ends) * hands[np.maximum(form.players, CHANCE)]
     return sizes
 
 
 def behaviour_blocks(form: PublicForm, stored: Any) -> dict[int, Any]:
-    """Return the behaviour at each node, parts of one array.
+    """Return the behaviour at each node as views of one array.
 
     Raises
     ------
     ValueError
-        If it has another number of numbers than the form.
+        If the size of the array does not fit the form.
     """
     sizes = _sizes(form)
     ends = np.concatenate([[0], np.cumsum(sizes)]).tolist()

@@ -1,4 +1,4 @@
-"""Places in a spot, found by walking to them: what was done and dealt, what lies in the pot, and what may follow."""
+"""Places in a spot, found by following a line: actions and cards so far, the pot, and possible continuations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,27 +14,29 @@ from .bets import Decision, Ended
 from .showdown import alive
 from .situation import Situation
 
-#: How many cards a board has in the end.
+#: Number of cards of a complete board.
 WHOLE = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A public state of a spot. The spot's tree is not built for it.
+    """A public state of a spot.
+
+    The spot's tree is not built for it.
 
     Attributes
     ----------
     spot : Situation
     state : Decision or Ended
-        Where the betting stands.
+        The state of the betting.
     board : tuple of int
         Numbers of cards.
     chance : float
-        How likely its cards are.
+        The probability of its cards.
     path : tuple of str
         The actions and cards that lead there.
     steps : tuple of (Place, int)
-        The places on the way, and which of the children of each comes next.
+        The places on the way, and the index of the next child at each.
 
     Examples
     --------
@@ -65,7 +67,7 @@ class Place:
         Raises
         ------
         InvalidGameError
-            If there is no such place; the message says after what something else is expected, and what.
+            If there is no such place; the message states where the line fails, and what is possible there.
         """
         steps = steps_of(line)
         place = cls.first(spot)
@@ -75,14 +77,14 @@ class Place:
 
     @property
     def player(self) -> int:
-        """Who moves: a player, ``CHANCE`` or ``TERMINAL``."""
+        """The player who moves, ``CHANCE`` or ``TERMINAL``."""
         if isinstance(self.state, Decision):
             return self.state.mover
         return TERMINAL if self.folded >= 0 or len(self.board) == WHOLE else CHANCE
 
     @property
     def folded(self) -> int:
-        """Who has folded; −1 if nobody has."""
+        """The player who folded; −1 if nobody did."""
         return -1 if isinstance(self.state, Decision) else self.state.folded
 
     @property
@@ -92,19 +94,19 @@ class Place:
 
     @property
     def pot(self) -> int:
-        """The chips in the middle."""
+        """The chips in the pot."""
         return self.spot.pot + sum(self.paid)
 
     @cached_property
     def _after(self) -> tuple[tuple[str, Decision | Ended, tuple[int, ...], float], ...]:
-        """What may follow: its name, the betting then, the board, and how likely the card is."""
+        """The possible continuations: name, betting, board, and the probability of the card."""
         if isinstance(self.state, Decision):
             return tuple((name, then, self.board, 1.0) for name, then in self.spot.moves(self.state))
         return tuple(self.spot.dealt(self.state, self.board)) if self.player == CHANCE else ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The actions that may be taken, or the cards that may be dealt."""
+        """The possible actions, or the cards that may be dealt."""
         return tuple(name for name, *_ in self._after)
 
     def child(self, index: int) -> "Place":
@@ -115,26 +117,26 @@ class Place:
 
     @property
     def children(self) -> Iterator["Place"]:
-        """The places after it."""
+        """The places that follow."""
         return map(self.child, range(len(self._after)))
 
     def present(self, seat: int) -> Indices:
-        """Return which of a player's hands hold no card of the board."""
+        """Return the hands of a player that contain no card of the board."""
         return np.flatnonzero(alive(self.board, self.spot.hands[seat]))
 
 
 def by_next_card(spot: Situation, line: str) -> tuple[list[str], list[str], list[Place]]:
-    """Return what is before a card of a line and after it, and the place of the line for each card that may be dealt.
+    """Return the parts of a line before and after its card, and the place of the line for each possible card.
 
     Raises
     ------
     InvalidGameError
-        If there is no such line, or no card is dealt in it.
+        If there is no such line, or it deals no card.
     """
     steps = [step.strip() for step in line.split(",") if step.strip()]
     anything = [place for place, step in enumerate(steps) if is_any_card(step)]
     if len(anything) > 1:
-        raise InvalidGameError(f"line {shown(line)}: deal * comes {len(anything)} times, expected once")
+        raise InvalidGameError(f"line {shown(line)}: deal * appears {len(anything)} times, expected once")
     first, then = (steps[: anything[0]], steps[anything[0] + 1 :]) if anything else (steps, [])
     dealing = Place.at(spot, ", ".join(first))
     if dealing.player != CHANCE:
@@ -144,5 +146,5 @@ def by_next_card(spot: Situation, line: str) -> tuple[list[str], list[str], list
 
 
 def after(line: str) -> str:
-    """Return where a line leads, in words."""
+    """Return a description of a line."""
     return f"after {line}" if line else "at the root"

@@ -1,4 +1,4 @@
-"""Heads-up hold'em before the flop: 169 classes of hands, a menu of raises, and what comes after the flop as values."""
+"""Heads-up hold'em before the flop: 169 classes of hands, a menu of raises, and values after the flop."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 #: The seats by player.
 PREFLOP_SEATS = ("sb", "bb")
-#: What the chooser may do from the flop on: as the blueprint, or one kind of action five times as often.
+#: The chooser's options from the flop on: the blueprint, or the blueprint with one kind of action five times as often.
 CONTINUATIONS = ("blueprint", "fold-biased", "call-biased", "raise-biased")
-#: The first raise is to one of these, in big blinds, and each later one to so many times the one before.
+#: The first raise is to one of these, in big blinds, and each later one to this multiple of the previous one.
 OPENINGS, AGAIN = (2, 3), 3
 
 
 @dataclass(frozen=True)
 class Betting:
-    """Where a hand stands.
+    """A state of the betting.
 
     Parameters
     ----------
     paid : two Fractions
-        What each player has put in, in big blinds.
+        The amount that each player has put in, in big blinds.
     mover : int
     street : int
-        0 before the flop, then the rounds of the model; more than it has, at a showdown.
+        0 before the flop, then the rounds of the model; at a showdown, larger than the number of rounds.
     raised : int
-        How many bets and raises there were on the street, blinds aside.
+        Number of bets and raises on the street, without blinds.
     folded : int
-        Who has folded; −1 if nobody has.
+        The player who folded; −1 if nobody did.
     waits : bool
         Whether the other player has already called the blind, or checked.
     """
@@ -61,36 +61,36 @@ class Preflop:
     """Heads-up no-limit hold'em before the flop, with 169 classes of hands.
 
     The small blind (player 0, ``sb``) posts half a big blind and moves first, the big blind (player 1, ``bb``) posts
-    one. First in, a player folds, calls, raises to 2 or 3 big blinds, or goes all-in; a later raise is to three times
-    the one before it, or all-in. After an all-in that is called, the board is dealt, and pairs of classes are paid by
+    one. First in, a player folds, calls, raises to 2 or 3 big blinds, or goes all-in. A later raise is to three times
+    the previous one, or all-in. After an all-in that is called, the board is dealt, and pairs of classes are paid by
     their exact equities. Payoffs are big blinds: 0.001 is 1 mBB.
 
-    Other hands go to the flop. There the model has a smaller game, in which nobody sees the board before the showdown:
-    on each of its `streets` the big blind moves first, a bet is the pot, a raise is the pot after a call, one raise a
-    street, and what is more than a stack is all-in. With ``continuations=0`` it is played out. Otherwise the hand ends
-    at the flop: its value is what both win with the *blueprint*, a strategy for the whole model, or, with more
-    continuations than one, what they win after the `chooser` has chosen, for each hand, to go on as the blueprint does,
-    or to fold, to call or to raise five times as often: the multi-valued states of Brown, Sandholm and Amos.
+    Other hands go to the flop. There the model has a smaller game, in which the board stays hidden until the showdown.
+    On each of its `streets` the big blind moves first. A bet is the pot and a raise is the pot after a call, with one
+    raise per street; amounts beyond a stack are all-in. With ``continuations=0`` this game is played out. Otherwise the
+    hand ends at the flop. With one continuation, its value is the payoff under the *blueprint*, a strategy for the
+    whole model. With more continuations, the `chooser` chooses for each hand whether to continue as the blueprint does,
+    or to fold, call or raise five times as often: the multi-valued states of Brown, Sandholm and Amos.
 
     Parameters
     ----------
     stack : int
-        What each player has, in big blinds.
+        The chips of each player, in big blinds.
     continuations : int
-        How many continuations the chooser has, the first ones of :data:`CONTINUATIONS`; 0 plays the model out.
+        Number of continuations of the chooser, the first ones of :data:`CONTINUATIONS`; 0 plays the model out.
     chooser : {"bb", "sb"}
-        Who chooses. The other player's strategy is the one to read: it holds against all continuations.
+        The chooser. Use the other player's strategy: it is robust against all continuations.
     raises : int
-        How many raises there may be before all-in.
+        Largest number of raises before all-in.
     streets : int
-        Rounds of bets in the model after the flop.
+        Betting rounds in the model after the flop.
 
     Notes
     -----
     *Infosets* are labelled by the actions so far and the class, such as ``(('raise 2',), 'AKs')``.
 
-    *Simplified*: equities are realised, for no card is seen while bets are made after the flop. A class stands for
-    all its hands, which loses nothing here: suits only matter on boards.
+    *Simplified*: equities are realised, because no card is seen while bets are made after the flop. A class stands for
+    all its hands, which loses nothing here because suits only matter on boards.
 
     References
     ----------
@@ -121,7 +121,7 @@ class Preflop:
 
     @property
     def begun(self) -> "Betting":
-        """Where the hand begins: the blinds are posted."""
+        """The start of the hand: the blinds are posted."""
         return Betting((Fraction(1, 2), Fraction(1)), 0)
 
     @property
@@ -135,9 +135,9 @@ class Preflop:
         return _public_form(self)
 
     def moves(self, state: "Betting") -> "Iterator[tuple[str, Betting]]":
-        """Yield each action of who moves, from fold to all-in, and what it leads to.
+        """Yield each action of the mover, from fold to all-in, with the state that follows.
 
-        Amounts in names are totals in big blinds before the flop; later bets are named by their kind alone.
+        Amounts in names are totals in big blinds before the flop; later bets are named by kind only.
         """
         me, level = state.mover, max(state.paid)
         if state.paid[me] < level:
@@ -162,7 +162,7 @@ class Preflop:
 
     def _called(self, state: "Betting") -> "Betting":
         level = max(state.paid)
-        # The big blind may raise after a call of the small one, and whoever is second after a check.
+        # The big blind may raise after a call of the small one, and the second player after a check.
         if state.is_first:
             return Betting((level, level), 1 - state.mover, state.street, 0, waits=True)
         street = self.streets + 1 if level == self.stack else state.street + 1
@@ -186,7 +186,7 @@ def _form_size(rules: Preflop) -> "FormSize":
 
 
 def _lines(rules: Preflop, game: "Game") -> "Mapping[str, Functional]":
-    """Return how often lines before the flop are taken, of all hands dealt."""
+    """Return the frequencies of lines before the flop, over all hands dealt."""
     from .classes import CLASS_SIZES
     from .locks import line_functionals
     from .preflop_form import betting_tree
@@ -196,7 +196,7 @@ def _lines(rules: Preflop, game: "Game") -> "Mapping[str, Functional]":
 
 
 class PreflopFamily(Family):
-    """Games before the flop, made in public form."""
+    """Preflop games, made in public form."""
 
     def parts(self, rules: Preflop) -> dict[str, Any]:
         """Return the public form, which is built on first use."""

@@ -1,4 +1,4 @@
-"""The public forms of the model before the flop: played out, and with multi-valued states at the flop."""
+"""The public forms of the preflop model: played out, and with multi-valued states at the flop."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -19,31 +19,31 @@ from .equities import BOARDS, outcomes, pairs
 from .preflop import CONTINUATIONS, PREFLOP_SEATS, Betting, Preflop
 
 Singles = npt.NDArray[np.float32]
-#: Iterations of the blueprint, and how often at least each action before the flop is taken in it, so that it says what
-#: every hand does wherever the betting goes.
+#: Iterations of the blueprint, and the smallest probability of each preflop action in it, which keeps it defined for
+#: every hand on every line.
 _ITERATIONS, _TREMBLE, _POWER = 400, 0.01, 2
-#: Bytes at the peak of building, beside infosets and sequences: a class at a node of the blueprint, and a pair of
-#: classes at a leaf that a continuation pays.
+#: Peak memory of building in bytes, besides infosets and sequences: for a class at a node of the blueprint, and for a
+#: pair of classes at a leaf with continuations.
 _PLAYED, _PAID = 32, 12
-#: Models played out of so many nodes are built in about a second, or of half as many if a blueprint is to be found for
-#: them; so many numbers in all functionals are made in a tenth.
+#: Models with this many nodes are built in about a second, with half as many if a blueprint is needed; functionals with
+#: this many numbers take a tenth of a second.
 _QUICK, _NAMED = 330, 2**24
-#: Rows that are multiplied at once.
+#: Number of rows multiplied at once.
 _ROWS = 8
-#: How much more often a biased continuation does what it prefers, and what that is.
+#: The factor by which a biased continuation prefers an action, and the preferred action.
 _BIAS = 5.0
 _PREFERRED: tuple[tuple[str, ...], ...] = ((), ("fold",), ("check", "call"), ("bet", "raise", "all-in"))
 
 
 @cache
 def _together() -> Floats:
-    """Return the probability of each pair of classes to be dealt, shape (169, 169)."""
+    """Return the probability that each pair of classes is dealt, shape (169, 169)."""
     return frozen(pairs() / pairs().sum())
 
 
 @cache
 def _shown() -> Floats:
-    """Return how likely each class is dealt and wins against each other one, less how likely it is and loses."""
+    """Return the probability that each class is dealt and beats each other one, minus that it loses."""
     wins, _ = outcomes()
     return frozen((wins - wins.T) / (BOARDS * pairs().sum()))
 
@@ -68,13 +68,13 @@ class PlayedOut:
 
     @cached_property
     def players(self) -> Indices:
-        """Who moves at each node."""
+        """The mover at each node."""
         over = map(self.rules.is_over, self.states)
         return np.array([TERMINAL if done else one.mover for done, one in zip(over, self.states, strict=True)])
 
     @cached_property
     def amounts(self) -> tuple[Indices, Floats, Indices, Floats]:
-        """The leaves where somebody has folded, and what player 0 is paid; those where hands are shown, and stakes."""
+        """The leaves after a fold with player 0's payoff, and those with a showdown and its stakes."""
         over = np.flatnonzero(self.players == TERMINAL).tolist()
         folds = [node for node in over if self.states[node].folded >= 0]
         shown = [node for node in over if self.states[node].folded < 0]
@@ -84,7 +84,7 @@ class PlayedOut:
 
     @property
     def flops(self) -> list[int]:
-        """The nodes at which the flop comes, both players having chips left."""
+        """The nodes at which the flop is dealt while both players have chips left."""
         return [
             node
             for node, state in enumerate(self.states)
@@ -117,15 +117,15 @@ def played_out(rules: Preflop) -> PlayedOut:
 
 
 class _Learner:
-    """Regret matching⁺ on the model played out, with linear averaging and trembling hands before the flop.
+    """Regret matching⁺ on the played-out model, with linear averaging and trembling hands before the flop.
 
-    The loop for any public form has no trembling hands.
+    The general loop for public forms does not support trembling hands.
     """
 
     def __init__(self, tree: PlayedOut) -> None:
         self.tree = tree
         inner = np.flatnonzero(tree.players != TERMINAL)
-        #: Which of the inner nodes each node but the root follows, and the first node after each of them.
+        #: The inner node that precedes each node except the root, and the first node after each inner node.
         self.follows = np.searchsorted(inner, tree.parents[1:])
         self.firsts, self.counts = np.unique(self.follows, return_index=True, return_counts=True)[1:]
         self.movers = tree.players[tree.parents[1:]]
@@ -144,7 +144,7 @@ class _Learner:
         self.trembles = np.array([0.0 if tree.states[node].street else _TREMBLE for node in inner.tolist()], np.float32)
 
     def play(self, numbers: Singles) -> Singles:
-        """Return the probabilities of actions in proportion to numbers of at least 0, the root's being 1."""
+        """Return action probabilities in proportion to non-negative numbers, with 1 at the root."""
         total = np.add.reduceat(numbers, self.firsts, axis=0)[self.follows]
         share = np.divide(numbers, total, out=np.repeat(1 / self._among, numbers.shape[1], axis=1), where=total > 0.0)
         tremble = self.trembles[self.follows, None]
@@ -165,14 +165,14 @@ class _Learner:
         return found
 
     def update(self, player: int, weight: float) -> None:
-        """Let a player learn from what the other one plays."""
+        """Let a player learn from the other player's strategy."""
         tree, played = self.tree, self.play(self.regrets)
         reach = self.reach(played, 1 - player)
         folds, paid, shown, stakes = tree.amounts
         sign = 1 if player == 0 else -1
         values = np.zeros_like(played)
         values[folds] = (sign * paid[:, None]).astype(np.float32) * _product(reach[folds], self.together)
-        # Both matrices seen from the other side: the first is symmetric, and the second its own opposite.
+        # Both matrices from the other player's view: the first is symmetric, and the second antisymmetric.
         values[shown] = stakes[:, None].astype(np.float32) * _product(reach[shown], self.shown.T)
         own = (self.movers == player)[:, None]
         weights = np.where(own, played[1:], np.float32(1))
@@ -186,16 +186,16 @@ class _Learner:
 
 
 def _product(rows: Singles, matrix: Singles) -> Singles:
-    """Return rows @ matrix, a few rows at a time: BLAS then keeps to one thread.
+    """Return rows @ matrix, a few rows at a time, which keeps BLAS to one thread.
 
-    Its threads wait for each other, which takes ten times as long on a machine that has other work.
+    BLAS threads wait for each other, which takes ten times as long on a busy machine.
     """
     return np.concatenate([rows[first : first + _ROWS] @ matrix for first in range(0, len(rows), _ROWS)])
 
 
 @cache
 def blueprint(rules: Preflop) -> Floats:
-    """Return the blueprint of a model: how often each class takes the action that leads to each node played out.
+    """Return the blueprint of a model: the probability with which each class takes the action that leads to each node.
 
     Parameters
     ----------
@@ -211,12 +211,12 @@ def blueprint(rules: Preflop) -> Floats:
     for iteration in range(_ITERATIONS):
         for player in (0, 1):
             learner.update(player, (iteration + 1.0) ** _POWER)
-    learner.trembles[:] = 0.0  # averages have trembled already
+    learner.trembles[:] = 0.0  # averages already tremble
     return frozen(learner.play(learner.sums).astype(np.float64))
 
 
 def _values(tree: PlayedOut, played: Floats, flop: int, chooser: int, bias: int) -> Floats:
-    """Return what player 0 is paid from a flop on, times the probability of each pair of classes, shape (169, 169)."""
+    """Return player 0's payoff from a flop on, times the probability of each pair of classes, shape (169, 169)."""
     form = tree.form
     inside = form.below(flop)
     reaches = np.ones((2, len(played), len(CLASSES)))
@@ -244,13 +244,13 @@ def _played_out(rules: Preflop) -> PlayedOut:
 
 
 def _betting(rules: Preflop) -> tuple[PublicForm, dict[int, int], list[tuple[int, int, int]]]:
-    """Return the tree of a model without what its leaves pay, and how it follows from the model played out.
+    """Return the tree of a model without leaf payoffs, and its relation to the played-out model.
 
-    That is the number of each node played out that the tree has, and for each leaf that a continuation pays the flop
-    played out, the continuation and the leaf.
+    The relation is the index of each played-out node in the tree and, for each leaf with a continuation, the played-out
+    flop, the continuation and the leaf.
     """
     tree, chooser = _played_out(rules), PREFLOP_SEATS.index(rules.chooser)
-    # The street of what comes before each node, or of the root itself.
+    # The street of each node's parent, or of the root itself.
     streets = [tree.states[max(parent, 0)].street for parent in tree.parents.tolist()]
     before = [node for node, street in enumerate(streets) if not (rules.continuations and street)]
     place = {node: number for number, node in enumerate(before)}
@@ -274,7 +274,7 @@ def _betting(rules: Preflop) -> tuple[PublicForm, dict[int, int], list[tuple[int
 
 
 def with_continuations(rules: Preflop) -> PublicForm:
-    """Return the model that ends at the flop, where the chooser chooses how to go on."""
+    """Return the model that ends at the flop, where the chooser picks a continuation."""
     tree, (ended, place, continued) = _played_out(rules), _betting(rules)
     played, chooser = blueprint(tree.rules), PREFLOP_SEATS.index(rules.chooser)
     eye, leaves = np.eye(len(CLASSES)), []
@@ -290,12 +290,12 @@ def with_continuations(rules: Preflop) -> PublicForm:
 
 
 def betting_tree(rules: Preflop) -> PublicForm:
-    """Return the public form of a model without what its leaves pay."""
+    """Return the public form of a model without leaf payoffs."""
     return _betting(rules)[0]
 
 
 def form_size(rules: Preflop) -> FormSize:
-    """Return how large the sequence form of a model is, by the betting alone."""
+    """Return the size of a model's sequence form, from the betting alone."""
     (tree, _, paid), played = _betting(rules), len(_played_out(rules).states)
     blueprint_bytes = _PLAYED * len(CLASSES) * played if rules.continuations else 0
     taken = tree.sequence_form_bytes + blueprint_bytes + _PAID * len(CLASSES) ** 2 * len(paid)

@@ -1,4 +1,4 @@
-"""What one reads of a strategy before the flop: at any node what each class does, earns and wins, and both ranges."""
+"""Views of a preflop strategy: at any node, the strategy, EV and equity of each class, and both ranges."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -19,13 +19,13 @@ from .preflop import PREFLOP_SEATS, Betting, Preflop
 
 
 class SolvedPreflop:
-    """A profile of a game before the flop, to be read node by node.
+    """A profile of a preflop game that can be read node by node.
 
     Parameters
     ----------
     rules : Preflop
     profile : Profile or PublicProfile
-        Such as the profile of a solution on ``rules.game``.
+        For example the profile of a solution on ``rules.game``.
 
     Examples
     --------
@@ -60,17 +60,17 @@ class SolvedPreflop:
         Parameters
         ----------
         line : str
-            The actions that lead there, comma separated, such as ``"raise 2, all-in"``; nothing for the first one.
+            The actions that lead there, comma separated, such as ``"raise 2, all-in"``; empty for the first node.
 
         Raises
         ------
         InvalidGameError
-            If there is no such node; the message lists what could have followed.
+            If there is no such node; the message lists the possible continuations.
         """
         return PreflopNode(self, self.form.find(line))
 
     def __iter__(self) -> "Iterator[PreflopNode]":
-        """Go through all nodes at which somebody moves before the flop."""
+        """Iterate over all nodes at which somebody moves before the flop."""
         for node in self.form.decisions.tolist():
             found = PreflopNode(self, node)
             if not found.state.street:
@@ -84,18 +84,18 @@ class PreflopNode(ChartedNode):
     ----------
     solved : SolvedPreflop
     node : int
-        Of the public form.
+        The index in the public form.
 
     Attributes
     ----------
     path : tuple of str
         The actions that lead there.
     state : Betting
-        What both have put in, and who moves.
+        The amounts put in, and the mover.
     mover : str
-        ``sb`` or ``bb``; nothing where nobody bets any more.
+        ``sb`` or ``bb``; empty if the betting is over.
     actions : tuple of str
-        At a flop, the continuations of the chooser.
+        At a flop, the chooser's continuations.
     pot : float
         In big blinds.
     """
@@ -125,7 +125,7 @@ class PreflopNode(ChartedNode):
 
     @cached_property
     def strategy(self) -> Floats:
-        """How often each class of who moves takes each action, shape (actions, 169)."""
+        """The frequency of each action for each class of the mover, shape (actions, 169)."""
         return self.solved.profile.behaviour(self.node)
 
     @cached_property
@@ -140,7 +140,7 @@ class PreflopNode(ChartedNode):
 
     @cached_property
     def likely(self) -> tuple[Floats, Floats]:
-        """The probability of each class to come there, for both seats, shape (169,) each."""
+        """The probability that each class reaches the node, for both seats, shape (169,) each."""
         dealt = pairs() / pairs().sum()
         first, second = self.reaches
         return first * (dealt @ second), second * (first @ dealt)
@@ -149,7 +149,7 @@ class PreflopNode(ChartedNode):
     def evs(self) -> tuple[Floats, ...]:
         """The winnings of each class from there on, for both seats, in big blinds; NaN for impossible classes.
 
-        Net of what it puts in from there on: a fold is worth 0.
+        Net of the chips put in from there on: a fold is worth 0.
         """
         return tuple(
             self.solved.profile.values(player, self.node) + float(self.state.paid[player]) for player in (0, 1)
@@ -157,7 +157,7 @@ class PreflopNode(ChartedNode):
 
     @cached_property
     def equities(self) -> tuple[Floats, Floats]:
-        """The share of the pot that each class wins without further bets, for both seats; NaN where it meets nobody."""
+        """The share of the pot that each class wins without further bets, for both seats; NaN if it meets no hand."""
         found = []
         for player in (0, 1):
             met = pairs() * self.reaches[1 - player]
@@ -167,12 +167,12 @@ class PreflopNode(ChartedNode):
         return found[0], found[1]
 
     def classes(self, seat: str = "") -> SpotTable:
-        """Return what each of the 169 classes of a seat does and earns, as a chart shows them.
+        """Return the strategy and earnings of each of the 169 classes of a seat, in chart order.
 
         Parameters
         ----------
         seat : {"sb", "bb"}, optional
-            By default who moves.
+            By default the mover.
         """
         who = self._seat(seat)
         likely, rows = self.likely[who], []
@@ -193,7 +193,7 @@ class PreflopNode(ChartedNode):
 
 
 def _after(rules: Preflop, path: tuple[str, ...]) -> Betting:
-    """Return where the betting stands after actions; a continuation that is chosen changes nothing."""
+    """Return the state of the betting after actions; choosing a continuation does not change it."""
     state = rules.begun
     for action in path:
         state = dict(rules.moves(state)).get(action, state)

@@ -1,4 +1,4 @@
-"""A spot as rules: its histories one by one, for whatever walks them."""
+"""A spot as rules, for methods that walk its histories one by one."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
@@ -17,9 +17,9 @@ from .spot import HoldemSpot
 class SpotRules:
     """The histories of a spot: player 0's hand, player 1's, then betting and cards.
 
-    A spot itself has hands and a public tree, and no histories, which are far more: as many as there are pairs of hands
-    at each node. What walks histories takes these: lookaheads and their responses, samplers, searches. Infosets and
-    actions have the labels of the spot's own game, so that strategies pass from one to the other.
+    A spot itself has hands and a public tree but no histories, which are far more numerous: one per pair of hands at
+    each node. Methods that walk histories take these rules: lookaheads and their responses, samplers, searches.
+    Infosets and actions have the labels of the spot's own game, so strategies can be exchanged between the two.
 
     Parameters
     ----------
@@ -51,17 +51,17 @@ class SpotRules:
         cards = [HANDS[held] for held in spot.hands]
         self._cards = [[set(hand) for hand in each.tolist()] for each in cards]
         together = (cards[0][:, None, :, None] != cards[1][None, :, None, :]).all(axis=(2, 3))
-        #: Of each pair of hands how likely it is dealt.
+        #: The probability of each pair of hands.
         self._chances: Floats = spot.weights[0][:, None] * together * spot.weights[1] / spot.pairs
 
-    # A state is the node of the public tree and both hands, by number, -1 before they are dealt.
+    # A state consists of the node of the public tree and both hands, by number, -1 before they are dealt.
 
     def initial_state(self) -> tuple[int, int, int]:
         """Return the state before the deal."""
         return 0, -1, -1
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         return CHANCE if state[2] < 0 else int(self._players[state[0]])
 
     def _path(self, node: int) -> tuple[Hashable, ...]:
@@ -70,7 +70,7 @@ class SpotRules:
         return self._paths[node]
 
     def actions(self, state: Any) -> Sequence[Hashable]:
-        """Return what the mover may do."""
+        """Return the mover's actions."""
         menu: Sequence[Hashable] = self._menus[state[0]]
         return menu
 
@@ -103,16 +103,16 @@ class SpotRules:
         return [{HAND_NAMES[hand]: place for place, hand in enumerate(held.tolist())} for held in self.spot.hands]
 
     def infoset(self, state: Any) -> Hashable:
-        """Return what led here, and the mover's hand."""
+        """Return the actions and cards so far, and the mover's hand."""
         node, hand = state[0], state[1 + self.player(state)]
         return self._path(node), HAND_NAMES[self.spot.hands[self.player(state)][hand]]
 
     def public_state(self, state: Any) -> Hashable:
-        """Return the actions and cards that led here."""
+        """Return the actions and cards so far."""
         return self._path(state[0])
 
     def payoffs(self, state: Any) -> Sequence[float]:
-        """Return what each player wins or loses, half of the pot taken off, in chips."""
+        """Return each player's win or loss in chips, with half of the pot subtracted."""
         node, first, second = state
         spot, paid = self.spot, self.spot.paid[node]
         half, taken = spot.pot / 2, spot.house_share(spot.pot + 2 * int(paid.min()))

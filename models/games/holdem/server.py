@@ -1,7 +1,7 @@
-"""A server of a solved spot for a browser on the same machine: a page, and the numbers of one node at a time as JSON.
+"""A local server for a solved spot: a page for the browser, and the numbers of one node at a time as JSON.
 
-Whoever asks must know the token in the address, and must have asked for an address of this machine by its number or as
-``localhost``: pages of other sites, which a name of theirs may lead here, get nothing.
+Requests must contain the token in the address, and address this machine by number or as ``localhost``. Pages of other
+sites therefore receive nothing, even if they use a host name that points here.
 """
 
 import secrets
@@ -21,9 +21,9 @@ from .solved import SolvedSpot, SpotNode
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-#: What the page calls places at which nobody decides: a card is dealt, the hand is over, or all are all-in before.
+#: The page's names of places without a decision: a card is dealt, the hand is over, or all players are all-in before.
 _DEALT, _OVER, _ALL_IN = -1, -2, -3
-#: Every answer is for the page alone, and is kept nowhere.
+#: Every response is for this page only and is never cached.
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -36,7 +36,7 @@ _HEADERS = {
 
 
 def new_token() -> str:
-    """Return a token that nobody guesses."""
+    """Return a token that cannot be guessed."""
     return secrets.token_urlsafe(32)
 
 
@@ -47,11 +47,11 @@ def application(solved: SolvedSpot, file: str, token: str, hosts: Collection[str
     ----------
     solved : SolvedSpot
     file : str
-        What the page calls it.
+        The name shown on the page.
     token : str
         The first part of the path of every address.
     hosts : collection of str
-        What requests may call the machine, with the port.
+        Permitted host names of requests, with the port.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def application(solved: SolvedSpot, file: str, token: str, hosts: Collection[str
 
 
 class _Guard:
-    """Refuses what does not know the token or calls the machine by another name, and adds headers to all answers."""
+    """Rejects requests without the token or with another host name, and adds headers to all responses."""
 
     def __init__(self, app: Any, token: str, hosts: Collection[str]) -> None:
         self.app, self.token, self.hosts = app, token.encode(), hosts
@@ -112,11 +112,11 @@ class _Guard:
         return knows and len(named) == 1 and named[0] in self.hosts
 
 
-# What is answered
+# Responses
 
 
 def steps_record(solved: SolvedSpot, place: Place) -> list[dict[str, Any]]:
-    """Return the places on the way to a place, and itself: who decides, and how often each action is taken."""
+    """Return the places on the way to a place, and the place itself, with their movers and action frequencies."""
     return [_step(solved, one) for one in (*(before for before, _ in place.steps), place)]
 
 
@@ -140,7 +140,7 @@ def _mover(place: Place) -> int:
 
 
 def node_record(solved: SolvedSpot, place: Place) -> dict[str, Any]:
-    """Return the numbers of a decision: of each hand of both players reach, EV and equity, and what is done."""
+    """Return the numbers of a decision: reach, EV and equity of each hand of both players, and action frequencies."""
     if place.player < 0:
         raise InvalidGameError(f"nobody decides {after(', '.join(place.path))}")
     node = SpotNode(solved, place)
@@ -163,7 +163,7 @@ def _means(node: SpotNode) -> dict[str, Any]:
 
 
 def runouts_record(solved: SolvedSpot, place: Place) -> dict[str, Any] | None:
-    """Return the averages after each card that may be dealt at a place; ``None`` where no decision follows one."""
+    """Return the averages after each possible card at a place; ``None`` if no decision follows any card."""
     if _mover(place) != _DEALT:
         return None
     nodes = [SpotNode(solved, child) for child in place.children]

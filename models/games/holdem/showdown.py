@@ -12,12 +12,12 @@ from .cards import HANDS
 
 
 def _straights(wheel: int) -> Indices:
-    """Return one more than the highest rank of the best straight in each set of ranks, 0 where there is none.
+    """Return one plus the highest rank of the best straight in each set of ranks, 0 if there is none.
 
     Parameters
     ----------
     wheel : int
-        The ranks of the lowest straight, as bits, whose ace counts low.
+        The ranks of the lowest straight, as bits, in which the ace counts low.
     """
     found = np.zeros(2**13, dtype=np.int64)
     below = wheel & ~_ACE
@@ -29,7 +29,7 @@ def _straights(wheel: int) -> Indices:
 
 
 def _highest(count: int) -> Indices:
-    """Return the highest ranks, so many, of each set of ranks."""
+    """Return the given number of highest ranks of each set of ranks."""
     kept = np.zeros_like(_SETS)
     for rank in range(12, -1, -1):
         bit = (_SETS >> rank) & 1
@@ -39,13 +39,13 @@ def _highest(count: int) -> Indices:
 
 #: The cards of each hand as bits.
 _HAND_BITS: Indices = (1 << HANDS).sum(axis=1)
-#: By suit, the ranks that each hand has of it, as bits.
+#: By suit, the ranks in each hand, as bits.
 _SUITS = [(np.equal(HANDS % 4, suit) << (HANDS // 4)).sum(axis=1) for suit in range(4)]
-#: Sets of ranks as bits, a deuce the lowest.
+#: Sets of ranks as bits, with a deuce lowest.
 _SETS: Indices = np.arange(2**13, dtype=np.int64)
 _ACE = 1 << 12
 _HIGHEST = tuple(_highest(count) for count in range(6))
-#: By deck: straights, and what flushes and full houses count, the better more.
+#: By deck: straights, and the values of flushes and full houses, larger for better hands.
 _ORDERS = {
     "full": (_straights(0b1000000001111), 5, 6),
     "short": (_straights(0b1000011110000), 6, 5),
@@ -53,32 +53,33 @@ _ORDERS = {
 
 
 def strengths(board: Sequence[int], hands: Indices, deck: str = "full") -> Indices:
-    """Return how strong hands are on a board of five cards: larger is stronger, and equal hands split.
+    """Return the strength of hands on a board of five cards: larger is stronger, and equal hands split.
 
     Parameters
     ----------
     board : sequence of int
     hands : ndarray of int, shape (n,)
-        Numbers of hands. Those that hold a card of the board are 0, weaker than all.
+        Numbers of hands. Hands that contain a card of the board have strength 0, below all others.
     deck : {"full", "short"}
-        In a short deck a flush beats a full house, and an ace, a six, a seven, an eight and a nine are a straight.
+        In a short deck a flush beats a full house, and A6789 is a straight.
 
     Notes
     -----
-    All hands are evaluated at once. A suit's cards are a set of ranks, an integer of 13 bits, so that pairs, trips and
-    quads are intersections of the four; what a hand is worth is its kind, then the ranks that make it, then the others.
+    All hands are evaluated at once. The cards of a suit are a set of ranks, an integer of 13 bits, so pairs, trips and
+    quads are intersections of the four sets. A hand's strength is its kind, then the ranks that make it, then the
+    others.
     """
     suits = [sum(1 << (card // 4) for card in board if card % 4 == suit) | _SUITS[suit][hands] for suit in range(4)]
     return np.where(alive(board, hands), ranked(suits, deck), 0)
 
 
 def ranked(suits: Sequence[Indices], deck: str = "full") -> Indices:
-    """Return how strong sets of seven cards are.
+    """Return the strength of sets of seven cards.
 
     Parameters
     ----------
     suits : four ndarrays of int, shape (n,)
-        The ranks that each set has of each suit, as bits.
+        The ranks of each suit in each set, as bits.
     deck : {"full", "short"}
     """
     straights, flush_counts, full_counts = _ORDERS[deck]
@@ -111,7 +112,7 @@ def ranked(suits: Sequence[Indices], deck: str = "full") -> Indices:
 
 
 def alive(board: Sequence[int], hands: Indices) -> npt.NDArray[np.bool_]:
-    """Return which hands hold no card of a board."""
+    """Return which hands contain no card of a board."""
     free: npt.NDArray[np.bool_] = _HAND_BITS[hands] & sum(1 << card for card in board) == 0
     return free
 
@@ -123,7 +124,7 @@ def fold_payoff(board: Sequence[int], hands: Sequence[Indices]) -> CardPayoff:
     ----------
     board : sequence of int
     hands : two ndarrays of int
-        Each player's, as numbers of hands.
+        Each player's hands, as numbers.
     """
     cards = [_cards_of(one.tobytes()) for one in hands]
     return CardPayoff(cards, [np.flatnonzero(alive(board, one)) for one in hands])
@@ -131,12 +132,12 @@ def fold_payoff(board: Sequence[int], hands: Sequence[Indices]) -> CardPayoff:
 
 @lru_cache(maxsize=8)
 def _cards_of(hands: bytes) -> Indices:
-    """Return the cards of hands, by their numbers; boards of one spot share them."""
+    """Return the cards of hands, by number; the boards of a spot share this array."""
     return frozen(HANDS[np.frombuffer(hands, dtype=np.int64)])
 
 
 def showdown_payoff(board: Sequence[int], hands: Sequence[Indices], deck: str = "full") -> CardPayoff:
-    """Return 1 where player 0's hand wins, −1 where it loses, 0 where hands split or cannot be dealt together.
+    """Return 1 if player 0's hand wins, −1 if it loses, and 0 if hands split or cannot be dealt together.
 
     Parameters
     ----------
@@ -151,5 +152,5 @@ def showdown_payoff(board: Sequence[int], hands: Sequence[Indices], deck: str = 
 
 @lru_cache(maxsize=512)
 def all_strengths(board: tuple[int, ...], deck: str) -> Indices:
-    """Return how strong all hands are on a board, which spots share that differ in ranges or betting."""
+    """Return the strength of all hands on a board, shared by spots that differ only in ranges or betting."""
     return frozen(strengths(board, np.arange(len(HANDS)), deck))

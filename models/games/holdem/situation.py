@@ -1,4 +1,4 @@
-"""The situation of a spot: two ranges on a board, what lies in the pot and behind, and the sizes that may be bet."""
+"""The situation of a spot: two ranges on a board, the pot, the stacks, and the bet sizes."""
 
 import math
 from abc import ABC, abstractmethod
@@ -25,7 +25,8 @@ from .bets import SEATS, Betting, Decision, Ended, first, following, moves
 from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, hand_numbers, read_board
 from .showdown import alive, fold_payoff, showdown_payoff
 
-#: Pots and stacks are at most this: amounts are exact in floats, and payoffs in single precision good to a chip.
+#: Upper bound on pots and stacks, so that amounts are exact in floats, and payoffs in single precision accurate to a
+#: chip.
 _MOST_CHIPS = 10_000_000
 #: Bytes that a node of the public tree takes, that a hand takes on a board, and that the first solve takes for each
 #: street, as measured on rivers, turns and flops of 60,000 to 130 million numbers.
@@ -34,7 +35,7 @@ _NODE, _HAND, _STREET = 230, 100, 3_500_000
 
 @dataclass(frozen=True)
 class SpotSize:
-    """How large a spot is.
+    """The size of a spot.
 
     Attributes
     ----------
@@ -92,10 +93,10 @@ class Situation(ABC):
     stack: int
     betting: Betting = field(default_factory=Betting)
     bets: InitVar[str | Mapping[str, Any] | None] = None
-    locks: Sequence[Any] = ()  # of Lock, once they are read
+    locks: Sequence[Any] = ()  # of Lock, after parsing
     spec: str = ""
     deck: Literal["full", "short"] = "full"
-    rake: float | str = 0.0  # a float, once it is read
+    rake: float | str = 0.0  # a float, after parsing
     rake_cap: float = math.inf
 
     def __post_init__(self, bets: str | Mapping[str, Any] | None) -> None:
@@ -108,10 +109,10 @@ class Situation(ABC):
         for line in self.betting.lines:
             self.betting.check_line(line, len(self.cards) - 3, self.pot, self.stack)
         rate, cap = read_rake(self.rake, "rake"), read_cap(self.rake_cap, "rake_cap")
-        # A rake that takes nothing counts as none.
+        # A zero rake counts as none.
         object.__setattr__(self, "rake", rate if cap > 0.0 else 0.0)
         object.__setattr__(self, "rake_cap", cap if self.rake else math.inf)
-        _ = self.pairs  # what cannot be dealt is refused now
+        _ = self.pairs  # cards that cannot be dealt are rejected now
 
     @cached_property
     def cards(self) -> tuple[int, ...]:
@@ -150,7 +151,7 @@ class Situation(ABC):
 
     @cached_property
     def weights(self) -> tuple[Floats, Floats]:
-        """How much of each hand each player has."""
+        """The weight of each hand in each player's range."""
         first, second = (one.weights[held] for one, held in zip(self._ranges, self.hands, strict=True))
         return first, second
 
@@ -162,7 +163,7 @@ class Situation(ABC):
 
     @cached_property
     def pairs(self) -> float:
-        """The weight of all pairs of hands that can be dealt together."""
+        """The total weight of all pairs of hands that can be dealt together."""
         total = float(self.weights[0] @ self.together(self.cards).times(self.weights[1]))
         if total <= 1e-12:
             raise InvalidGameError("the ranges block each other: no hand of one can be dealt with a hand of the other")
@@ -175,12 +176,12 @@ class Situation(ABC):
         return 0.5 + won / 2, 0.5 - won / 2
 
     def won(self, board: Sequence[int]) -> Floats:
-        """Return how often each hand of player 0 wins against each of player 1, less how often it loses.
+        """Return how often each hand of player 0 wins against each of player 1, minus how often it loses.
 
         Parameters
         ----------
         board : sequence of int
-            Three to five cards; all that may follow are equally likely.
+            Three to five cards; all completions are equally likely.
 
         Returns
         -------
@@ -197,7 +198,7 @@ class Situation(ABC):
 
     @cached_property
     def _lately_won(self) -> dict[tuple[int, ...], Floats]:
-        """What :meth:`won` returned last: nodes of one board are mostly asked for together."""
+        """The last result of :meth:`won`: nodes of one board are usually requested together."""
         return {}
 
     @cached_property
@@ -207,7 +208,7 @@ class Situation(ABC):
     def _won_on(self, board: Sequence[int]) -> Floats:
         left, missing = [card for card in self.unseen if card not in board], 5 - len(board)
         total = np.zeros([len(held) for held in self.hands], dtype=np.int16)
-        for dealt in combinations(left, missing):  # all pairs at once: factors would have to be made for each board
+        for dealt in combinations(left, missing):  # all pairs at once: factors would have to be computed for each board
             strengths = self.showdown((*board, *dealt)).strengths
             assert strengths is not None
             mine, theirs = strengths[0][:, None], strengths[1]
@@ -221,11 +222,11 @@ class Situation(ABC):
         return shares
 
     def showdown(self, board: Sequence[int]) -> CardPayoff:
-        """Return who wins on a board of five cards, given as numbers of cards."""
+        """Return the winner on a board of five cards, given as numbers of cards."""
         return self._payoff(board, True)
 
     def together(self, board: Sequence[int]) -> CardPayoff:
-        """Return which hands can be dealt with which on a board."""
+        """Return which hands can be dealt together on a board."""
         return self._payoff(board, False)
 
     def _payoff(self, board: Sequence[int], compared: bool) -> CardPayoff:
@@ -264,17 +265,17 @@ class Situation(ABC):
 
     @property
     def begun(self) -> Decision | Ended:
-        """The betting as the spot begins."""
+        """The betting at the start of the spot."""
         return first(self.betting, len(self.cards) - 3, self.stack)
 
     def moves(self, state: Decision) -> Iterator[tuple[str, Decision | Ended]]:
-        """Yield the actions at a decision, and what follows."""
+        """Yield the actions at a decision, with the states that follow."""
         return moves(state, self.betting, self.pot, self.stack)
 
     def dealt(
         self, state: Ended, board: tuple[int, ...]
     ) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
-        """Yield what may be dealt after a street: its name, what follows, the board, and how likely it is."""
+        """Yield the possible cards after a street: name, betting, board and probability."""
         share = 1.0 / (len(DECKS[self.deck]) - len(board) - 4)
         after = following(state, self.betting)
         for card in self.unseen:
@@ -282,7 +283,7 @@ class Situation(ABC):
                 yield CARDS[card], after, (*board, card), share
 
     def house_share(self, pot: float) -> float:
-        """Return what the house takes of a pot, in chips: min(rate · pot, cap).
+        """Return the house's share of a pot, in chips: min(rate · pot, cap).
 
         Examples
         --------
@@ -294,17 +295,17 @@ class Situation(ABC):
         return min(float(self.rake) * pot, self.rake_cap)
 
     def of_pot(self, number: float) -> str:
-        """Return an error in chips as text, with its part of the pot."""
+        """Return an error in chips as text, with its share of the pot."""
         return f"{error(number)} chips, {error(100.0 * number / self.pot)}% of the pot"
 
     def rake_table(self, rate: str, cap: str) -> dict[str, float]:
-        """Return the rate, and the cap if there is one, under two names."""
+        """Return the rate, and the cap if there is one, by key."""
         return {rate: float(self.rake)} | ({cap: self.rake_cap} if math.isfinite(self.rake_cap) else {})
 
     @property
     @abstractmethod
     def size(self) -> SpotSize:
-        """How large it is, found without building it."""
+        """The size of the spot, computed without building it."""
 
     @property
     @abstractmethod
@@ -327,13 +328,15 @@ class Situation(ABC):
 
 
 def hands_of(given: Range, seat: str, board: str, deck: str) -> Indices:
-    """Return the hands of a range that hold no card of the board, and are in the deck."""
+    """Return the hands of a range that contain no card of the board and are in the deck."""
     if not given.weights.any():
         raise InvalidGameError(f"the range of {seat} is empty, expected at least one hand")
     dealt = (DECKS[deck].start <= HANDS).all(axis=1)
     held = np.flatnonzero((given.weights > 0.0) & dealt & alive(read_board(board), np.arange(len(HANDS))))
     if not len(held):
-        raise InvalidGameError(f"the range of {seat} has no hand on the board {board}: a card of it is in each")
+        raise InvalidGameError(
+            f"the range of {seat} has no hand on the board {board}: each hand contains a card of the board"
+        )
     return held
 
 
@@ -345,7 +348,7 @@ def check_chips(value: Any, name: str) -> None:
         if is_number(value) and value > 0:
             hint = "; count in smaller chips" if value <= _MOST_CHIPS else ""
         elif name == "stack" and isinstance(value, Sequence) and not isinstance(value, str):
-            hint = "; the smaller of both stacks is what can be lost"
+            hint = "; the smaller of both stacks is the largest possible loss"
         raise InvalidGameError(
             f"{name} is {shown(value, 60)}, expected a whole number of chips from {least} to {_MOST_CHIPS:,}{hint}"
         )
@@ -365,7 +368,7 @@ def read_rake(value: Any, name: str) -> float:
 
 
 def read_cap(value: Any, name: str) -> float:
-    """Return what a rake is at most, in chips."""
+    """Return the largest rake, in chips."""
     if not is_number(value) or not value >= 0.0:
         raise InvalidGameError(f"{name} is {shown(value, 60)}, expected a number of chips of at least 0")
     return float(value)

@@ -1,4 +1,4 @@
-"""How large a spot is and what its betting looks like, found without building it: streets are alike for all cards."""
+"""The size of a spot and its betting tree, computed without building it: the betting does not depend on the cards."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,22 +13,22 @@ from ....seqform.memory import counted, in_words
 from .bets import SEATS, STREETS, Betting, Decision, Ended, first, following, moves
 from .situation import Situation, SpotSize
 
-#: Actions in different states of the betting, cards left out, that are counted at most: some five seconds.
+#: Largest number of actions counted in different states of the betting, without cards: about five seconds.
 _MOST_ACTIONS = 1_000_000
-#: Seconds for finding what would make a spot smaller.
+#: Seconds for finding changes that make a spot smaller.
 _SECONDS = 5.0
-#: How many times as much as a solver's state building the sequence form takes, payoffs aside, as measured on a turn of
-#: 2,754 decision nodes, 167 and 250 hands.
+#: Memory to build the sequence form, without payoffs, as a multiple of a solver's state; measured on a turn with 2,754
+#: decision nodes, 167 and 250 hands.
 SEQUENCE_FORM = 20
 
 
 def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
-    """Return how large a spot is, or would be with other betting.
+    """Return the size of a spot, possibly with other betting.
 
     Raises
     ------
     GameTooLargeError
-        If its betting alone has too many states to be counted.
+        If its betting alone has too many states to count.
     """
     betting = spot.betting if betting is None else betting
     unseen = len(spot.unseen)
@@ -39,12 +39,12 @@ def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
     begun = len(spot.cards) - 3
     starts = {first(betting, len(spot.cards) - 3, spot.stack): 1}
     for street in range(begun, len(STREETS)):
-        # How many ways the cards of streets so far can fall, and for how many of them a hand is alive.
+        # The number of card runouts so far, and the number for which each hand is still possible.
         ways, alive = perm(unseen, street - begun), perm(unseen - 2, street - begun)
         distinct = _distinct(spot.unseen, street - begun, exchanges)
         boards += distinct
         later: dict[Decision | Ended, int] = {}
-        while starts:  # states of one level; those that several lines lead to are met once
+        while starts:  # states of one level, each counted once even if several lines lead to it
             level: dict[Decision | Ended, int] = {}
             for state, count in starts.items():
                 if isinstance(state, Decision):
@@ -53,8 +53,8 @@ def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
                     check_time("the betting tree was counted")
                     if met > _MOST_ACTIONS:
                         raise GameTooLargeError(
-                            f"{spot.spec or 'the spot'}: its betting has more than {_MOST_ACTIONS:,} actions, "
-                            "cards left out; leave out sizes, or lower raise_cap"
+                            f"{spot.spec or 'the spot'}: its betting has more than {_MOST_ACTIONS:,} actions, not "
+                            "counting cards; leave out sizes, or lower raise_cap"
                         )
                     nodes += count * ways
                     here = count * len(after) * hands[state.mover] * alive
@@ -89,14 +89,14 @@ def _distinct(cards: Sequence[int], dealt: int, exchanges: Sequence[Indices]) ->
 def check_size(
     spot: Situation, budget: Budget | None = None, what: str = "solving it in 16 bits", times: float = 0.5
 ) -> None:
-    """Refuse a spot that takes more memory than the budget, before anything of it is built.
+    """Raise an error if a spot takes more memory than the budget, before building any part of it.
 
     Beside its tree and tables it takes ``times`` a solver's state in single precision; half of it is the least.
 
     Raises
     ------
     GameTooLargeError
-        It names the changes that would save most.
+        The message names the changes that save most.
     """
     budget = Budget() if budget is None else budget
     size = spot.size
@@ -111,9 +111,9 @@ def check_size(
 
 
 def savings(spot: Situation, most: int = 3) -> list[tuple[str, float]]:
-    """Return the changes to the betting that make a spot smallest, and what part of its bytes each saves.
+    """Return the changes to the betting that shrink a spot most, and the share of bytes that each saves.
 
-    Each leaves out a size on a street, or lowers the raise cap.
+    Each change leaves out a size on a street, or lowers the raise cap.
     """
     whole, end = spot.size.bytes, now() + _SECONDS
     found: dict[str, float] = {}
@@ -135,25 +135,25 @@ def _smaller(spot: Situation) -> Iterator[tuple[str, Betting]]:
             given = {seat: betting.listed(kind, seat, when) for seat in (0, 1)}
             for size in dict.fromkeys((*given[0], *given[1])):
                 if kind == "bets" and any(one == (size,) for one in given.values()):
-                    continue  # the only one
+                    continue  # the only size
                 yield f"without {size} among the {kind} on the {STREETS[when]}", betting.without(kind, when, size)
 
 
 def betting_tree(spot: Situation, most: int = 20_000) -> list[dict[str, Any]]:
-    """Return what may be bet: the betting of each street once for all cards, and for all lines that leave it alike.
+    """Return the betting tree: the betting of each street once for all cards, and once for all equivalent lines.
 
     Parameters
     ----------
     spot : Situation
     most : int
-        When so many actions have been listed, later parts are left out.
+        After this many listed actions, the remaining parts are left out.
 
     Returns
     -------
     list of dict
-        In the order in which they are met: ``street``, ``pot`` and ``stack`` as it begins, ``donk``, whether a bet out
-        of position is one, ``line``, what has led there, where that matters, and ``actions``: by action what follows,
-        down to ``fold``, ``showdown``, ``all-in`` or how the next street begins.
+        In order of first occurrence: ``street``, ``pot`` and ``stack`` at its start; ``donk``, whether a bet out of
+        position is a donk; ``line``, the preceding actions if they matter; and ``actions``, which maps each action to
+        its continuation, down to ``fold``, ``showdown``, ``all-in`` or the start of the next street.
     """
     begun = first(spot.betting, len(spot.cards) - 3, spot.stack)
     queue = [begun] if isinstance(begun, Decision) else []
@@ -183,7 +183,7 @@ def betting_tree(spot: Situation, most: int = 20_000) -> list[dict[str, Any]]:
                 found[name] = _beginning(spot, then)
         return found
 
-    for state in queue:  # which grows
+    for state in queue:  # the list grows
         if listed > most:
             break
         pot, stack = spot.pot + 2 * state.before, spot.stack - state.before
@@ -200,7 +200,7 @@ def _beginning(spot: Situation, state: Decision) -> str:
 
 
 def tree_lines(parts: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a betting tree: a part for each way a street begins, an action a line."""
+    """Yield the lines of a betting tree: a part for each start of a street, and a line per action."""
     for part in parts:
         after = f" after {part['line']}" if "line" in part else ""
         yield f"{part['street']}, pot {part['pot']:,}{', donk' * part['donk']}{after} ({part['stack']:,} behind)"

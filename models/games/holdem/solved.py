@@ -1,4 +1,4 @@
-"""What one reads of a solved spot: at any node what each hand does, what it earns and wins, and the averages."""
+"""Views of a solved spot: at any node the strategy, EV and equity of each hand, and the averages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -32,7 +32,7 @@ from .places import Place, after, by_next_card
 from .spot import HoldemGame, HoldemSpot
 
 _FORMAT, _VERSION = "treeplex solved spot", 1
-#: What every player's columns are: chips, shares of the pot won at a showdown, and what is left of a range.
+#: The columns for each player: EV in chips, equity as a share of the pot, and the remaining share of the range.
 _COLUMNS = ("hand", "class", "reach", "weight", "ev", "equity")
 
 
@@ -43,16 +43,16 @@ class SolvedSpot:
     ----------
     spot : HoldemSpot
     profile : PublicProfile or Profile
-        In public form, or of the spot's game in sequence form.
+        In public form, or for the spot's game in sequence form.
     certificate : mapping, optional
-        The certificate, kept with the file.
+        The certificate, stored with the file.
 
     Notes
     -----
-    EV is in chips from the pot, net of what one puts in from that node on: at every node both players' add up to what
-    lies in the pot there, less what the house takes on average if there is a rake, and a fold is worth 0. A hand's
-    *reach* is its weight in the range times what it has played on the way; averages weigh hands by reach times the
-    opponent's reach of hands that can be dealt with them, which is a hand's *weight* once it is divided by the sum.
+    EV is in chips from the pot, net of the chips put in from that node on. At every node both players' EVs add up to
+    the pot there, minus the average rake, and a fold is worth 0. A hand's *reach* is its weight in the range times its
+    action probabilities on the way. Averages weight hands by reach times the opponent's reach of hands that can be
+    dealt with them; normalised, this is a hand's *weight*.
 
     Examples
     --------
@@ -87,12 +87,12 @@ class SolvedSpot:
 
     @property
     def form(self) -> PublicForm:
-        """The spot in public form, which reading a node of a file does not need."""
+        """The spot in public form, which is not needed to read a node of a file."""
         return self.spot.public_form
 
     @property
     def profile(self) -> PublicProfile:
-        """The strategies of both players at all nodes; the source of everything that is recomputed."""
+        """The strategies of both players at all nodes, from which all recomputed numbers follow."""
         return self.numbers.profile
 
     def at(self, line: str = "") -> "SpotNode":
@@ -101,34 +101,34 @@ class SolvedSpot:
         Parameters
         ----------
         line : str
-            What leads there, such as ``"check, bet 120"`` or ``"check, check, deal 7s, bet 60"``; the root by default.
+            The line that leads there, such as ``"check, bet 120"`` or ``"check, check, deal 7s, bet 60"``; by default
+            the root.
 
         Raises
         ------
         InvalidGameError
-            If there is no such node; the message says after what something else is expected, and what.
+            If there is no such node; the message states where the line fails, and what is possible there.
         """
         return SpotNode(self, Place.at(self.spot, line))
 
     def runouts(self, line: str = "") -> SpotTable:
-        """Return a line after each card that may be dealt, and the average.
+        """Return a line after each possible card, and the average.
 
         Parameters
         ----------
         line : str
-            With ``deal *`` where any card may come, such as ``"check, check, deal *, bet 60"``; at the end it may be
-            left out.
+            With ``deal *`` for any card, such as ``"check, check, deal *, bet 60"``; at the end it may be omitted.
 
         Returns
         -------
         SpotTable
-            A row a card: how likely it is given the line, EV and equity of both, and how often who moves takes each
-            action. The first row is the average.
+            One row per card: its probability given the line, EV and equity of both players, and the mover's action
+            frequencies. The first row is the average.
 
         Raises
         ------
         InvalidGameError
-            If the line does not go through a node at which a card is dealt.
+            If the line does not pass a node at which a card is dealt.
         """
         before, then, places = by_next_card(self.spot, line)
         nodes = [SpotNode(self, place) for place in places]
@@ -144,7 +144,7 @@ class SolvedSpot:
             for name in rows[0]
             if name not in ("card", "weight")
         }
-        # From high cards to low ones, suits beside each other.
+        # From high cards to low ones, with the suits of a rank together.
         rows.sort(key=lambda row: (-RANKS.index(row["card"][0]), "shdc".index(row["card"][1])))
         goes_on = f", then {', '.join(then)}" if then else ""
         title = f"{nodes[0].mover or 'both'} {after(', '.join(before))} by the next card{goes_on}"
@@ -154,24 +154,24 @@ class SolvedSpot:
 
     @property
     def stated_exploitability(self) -> float | None:
-        """The exploitability that the certificate states; ``None`` if it states none."""
+        """The exploitability stated in the certificate; ``None`` if there is none."""
         stated: Any = self.certificate.get("exploitability")
         return float(stated) if is_number(stated) and stated >= 0.0 else None
 
     def save(self, path: str | PathLike[str], precision: str = "single") -> None:
-        """Write the spot and what everybody plays to a file (``.npz``), which opens without solving again.
+        """Write the spot and both strategies to a file (``.npz``) that can be opened without solving again.
 
         Parameters
         ----------
         path : path-like
         precision : {"single", "half"}
-            Of probabilities: 32 bits, or 16, which are off by at most 1e-5. The exploitability that the file states is
-            that of what is in it.
+            Of probabilities: 32 bits, or 16 bits, with errors of at most 1e-5. The exploitability in the file is that
+            of the stored strategies.
 
         Raises
         ------
         GameFileError
-            If the suffix is another one, or the file cannot be written.
+            If the file has another suffix or cannot be written.
         """
         if precision not in ("single", "half"):
             raise InvalidGameError(f"precision is {shown(precision)}, expected single or half")
@@ -191,7 +191,7 @@ class SolvedSpot:
             write_archive(Path(path), metadata, arrays, packed=False)
 
     def _means_of(self, nodes: Indices) -> Floats:
-        """Return EV and equity of both seats, averaged, at nodes after cards, shape (nodes, 4)."""
+        """Return mean EV and equity of both seats at nodes after cards, shape (nodes, 4)."""
         form, found = self.form, np.empty((len(nodes), 4))
         rows = {node: row for row, node in enumerate(nodes.tolist())}
         for node in np.unique(form.parents[nodes]).tolist():
@@ -204,7 +204,7 @@ class SolvedSpot:
 
     @staticmethod
     def recognises(path: str | PathLike[str]) -> bool:
-        """Return whether a file says that it is of a solved spot."""
+        """Return whether a file claims to contain a solved spot."""
         try:
             return read_archive(Path(path), mapped=True)[0].get("format") == _FORMAT
         except Exception:
@@ -212,16 +212,15 @@ class SolvedSpot:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "SolvedSpot":
-        """Open a solved spot that :meth:`save` wrote.
+        """Open a solved spot written by :meth:`save`.
 
-        Its tree is not built, and its numbers stay in the file until a node is read. Values are those that the file
-        states, and :attr:`profile` has them computed again. Files without these values, as they were written before,
-        are read as a whole.
+        Its tree is not built, and its numbers stay in the file until a node is read. Values are those stated in the
+        file; :attr:`profile` recomputes them. Files of older versions, without these values, are read as a whole.
 
         Raises
         ------
         GameFileError
-            If there is no such file, or it is not of a solved spot, damaged, or of another version.
+            If the file does not exist, does not contain a solved spot, is damaged, or has another version.
         """
         with refusing_damaged(
             path, "is not the file of a solved spot, or a damaged one", GameFileError, "a solved spot"
@@ -257,11 +256,11 @@ class SpotNode(ChartedNode):
     path : tuple of str
         The actions and cards that lead there.
     mover : str
-        ``oop`` or ``ip``; nothing where a card is dealt or the hand is over.
+        ``oop`` or ``ip``; empty if a card is dealt or the hand is over.
     actions : tuple of str
     board : tuple of str
     pot : int
-        What lies in the middle, with what was bet on the street.
+        The chips in the middle, including bets on the street.
     """
 
     solved: SolvedSpot
@@ -290,7 +289,7 @@ class SpotNode(ChartedNode):
 
     @cached_property
     def means(self) -> dict[str, float | None]:
-        """EV and equity of both seats, averaged over hands; of a file, those after a card are read as they are."""
+        """Mean EV and equity of both seats; for a file, those after a card are stored."""
         stored = self.solved.numbers.means(self.place)
         if stored is None:
             return super().means
@@ -301,7 +300,7 @@ class SpotNode(ChartedNode):
 
     @cached_property
     def strategy(self) -> Floats:
-        """How often each hand of who moves takes each action, shape (actions, hands)."""
+        """The frequency of each action for each hand of the mover, shape (actions, hands)."""
         return self.solved.numbers.behaviour(self.place)
 
     @cached_property
@@ -311,27 +310,27 @@ class SpotNode(ChartedNode):
 
     @cached_property
     def reaches(self) -> tuple[Floats, ...]:
-        """How much of each hand is left, for both seats."""
+        """The remaining share of each hand, for both seats."""
         return tuple(self._alive(seat, self._reach[seat]) for seat in (0, 1))
 
     @cached_property
     def likely(self) -> tuple[Floats, ...]:
-        """The probability of each hand to come there, for both seats."""
+        """The probability that each hand reaches the node, for both seats."""
         return tuple(self.reaches[seat] * self._arrival[seat] for seat in (0, 1))
 
     @property
     def probability(self) -> float:
-        """How likely the node is."""
+        """The probability of the node."""
         return float(self.likely[0].sum())
 
     @cached_property
     def evs(self) -> tuple[Floats, ...]:
-        """The EV of each hand, for both seats; NaN for hands that cannot be there."""
+        """The EV of each hand, for both seats; NaN for impossible hands."""
         return tuple(self._evs(seat, self.place) for seat in (0, 1))
 
     @cached_property
     def equities(self) -> tuple[Floats, Floats]:
-        """The equity of each hand, for both seats; NaN for hands that cannot be there."""
+        """The equity of each hand, for both seats; NaN for impossible hands."""
         return self.solved.numbers.equities(self.place)
 
     @cached_property
@@ -340,11 +339,11 @@ class SpotNode(ChartedNode):
 
     @cached_property
     def _arrival(self) -> tuple[Floats, ...]:
-        """How likely each hand comes there if its player goes there, for both seats."""
+        """The probability that each hand reaches the node if its player goes there, for both seats."""
         return tuple(self.solved.numbers.arrival(seat, self.place, self._reach[1 - seat]) for seat in (0, 1))
 
     def _evs(self, seat: int, place: Place) -> Floats:
-        """Return what each hand of a seat earns here, or after an action of its own."""
+        """Return the EV of each hand of a seat here, or after an action of its own."""
         values = PublicProfile.conditional(self.solved.numbers.values(seat, place), self._arrival[seat])
         return values + (self.solved.spot.pot / 2 + self.place.paid[seat])
 
@@ -353,29 +352,29 @@ class SpotNode(ChartedNode):
         here[present] = numbers[present]
         return here
 
-    # What is read
+    # Tables
 
     @property
     def rake(self) -> float | None:
-        """What the house takes on average from there on: what both EVs leave of the pot; ``None`` if nobody comes."""
+        """The average rake from there on: the part of the pot left by both EVs; ``None`` if the node is not reached."""
         evs = [self.averages[f"{seat} ev"] for seat in SEATS]
         return None if None in evs else self.pot - sum(map(float, filter(None, evs)))
 
     def hands(self, seat: str = "", only: str | Range | None = None) -> SpotTable:
-        """Return what each hand of a seat does and earns.
+        """Return the strategy and earnings of each hand of a seat.
 
         Parameters
         ----------
         seat : {"oop", "ip"}, optional
-            By default who moves, and out of position where nobody does.
+            By default the mover, or out of position if nobody moves.
         only : str or Range, optional
-            Hands to show, such as ``"AsKh, 77+"``; by default all that are left.
+            Hands to show, such as ``"AsKh, 77+"``; by default all remaining ones.
 
         Returns
         -------
         SpotTable
-            By EV, the best first: reach, weight, EV and equity, and for who moves how often each action is taken, and
-            its EV.
+            Sorted by EV, best first: reach, weight, EV and equity, and for the mover the frequency and EV of each
+            action.
         """
         who = self._seat(seat)
         asked = np.ones(len(HANDS)) if only is None else Range.parse(only).weights
@@ -397,7 +396,7 @@ class SpotNode(ChartedNode):
             yield row
 
     def classes(self, seat: str = "") -> SpotTable:
-        """Return the 169 classes of hands, averages over the hands of each, as a chart shows them.
+        """Return the 169 classes of hands in chart order, averaged over the hands of each.
 
         Parameters
         ----------
@@ -406,8 +405,8 @@ class SpotNode(ChartedNode):
         Returns
         -------
         SpotTable
-            By rank; ``reach`` is the share of the combinations possible on the board that is still there. Missing
-            classes have no numbers.
+            By rank; ``reach`` is the remaining share of the combinations possible on the board. Missing classes have no
+            numbers.
         """
         who = self._seat(seat)
         held, likely = self.solved.spot.hands[who], self.likely[who]
@@ -433,7 +432,7 @@ class SpotNode(ChartedNode):
         return SpotTable(self._title(SEATS[who]), tuple(rows))
 
     def by_hand(self, hands: Iterable[str]) -> dict[str, dict[str, dict[str, Any] | None]]:
-        """Return what hands earn and do, by hand and seat; ``None`` for a hand that a seat cannot have there.
+        """Return strategy and earnings by hand and seat; ``None`` for a hand that a seat cannot have there.
 
         Parameters
         ----------
@@ -454,7 +453,7 @@ class SpotNode(ChartedNode):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the node as plain data: where it is, averages, and both seats' hands."""
+        """Return the node as plain data: its place, averages, and both seats' hands."""
         plain: dict[str, Any] = json_ready(
             {
                 "at": ", ".join(self.path),
@@ -472,12 +471,12 @@ class SpotNode(ChartedNode):
 
 
 def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
-    """Return the profile of a solved spot's file as one of the spot's game; ``None`` if the file is not of that kind.
+    """Return the profile in a solved spot's file as one of the spot's game; ``None`` for other files.
 
     Raises
     ------
     InvalidStrategyError
-        If the game is not of that spot: of the same board, ranges, pot, stacks, bets and rake.
+        If the game is not of the same spot: the same board, ranges, pot, stacks, bets and rake.
     """
     if not SolvedSpot.recognises(path):
         return None

@@ -1,4 +1,4 @@
-"""A spot: two ranges on a board, what lies in the pot and behind, and the sizes that may be bet."""
+"""A spot: two ranges on a board, the pot, the stacks, and the bet sizes."""
 
 import json
 import math
@@ -32,46 +32,46 @@ from .size import SEQUENCE_FORM, check_size, spot_size
 from .spot_tree import SpotTree, about_nodes
 from .values import hand_values
 
-#: Without being asked for more precision, spots are solved to this part of the pot.
+#: The default tolerance of spots, as a share of the pot.
 _TOLERANCE = 0.001
-#: Up to so many sequences of both players linear programming solves a spot in tenths of a second: it is the default.
+#: With at most this many sequences of both players, linear programming is the default: it takes tenths of a second.
 _TINY = 500
 _PASSIVE = ("fold", "check", "call")
 
 
 class HoldemSpot(Situation):
-    """A subgame of no-limit hold'em for two players, from a flop, turn or river on.
+    """A heads-up subgame of no-limit hold'em, from a flop, turn or river on.
 
-    Player 0 is out of position (``oop``) and moves first, player 1 is in position (``ip``). The game is zero-sum once
-    half of the pot is taken off each player's winnings: a player's value is its EV less that. With a rake it is not
-    zero-sum, and :class:`~treeplex.models.problems.EpsilonNash` is what is asked of it.
+    Player 0 is out of position (``oop``) and moves first; player 1 is in position (``ip``). The game becomes zero-sum
+    by subtracting half of the pot from each player's winnings: a player's value is its EV minus that half. With a rake
+    it is not zero-sum, and the problem is :class:`~treeplex.models.problems.EpsilonNash`.
 
     Parameters
     ----------
     board : str
         Three to five cards, such as ``"Td9d6hQc2s"``.
     ranges : two str or Range, or mapping of seat to them
-        As :meth:`Range.parse <treeplex.models.games.holdem.Range.parse>` reads them; hands with a card of the board
-        drop out.
+        In the format of :meth:`Range.parse <treeplex.models.games.holdem.Range.parse>`; hands with a card of the board
+        are dropped.
     pot, stack : int
-        Chips in the middle as the spot begins, and what each player has left.
+        Chips in the middle at the start of the spot, and the remaining chips of each player.
     betting : Betting
         Sizes and thresholds.
     bets : str or mapping, optional
-        Sizes alone, instead of `betting`: ``"60%, a"``, or what the table ``[bets]`` of a spot file holds, such as
+        Sizes alone, instead of `betting`: ``"60%, a"``, or the contents of the table ``[bets]`` of a spot file, such as
         ``{"bet": "60%", "raise": "2.5x", "river": {"oop": {"donk": "50%"}}}``.
     locks : sequence of Lock, str or mapping
-        What players are known to do, or limit themselves to, as :meth:`Lock.parse
-        <treeplex.models.games.holdem.Lock.parse>` reads it: the :attr:`constraints` of problems on :attr:`game`.
+        Known or assumed actions of players, as parsed by :meth:`Lock.parse <treeplex.models.games.holdem.Lock.parse>`:
+        the :attr:`constraints` of problems on :attr:`game`.
     spec : str
-        The file that it was read from.
+        The file from which it was read.
     deck : {"full", "short"}
-        Of 52 cards, or of 36 from six on, with which a flush beats a full house and A6789 is a straight.
+        A deck of 52 cards, or of 36 from six on, in which a flush beats a full house and A6789 is a straight.
     rake : float or str
-        The share of a pot that goes to the house, such as ``0.05`` or ``"5%"``. A pot is what both players have put in;
-        a bet that is not called is returned first. The winner pays; in a split pot each player pays half.
+        The house's share of a pot, such as ``0.05`` or ``"5%"``. The pot consists of both players' chips; an uncalled
+        bet is returned first. The winner pays; in a split pot each player pays half.
     rake_cap : float
-        The most that the house takes of a pot, in chips.
+        The largest rake from a pot, in chips.
 
     Raises
     ------
@@ -79,7 +79,8 @@ class HoldemSpot(Situation):
 
     Examples
     --------
-    The nuts or air against a hand that beats only air: air bluffs half as often as the nuts bet, and half is called.
+    The nuts or air against a hand that beats only air: air bluffs half as often as the nuts bet, and half of the bets
+    are called.
 
     >>> from treeplex import Nash, solve
     >>> from treeplex.models.games.holdem import HoldemSpot
@@ -98,7 +99,7 @@ class HoldemSpot(Situation):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> "HoldemSpot":
-        """Read a spot from a TOML file: the reference page on hold'em has its keys.
+        """Read a spot from a TOML file; the reference page on hold'em lists its keys.
 
         Raises
         ------
@@ -110,7 +111,7 @@ class HoldemSpot(Situation):
 
     @classmethod
     def from_toml(cls, text: str, spec: str = "") -> "HoldemSpot":
-        """Read a spot from what :meth:`to_toml` returns.
+        """Read a spot from the text returned by :meth:`to_toml`.
 
         Raises
         ------
@@ -163,7 +164,7 @@ class HoldemSpot(Situation):
             return cls(board, read, pot, stack, betting, locks=locks, spec=spec, deck=deck, rake=rate, rake_cap=cap)
 
     def to_toml(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the spot as the TOML file that :meth:`from_file` reads, and write it if a path is given.
+        """Return the spot in the TOML format of :meth:`from_file`, and write it if a path is given.
 
         Examples
         --------
@@ -206,7 +207,7 @@ class HoldemSpot(Situation):
 
     @cached_property
     def size(self) -> SpotSize:
-        """How large it is, found without building it."""
+        """The size of the spot, computed without building it."""
         return spot_size(self)
 
     @cached_property
@@ -233,7 +234,7 @@ class HoldemSpot(Situation):
 
     @cached_property
     def constraints(self) -> tuple[LinearConstraint, ...]:
-        """The locks as constraints on the players' plans: for :class:`~treeplex.ConstrainedNash` and for responses.
+        """The locks as constraints on the players' plans, for :class:`~treeplex.ConstrainedNash` and for responses.
 
         Raises
         ------
@@ -243,7 +244,7 @@ class HoldemSpot(Situation):
         return constraints_of(self, self.locks)
 
     def load_strategy(self, path: str | Path, player: int) -> Strategy:
-        """Read a player's strategy from the file of a solved spot, or from another one of strategies.
+        """Read a player's strategy from the file of a solved spot, or from another strategy file.
 
         Raises
         ------
@@ -254,12 +255,12 @@ class HoldemSpot(Situation):
 
     @cached_property
     def game(self) -> "HoldemGame":
-        """The game in sequence form, payoffs in factors; without the locks, which are :attr:`constraints`."""
+        """The game in sequence form, with factored payoffs; without the locks, which are :attr:`constraints`."""
         return HoldemGame(self)
 
 
 class HoldemGame(Game):
-    """A spot as a game, which every problem and method takes; with a rake, those for games that are not zero-sum.
+    """A spot as a game, for every problem and method; with a rake, for those that support games that are not zero-sum.
 
     Parameters
     ----------
@@ -287,18 +288,18 @@ class HoldemGame(Game):
 
     @property
     def whole(self) -> tuple[float, str]:
-        """The pot, of which tolerances may be per cent."""
+        """The pot, to which tolerances in per cent refer."""
         return self.spot.pot, "the pot"
 
     @property
     def payoff_range(self) -> tuple[float, float]:
-        """What oop is paid at least and at most, less half of the pot: it loses its stack, or wins the pot and ip's."""
+        """Return oop's smallest and largest payoff, minus half of the pot: its stack lost, or the pot and ip's won."""
         most = self.spot.pot / 2 + self.spot.stack
         return -most, most
 
     @property
     def payoff_words(self) -> str:
-        """The bounds on oop's EV that follow from pot and stacks alone."""
+        """The bounds on oop's EV that follow from the pot and the stacks alone."""
         low, high = -self.spot.stack, self.spot.pot + self.spot.stack
         return f"pot and stacks alone bound the EV of oop: {low:,.10g} to {high:,.10g}"
 
@@ -316,7 +317,7 @@ class HoldemGame(Game):
 
     def own_profile(self, path: str | PathLike[str]) -> Profile | None:
         """Return the strategies of a solved spot's file; ``None`` for other files."""
-        from .solved import profile_of  # it imports this
+        from .solved import profile_of  # solved.py imports this module
 
         return profile_of(path, self)
 
@@ -326,7 +327,7 @@ class HoldemGame(Game):
         return self.spot.constraints
 
     def placed_offers(self, player: int) -> Iterator[PlacedOffer]:
-        """Yield what a player may bet at each of its nodes, in halves of the pot with which the spot begins.
+        """Yield the possible bets of a player at each of its nodes, in halves of the initial pot.
 
         Examples
         --------
@@ -337,7 +338,7 @@ class HoldemGame(Game):
         """
         spot = self.spot
         form, paid, unit = spot.public_form, spot.paid, spot.pot / 2
-        before = np.zeros(len(form.players), dtype=np.int64)  # what each has put in on streets before
+        before = np.zeros(len(form.players), dtype=np.int64)  # the amounts put in on earlier streets
         for node in range(1, len(before)):
             parent = form.parents[node]
             before[node] = paid[node].max() if form.players[parent] == CHANCE else before[parent]
@@ -361,7 +362,7 @@ class HoldemGame(Game):
             yield PlacedOffer(offer, np.array(places))
 
 
-#: Why there is no rake beside locks.
+#: Why a rake and locks exclude each other.
 _NO_LOCKS = "constraints are for zero-sum games"
 #: The keys of a spot file.
 _KEYS = ("board", "pot", "stack", "deck", "ranges", "bets", "thresholds", "lines", "rake", "locks")

@@ -18,12 +18,12 @@ from .places import WHOLE, Place
 from .showdown import alive
 from .situation import Situation, SpotSize
 
-#: Nodes between two looks at the clock.
+#: Number of nodes between two checks of the time limit.
 _LOOKS = 4096
 
 
 def about_nodes(size: SpotSize) -> str:
-    """Return how many nodes a tree has, as people say it.
+    """Return an approximate number of nodes as text.
 
     Examples
     --------
@@ -43,14 +43,14 @@ class SpotTree:
     ----------
     spot : Situation
     place : Place, optional
-        Where the subgame begins; by default at the root.
+        The start of the subgame; by default the root.
     most : int, optional
-        Nodes that the tree has at most.
+        Largest number of nodes.
 
     Raises
     ------
     InvalidGameError
-        If it has more.
+        If the tree would have more.
     """
 
     def __init__(self, spot: Situation, place: Place | None = None, most: float = math.inf) -> None:
@@ -64,7 +64,7 @@ class SpotTree:
         self.numbers: dict[tuple[int, ...], int] = {}
         #: Leaves by board and kind: nodes and amounts.
         self.leaves: dict[tuple[tuple[int, ...], bool], tuple[list[int], list[Any]]] = {}
-        #: The same by board alone, with the probabilities of public chance.
+        #: The same by board only, with the probabilities of public chance.
         self.chances: dict[tuple[int, ...], tuple[list[int], list[Any]]] = {}
         known: dict[Decision, list[tuple[str, Decision | Ended]]] = {}
         queue = [(-1, "", begun.state, begun.board, begun.chance)]
@@ -82,7 +82,7 @@ class SpotTree:
                 self.paid.append(state.paid)
                 if isinstance(state, Decision):
                     self.players.append(state.mover)
-                    if state not in known:  # on every board the same
+                    if state not in known:  # the same on every board
                         known[state] = list(spot.moves(state))
                     later += [(node, name, after, board, chance) for name, after in known[state]]
                 elif state.folded >= 0 or len(board) == WHOLE:
@@ -105,7 +105,7 @@ class SpotTree:
             won = lost - taken
             self._add(self.leaves, (board, True), node, (won, -lost) if state.folded == 1 else (-lost, won), chance)
         else:
-            # Each player loses half of the rake with every pair of hands, so the pot is smaller by the rake.
+            # With every pair of hands each player loses half of the rake, so the pot shrinks by the rake.
             stake = half + state.paid[0] - taken / 2
             self._add(self.leaves, (board, False), node, (stake, -stake), chance)
             if taken:
@@ -113,7 +113,7 @@ class SpotTree:
         self._add(self.chances, board, node, (1.0,), chance)
 
     def _add(self, to: dict[Any, tuple[list[int], list[Any]]], group: Any, node: int, paid: Any, chance: float) -> None:
-        """Enter what a leaf pays: both players, or of one number the first, and the other one the opposite."""
+        """Record the payoffs of a leaf: both players', or player 0's alone, whose opposite player 1 receives."""
         nodes, amounts = to.setdefault(group, ([], []))
         nodes.append(node)
         amounts.append([one * chance for one in paid] if self.spot.rake and len(paid) > 1 else paid[0] * chance)
@@ -124,7 +124,8 @@ class SpotTree:
         Parameters
         ----------
         reaches : two ndarrays, optional
-            What is left of each player's hands where a subgame begins. Its form has no symmetries and no deals.
+            The remaining share of each player's hands at the start of a subgame. Such a form has no symmetries and no
+            deals.
         """
         spot, whole = self.spot, reaches is None
 

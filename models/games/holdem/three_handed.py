@@ -1,4 +1,4 @@
-"""Three-handed hold'em before the flop: 169 classes of hands, a menu of raises, and hands checked down after it."""
+"""Three-handed hold'em before the flop: 169 classes of hands, a menu of raises, and no betting after it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 #: The seats by player, in the order in which they act before the flop.
 SEATS = ("button", "sb", "bb")
-#: A raise is to one of these, in big blinds, or all-in.
+#: Raises are to one of these amounts, in big blinds, or all-in.
 SIZES = (2, 3)
 
 
 @dataclass(frozen=True)
 class Pot:
-    """Where a hand stands.
+    """A state of the betting.
 
     Parameters
     ----------
     paid : three Fractions
-        What each player has put in, in big blinds.
+        The amount that each player has put in, in big blinds.
     mover : int
     folded : frozenset of int
     waiting : int
-        How many players have still to act, unless somebody raises, the mover counted; 0 once the betting is over.
+        Number of players who still have to act unless somebody raises, including the mover; 0 once the betting is over.
     """
 
     paid: tuple[Fraction, ...]
@@ -42,12 +42,12 @@ class Pot:
 
     @property
     def in_play(self) -> tuple[int, ...]:
-        """Who has not folded."""
+        """The players who have not folded."""
         return tuple(player for player in range(3) if player not in self.folded)
 
     @property
     def is_over(self) -> bool:
-        """Whether all but one have folded, or nobody has still to act."""
+        """Whether all but one have folded, or no player still has to act."""
         return len(self.folded) == 2 or not self.waiting
 
 
@@ -56,32 +56,32 @@ class ThreeHanded:
     """Three-handed no-limit hold'em before the flop, with 169 classes of hands.
 
     The button (player 0) moves first, then the small blind (player 1), who has posted half a big blind, and the big
-    blind (player 2), who has posted one. Who moves folds, calls, raises to 2 or 3 big blinds, or goes all-in; nobody
-    raises to less than somebody else did. Payoffs are big blinds: 0.001 is 1 mBB.
+    blind (player 2), who has posted one. The mover folds, calls, raises to 2 or 3 big blinds, or goes all-in; a raise
+    must exceed every earlier one. Payoffs are big blinds: 0.001 is 1 mBB.
 
     Once the betting is over, the board is dealt and hands are shown.
 
     Parameters
     ----------
     stack : int
-        What each player has, in big blinds.
+        The chips of each player, in big blinds.
 
     Notes
     -----
-    *Simplified*: there are no bets after the flop. Cards that were folded count in who may hold what, and not in which
-    boards come; so two players are paid by the exact equities of their classes. The shares of three players come from
-    a file: two deals of every three classes on each kind of board, about 130,000 possible ones, which leaves a
-    standard error of about 0.2 % of the pot; ``examples/three_handed_equities.py`` makes it.
+    *Simplified*: there are no bets after the flop. Folded cards affect the opponents' possible hands but not the
+    distribution of boards. Two players are therefore paid by the exact equities of their classes. The shares of three
+    players come from a file made by ``examples/three_handed_equities.py``. It uses two deals of every three classes on
+    each kind of board, about 130,000 possible ones, with a standard error of about 0.2 % of the pot.
 
     *Infosets* are labelled by the actions so far and the class, such as ``(('raise 2', 'fold'), 'AKs')``.
 
-    For games of three players nothing is proven of what regret minimisation converges to; see the guide to games of
+    For games of three players, the limit of regret minimisation has no proven properties; see the guide to games of
     three players.
 
     References
     ----------
     Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo (2025), "Preference-CFR: beyond Nash equilibrium for better game
-    strategies", ICML, section 5.2, whose players go on after the flop.
+    strategies", ICML, section 5.2, whose players continue after the flop.
 
     Examples
     --------
@@ -101,11 +101,11 @@ class ThreeHanded:
 
     @property
     def begun(self) -> Pot:
-        """Where the hand begins: the blinds are posted."""
+        """The start of the hand: the blinds are posted."""
         return Pot((Fraction(0), Fraction(1, 2), Fraction(1)), 0)
 
     def moves(self, state: Pot) -> Iterator[tuple[str, Pot]]:
-        """Yield each action of who moves, from fold to all-in, and what it leads to."""
+        """Yield each action of the mover, from fold to all-in, with the state that follows."""
         me, level = state.mover, max(state.paid)
         if state.paid[me] < level:
             yield "fold", self._next(replace(state, folded=state.folded | {me}, waiting=state.waiting - 1))
@@ -134,7 +134,7 @@ class ThreeHanded:
         return joint_form(players, parents, actions, over, self.stack)
 
     def form_size(self) -> "FormSize":
-        """Return how large the sequence form is, by the betting alone."""
+        """Return the size of the sequence form, from the betting alone."""
         from .three_handed_form import form_size
 
         _, players, parents, actions = self._tree
@@ -142,7 +142,7 @@ class ThreeHanded:
 
     @property
     def _tree(self) -> tuple[list[Pot], list[int], list[int], list[str]]:
-        """The states, and of each who moves, its parent and the action that leads there."""
+        """The states and, for each decision, its parent and the action that leads there."""
         from .bets import unrolled
 
         states, parents, actions = unrolled(self.begun, lambda state: () if state.is_over else self.moves(state))
@@ -158,7 +158,7 @@ def _sequence_form(rules: ThreeHanded) -> "SequenceForm":
 
 
 class ThreeHandedFamily(Family):
-    """Games of three players before the flop, made in public form."""
+    """Three-player preflop games, made in public form."""
 
     def parts(self, rules: ThreeHanded) -> dict[str, Any]:
         """Return the sequence form, which is built on first use."""

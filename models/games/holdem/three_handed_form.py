@@ -1,4 +1,4 @@
-"""The public form of three-handed hold'em before the flop: who may be dealt what, and what part of a pot three win."""
+"""The public form of three-handed hold'em before the flop: probabilities of deals, and shares of three-way pots."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,16 @@ from .cards import HANDS
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
 from .equities import equities
 
-#: What the tensors of payoffs take at the peak: as many numbers in double precision, half of which is kept.
+#: Peak size of the payoff tensors, in double-precision numbers; half of it is kept.
 _BYTES = 8 * 8 * 169**3
 
 
 @cache
 def shares() -> npt.NDArray[Any]:
-    """Return what part of the pot a class wins of two others, shape (169, 169, 169), in single precision.
+    """Return the share of the pot that a class wins against two others, shape (169, 169, 169), in single precision.
 
-    The first axis is the class that is paid, the second and the third are the others; NaN nowhere: three classes that
-    cannot be dealt together have thirds.
+    The first axis is the class that is paid, and the second and third are the others. No entry is NaN: three classes
+    that cannot be dealt together have thirds.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def shares() -> npt.NDArray[Any]:
     classes = np.arange(count)
     in_order = (classes[:, None, None] <= classes[:, None]) & (classes[:, None] <= classes)
     one, two, three = (each.astype(np.int16) for each in np.nonzero(in_order))
-    second = np.where(two == three, (1 - first) / 2, second)  # equal classes win as much, whatever was rounded
+    second = np.where(two == three, (1 - first) / 2, second)  # equal classes get equal shares despite rounding
     found = np.empty((count,) * 3, dtype=np.float32)
     for mine, a, b, c in ((first, one, two, three), (second, two, one, three), (1 - first - second, three, one, two)):
         found[a, b, c] = found[a, c, b] = mine
@@ -53,7 +53,7 @@ def shares() -> npt.NDArray[Any]:
 
 @cache
 def deal() -> npt.NDArray[Any]:
-    """Return the probability of each three classes to be dealt, shape (169, 169, 169), in single precision."""
+    """Return the probability that each three classes are dealt, shape (169, 169, 169), in single precision."""
     count = len(CLASSES)
     holds = np.zeros((52, count))
     np.add.at(holds, (HANDS.ravel(), CLASS_OF_HAND.repeat(2)), 1.0)
@@ -61,10 +61,10 @@ def deal() -> npt.NDArray[Any]:
     numbers[HANDS[:, 0], HANDS[:, 1]] = numbers[HANDS[:, 1], HANDS[:, 0]] = CLASS_OF_HAND
     found = np.empty((count,) * 3)
     for one, size in enumerate(CLASS_SIZES.tolist()):
-        a, b = HANDS[np.flatnonzero(one == CLASS_OF_HAND)[0]].tolist()  # suits that are exchanged change nothing
+        a, b = HANDS[np.flatnonzero(one == CLASS_OF_HAND)[0]].tolist()  # permuting the suits changes nothing
         others = np.flatnonzero(~np.isin(HANDS, (a, b)).any(axis=1))
         c, d = HANDS[others].T
-        # Hands of a class less those with any of the four cards; those with two of them were taken off twice.
+        # Hands of a class minus those with any of the four cards; those with two of them were subtracted twice.
         free = CLASS_SIZES - holds[a] - holds[b] - holds[c] - holds[d]
         free[:, numbers[a, b]] += 1.0
         for pair in (numbers[a, c], numbers[a, d], numbers[b, c], numbers[b, d], numbers[c, d]):
@@ -75,31 +75,31 @@ def deal() -> npt.NDArray[Any]:
     return frozen((found / found.sum()).astype(np.float32))
 
 
-#: What each player has put in at a leaf, and who has not folded.
+#: The amounts put in at a leaf, and the players who have not folded.
 Over = tuple[Sequence[Fraction], Sequence[int]]
 
 
 def joint_form(
     players: Sequence[int], parents: Sequence[int], actions: Sequence[str], over: Mapping[int, Over], stack: int
 ) -> JointForm:
-    """Return a public tree as a game, with what is known of each leaf."""
+    """Return a public tree as a game, with properties of each leaf."""
     Budget().require(_BYTES, "payoffs of three classes")
     return JointForm(players, parents, actions, [CLASSES] * 3, _leaves(over), deal(), float(stack) * 2)
 
 
 def form_size(players: Sequence[int], parents: Sequence[int], actions: Sequence[str]) -> FormSize:
-    """Return how large the sequence form of a public tree is, without what its leaves pay."""
+    """Return the size of a public tree's sequence form, without leaf payoffs."""
     bare = PublicForm(players, parents, actions, [CLASSES] * 3, ())
     return FormSize(bare.num_sequences, bare.num_infosets, _BYTES + bare.sequence_form_bytes, names_functionals=True)
 
 
 def _leaves(over: Mapping[int, Over]) -> list[JointLeaves]:
-    """Return what leaves pay: what everybody has put in, and the pot, in shares of those who are in play."""
+    """Return the payoffs of leaves: each player's contribution, and the pot as shares of the players in play."""
     fixed = -np.array([paid for paid, _ in over.values()], dtype=float).T
     shared: dict[tuple[int, int], list[tuple[int, float]]] = {}
     for place, (node, (paid, in_play)) in enumerate(over.items()):
         pot, last = float(sum(paid)), in_play[-1]
-        # Everybody's share but the last one's; that is what is left of the pot.
+        # The share of all players except the last, who receives the rest of the pot.
         fixed[last, place] += pot
         for player in in_play[:-1]:
             others = [other for other in in_play if other != player]

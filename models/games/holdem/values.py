@@ -1,4 +1,4 @@
-"""How good a hand of hold'em is by itself: how likely it wins against a hand not seen, less how likely it loses."""
+"""The strength of a single hold'em hand: its probability of winning minus that of losing against an unknown hand."""
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -18,10 +18,10 @@ from .showdown import alive, ranked, strengths
 
 #: All hands of a deck, by number.
 _DEALT = {deck: frozen(np.flatnonzero((cards.start <= HANDS).all(axis=1))) for deck, cards in DECKS.items()}
-#: Of each suit, the rank of each card as a bit, shape (4, 52).
+#: For each suit, the rank of each card as a bit, shape (4, 52).
 _BITS: Indices = np.array([[1 << card // 4 if card % 4 == suit else 0 for card in range(52)] for suit in range(4)])
 _ALL = frozenset(range(52))
-#: How many hands and boards are drawn for a value before the river, as the report draws.
+#: Number of hands and boards sampled for a value before the river, as in the report.
 SAMPLES = 10_000
 
 
@@ -52,14 +52,14 @@ def hand_values(board: tuple[int, ...], deck: str = "full") -> Floats:
     Returns
     -------
     ndarray of float64, shape (1326,)
-        How likely each hand wins at showdown, less how likely it loses, against one hand and cards to come that are
-        uniform over all that are not seen; 0 for hands that hold a card of the board.
+        The probability that each hand wins at showdown minus that it loses, against one hand and future cards that are
+        uniform over all unseen cards; 0 for hands that contain a card of the board.
 
     Notes
     -----
-    A river takes a millisecond, a turn 48 rivers, and a flop 1,176.
+    A river takes a millisecond, a turn as much as 48 rivers, and a flop as much as 1,176.
 
-    T. Chen, "2-player no limit Texas hold 'em AI report", 2020, section 1.1, draws hands and boards at random instead.
+    T. Chen, "2-player no limit Texas hold 'em AI report", 2020, section 1.1, samples hands and boards instead.
 
     Examples
     --------
@@ -79,13 +79,13 @@ def hand_values(board: tuple[int, ...], deck: str = "full") -> Floats:
 
 @lru_cache(maxsize=4096)
 def _net(board: tuple[int, ...], deck: str) -> npt.NDArray[np.int16]:
-    """Return how many hands each one beats on a river, less how many beat it."""
+    """Return the number of hands that each hand beats on a river, minus the number that beat it."""
     hands = _DEALT[deck][alive(board, _DEALT[deck])]
     strong = strengths(board, hands, deck)
     order = np.argsort(strong, kind="stable")
     hands, strong = hands[order], strong[order]
     count, cards, place = len(hands), HANDS[hands], np.arange(len(hands))
-    held = np.zeros((count + 1, 52), dtype=np.int16)  # how many of the weakest hands hold each card
+    held = np.zeros((count + 1, 52), dtype=np.int16)  # number of weakest hands that contain each card
     held[place + 1, cards[:, 0]] = held[place + 1, cards[:, 1]] = 1
     np.cumsum(held, axis=0, out=held)
     first, last = (np.searchsorted(strong, strong, side) for side in ("left", "right"))
@@ -97,9 +97,9 @@ def _net(board: tuple[int, ...], deck: str) -> npt.NDArray[np.int16]:
 
 @lru_cache(maxsize=512)
 def _matchups(hand: tuple[int, int], board: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """Return a hand's equity against every other one, how strong that is, and whether both can be dealt.
+    """Return a hand's equity against every other one, the strength of that hand, and whether both can be dealt.
 
-    Before the flop hands of a class are alike, and each counts as the mean of its class.
+    Before the flop the hands of a class are equivalent, and each counts as the mean of its class.
     """
     together = alive((*hand, *board), _DEALT["full"]).astype(np.float64)
     if not board:
@@ -122,7 +122,7 @@ def _matchups(hand: tuple[int, int], board: tuple[int, ...]) -> tuple[Floats, Fl
 
 
 def equity_against(hand: tuple[int, int], board: Sequence[int], share: float) -> float:
-    """Return what part of the pot a hand wins if nobody bets any more, against the strongest share of hands, exactly.
+    """Return the exact share of the pot that a hand wins without betting, against the strongest share of hands.
 
     Parameters
     ----------
@@ -131,14 +131,14 @@ def equity_against(hand: tuple[int, int], board: Sequence[int], share: float) ->
     board : sequence of int
         None, or three to five cards.
     share : float
-        Of all hands that the other player may hold, above 0: the strongest by :func:`class_values` before the flop,
-        and by how many hands they beat on average over the boards to come after it. Of hands that are equally strong
-        at the margin each has the same weight.
+        The share of all hands that the other player may hold, above 0. Hands are ranked by :func:`class_values` before
+        the flop, and after it by the number of hands that they beat on average over the remaining boards. Equally
+        strong hands at the margin have the same weight.
 
     Returns
     -------
     float
-        Ties count half. A river takes a millisecond, a turn 46 rivers, and a flop 1,081.
+        Ties count half. A river takes a millisecond, a turn as much as 46 rivers, and a flop as much as 1,081.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def equity_against(hand: tuple[int, int], board: Sequence[int], share: float) ->
 
 
 def _checked(hand: tuple[int, int], board: Sequence[int]) -> tuple[int, int]:
-    """Return a hand, the higher card first, if all cards are different and there are as many as there may be."""
+    """Return a hand with the higher card first, after checking that the cards are distinct and of a valid number."""
     cards = [*hand, *board]
     if len(hand) != 2 or len(board) not in (0, 3, 4, 5) or not _ALL.issuperset(cards) or len(set(cards)) < len(cards):
         raise InvalidGameError(
@@ -183,17 +183,17 @@ def hand_value(hand: tuple[int, int], board: Sequence[int], samples: int = SAMPL
     board : sequence of int
         None, or three to five cards, in any order.
     samples : int
-        How many hands and boards an estimate is the mean of; its standard error is at most 1 / √samples.
+        Number of sampled hands and boards; the standard error of an estimate is at most 1 / √samples.
 
     Returns
     -------
     float
-        The same for the same cards at any time: the random draws follow from the cards.
+        Always the same for the same cards: the random draws are determined by the cards.
 
     Raises
     ------
     InvalidGameError
-        If they are not different cards, or the numbers do not fit.
+        If the cards are not different, or their numbers are not allowed.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _estimated(hand: tuple[int, int], board: tuple[int, ...], samples: int) -> f
     left = np.array([card for card in range(52) if card not in board and card not in hand])
     missing = 5 - len(board)
     if missing:
-        # Cards are drawn with repetitions, and draws that have one are left out.
+        # Cards are drawn with repetition, and draws with a repeated card are dropped.
         drawn = np.random.default_rng((*hand, *board)).integers(0, len(left), (missing + 2, 3 * samples // 2))
         ordered = np.sort(drawn, axis=0)
         drawn = left[drawn[:, (ordered[1:] != ordered[:-1]).all(axis=0)][:, :samples]]
