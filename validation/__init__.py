@@ -1,4 +1,4 @@
-"""Exact against iterative: comparisons, the named suites and the figures of papers."""
+"""Comparisons of exact and iterative solutions, the named suites, and the figures of papers."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The bank of cases: questions about games, by which methods they are solved, and how closely answers have to agree."""
+"""The bank of cases: questions about games, the methods that solve them, and the required agreement of the answers."""
 
 import re
 import shlex
@@ -31,26 +31,27 @@ class Case:
     Parameters
     ----------
     game : str
-        As :func:`treeplex.load_game` reads it.
+        As accepted by :func:`treeplex.load_game`.
     method : str
     tolerance : float
-        What the certificate has to prove, and how closely objectives have to agree, in payoff units.
+        The bound on the certificate's error and on the difference of objectives, in payoff units.
     role : {"exact", "compared", "alone"}
-        The ``exact`` solution of a question is held to the known objective, if there is one; what is ``compared`` is
-        held to the exact solution, which comes before it; what stands ``alone`` is held to its certificate.
+        The ``exact`` solution of a question is compared with the known objective, if there is one. A ``compared``
+        solution is compared with the exact one, which precedes it. Only its certificate judges a solution that stands
+        ``alone``.
     options : mapping of str to str
         Hyper-parameters that differ from the method's defaults.
     problem : str
     question : mapping of str to str or tuple of str
-        What the problem needs beside the game, in the words of ``treeplex solve``: ``opponent``, ``p``, ``constrain``
-        and so on; see :class:`~treeplex.validation.questions.Question`.
+        The problem's inputs beside the game, as options of ``treeplex solve``: ``opponent``, ``p``, ``constrain`` and
+        so on; see :class:`~treeplex.validation.questions.Question`.
     reference : float, optional
         The known objective; by default the game's reference value for ``nash``, and none for other problems.
     digits : float
-        How far the known objective itself may be off: half a unit of its last digit.
+        Largest error of the known objective: half a unit of its last digit.
     near : float, optional
-        Of ``constrained``, beside what the question says: how far player 0's plan may be from uniform play's at most,
-        in Euclidean distance. The command line has no words for that.
+        Only for ``constrained``, in addition to the question: an upper bound on the Euclidean distance of player 0's
+        plan from uniform play. The command line cannot express this constraint.
     """
 
     game: str
@@ -78,7 +79,7 @@ class Case:
 
     @property
     def asked(self) -> str:
-        """The problem with what it needs, as it follows ``--problem`` on the command line.
+        """The problem with its inputs, as written after ``--problem`` on the command line.
 
         Examples
         --------
@@ -111,9 +112,9 @@ class Suite:
     ----------
     name : str
     summary : str
-        What it is for, in a few words.
+        A short description of its purpose.
     cases : tuple of Case
-        Those of a game stand together, and among them those of a question, its exact one first.
+        Cases of one game are consecutive, and within them those of one question, its exact case first.
     """
 
     name: str
@@ -137,19 +138,19 @@ def ask(
     ----------
     game : str
     question : str
-        What follows ``--problem`` on the command line.
+        The text after ``--problem`` on the command line.
     methods : str
-        Names, each with its hyper-parameters and tolerance if they are not the usual ones, such as ``highs rational
-        cfr:updates=simultaneous@1e-3``. The first one is exact, and the others are compared with it.
+        Names, each with hyper-parameters and tolerance if they differ from the defaults, such as ``highs rational
+        cfr:updates=simultaneous@1e-3``. The first method is exact, and the others are compared with it.
     known : str
-        The objective, if it is known, as a fraction, which is exact, or in decimals; for ``nash`` the game's reference
-        value by default.
+        The objective, if known, as an exact fraction or in decimals; for ``nash`` by default the game's reference
+        value.
     off : float, optional
-        How far that may be off; by default half a unit of its last decimal.
+        Largest error of the known objective; by default half a unit of its last decimal.
     near : float, optional
         As in :class:`Case`.
     alone : bool
-        Whether no method is exact, and each is held to its own certificate.
+        Whether no method is exact; only its own certificate then judges each method.
 
     Examples
     --------
@@ -177,17 +178,17 @@ def ask(
     return tuple(cases)
 
 
-#: What exact methods are held to where 1e-9 is not it: interior point methods without crossover, HiGHS's default
+#: Tolerances of exact methods that do not reach 1e-9: interior point methods without crossover, HiGHS's default
 #: tolerance through cvxpy, and fractions.
 USUAL_TOLERANCES: Mapping[str, float] = {"highs-ipm": 1e-6, "cvxpy": 1e-6, "rational": 1e-12}
 
-#: The methods for responses in steps: linear programming, and regret minimisation, each step of which is compared with
+#: The methods for stepwise responses: linear programming, and regret minimisation, each step of which is compared with
 #: the linear program that contains its own earlier decisions.
 _IN_STEPS = "lp cfr@1e-2 cfr+@1e-3 dcfr@1e-3 pcfr+@1e-3"
-#: The transit game's patroller is to be back at its base with a probability of at least 0.9.
+#: The transit game's patroller must be back at its base with a probability of at least 0.9.
 _RISK = "constrained --constrain 'risk<=0.1'"
 _GADGETS = ("none", "resolving", "reach-resolving", "max-margin", "reach-max-margin")
-#: A bound on what player 0 of Kuhn poker does with the king, and one on what it does with the jack.
+#: A bound on player 0's behaviour with the king in Kuhn poker, and one on its behaviour with the jack.
 _TWO = "constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'"
 
 
@@ -265,8 +266,8 @@ _STYLES_IN_GOOFSPIEL = {
 _LOCAL = ("lbr --opponent random:seed=1", "lbr --opponent cfr:iterations=5 --player 1")
 
 
-# References: by hand for Kuhn poker, whose equilibria are known (Kuhn 1950), and an independent computation for Leduc
-# poker and the transit game, to the digits that are given.
+# References: by hand for Kuhn poker, whose equilibria are known (Kuhn 1950), and by an independent computation for
+# Leduc poker and the transit game, to the given digits.
 
 QUICK = Suite(
     name="quick",
@@ -298,7 +299,7 @@ QUICK = Suite(
             "constrained --constrain '0/J_:b>=0.5' --penalty 1/20",
             "highs-simplex cvxpy ccfr@1e-4 os-ccfr:costs=sampled@1e-2",
         ),
-        # Convex, and so a cone program.
+        # Convex, and therefore a cone program.
         *ask("kuhn", _TWO, "cvxpy ccfr@1e-4", near=0.5),
         *ask("kuhn", "epsilon-nash", "cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4", alone=True),
         *ask("kuhn", "best-response --opponent uniform", "highs-simplex cvxpy rational", known="1/2"),
@@ -309,7 +310,7 @@ QUICK = Suite(
         *ask("kuhn", "epsilon-safe --opponent uniform --epsilon 1/18", "highs-simplex cvxpy rational", known="7/18"),
         *ask("kuhn", "best-nash --opponent uniform", "highs-simplex cvxpy rational", known="1/6"),
         *ask("kuhn", "stackelberg --leader 1", "branch-and-bound", known="1/18"),
-        # Whoever looks ahead to the end plays a best response, or a restricted Nash response.
+        # With lookahead to the end, the response is a best response or a restricted Nash response.
         *ask("kuhn", "cdbr --opponent uniform --lookahead 3", _IN_STEPS, known="1/2"),
         *ask("kuhn", "cdrnr --opponent uniform --p 1/2 --lookahead 3", _IN_STEPS, known="5/36"),
         *ask("kuhn", "cdrnr --opponent uniform --p 1/4 --lookahead 1 --player 1", _IN_STEPS),
@@ -333,7 +334,8 @@ QUICK = Suite(
             known="1/3",
         ),
         *ask("kuhn", "style --maximise 0/J_:b --epsilon 1/20", "highs-simplex cvxpy rational", known="29/60"),
-        # NashConv, three times the exploitability, below 1e-3: with three players not promised, but proven.
+        # NashConv, three times the exploitability, below 1e-3: not guaranteed with three players, but proven by the
+        # certificate.
         *ask("kuhn:players=3", "nash", "cfr@3e-4 cfr+@3e-4 dcfr@3e-4 pcfr+@3e-4", alone=True),
         *ask(
             "leduc",
@@ -426,7 +428,7 @@ FULL = Suite(
 
 
 def _accept(suite: Any) -> tuple[str, Suite, str]:
-    """Return the name of a suite, the suite, and where it comes from."""
+    """Return the name of a suite, the suite, and its origin."""
     check_type(suite, "a suite", UnsupportedProblemError, Suite)
     return suite.name, suite, suite.name
 

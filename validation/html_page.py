@@ -16,7 +16,7 @@ def html_page(report: Report, again: str = "") -> Page:
     ----------
     report : Report
     again : str
-        The command that makes it again.
+        The command that recreates the page.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def html_page(report: Report, again: str = "") -> Page:
     >>> html_page(Report("quick", rows=(), seconds=0.0))
     Page('treeplex: suite quick')
     """
-    # A column of zeros says nothing: only some problems have constraints.
+    # Omit a column of zeros: only some problems have constraints.
     violations = any(row.violation for row in report.rows)
     names = ["verdict", *(column.heading for _, column, _ in columns_of(Row))]
     if violations:
@@ -45,7 +45,7 @@ def html_page(report: Report, again: str = "") -> Page:
                 " on the command line, is solved exactly and compared with the known value, if there is one; every "
                 "other solution is compared with the exact one. The value is what the problem optimises: for ",
                 code("nash"),
-                " what player 0 is paid. The proven error is the exploitability for ",
+                " player 0's payoff. The proven error is the exploitability for ",
                 code("nash"),
                 ", the largest regret for ",
                 code("epsilon-nash"),
@@ -65,7 +65,7 @@ def html_page(report: Report, again: str = "") -> Page:
 
 
 def _rows(report: Report, names: list[str]) -> Iterator[Element | list[Content]]:
-    """Return the rows of a report, with a line above those of one question, and one below a row that failed."""
+    """Return the rows of a report, with a line above the rows of each question, and one below each row that failed."""
     question = None
     for row in report.rows:
         if (row.game, row.question) != question:
@@ -92,5 +92,5 @@ def _line(content: list[Content], columns: int, cls: str) -> Element:
 
 
 def _verdict(passed: bool) -> tuple[str, str]:
-    """Return the word and its colour."""
+    """Return a verdict as text with its colour."""
     return ("pass", "good") if passed else ("FAIL", "bad")

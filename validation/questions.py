@@ -1,4 +1,4 @@
-"""Poses problems from words: those of the command line's options, which suites use too."""
+"""Creates problems from text: the values of command-line options, which suites use too."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ from ..seqform.strategy import Strategy
 if TYPE_CHECKING:
     from ..seqform.game import Game
 
-#: What is said of a question: one text, or several where an option may be repeated.
+#: The text of a question: one string, or several if an option may be repeated.
 Words = Mapping[str, str | tuple[str, ...]]
 
 
-#: The opponent who does whatever the game's own constraints allow.
+#: The opponent who may use any strategy that meets the game's own constraints.
 LOCKS = "locks"
 
 
@@ -42,7 +42,7 @@ def _opponents(text: str, game: "Game", player: int) -> Sequence[Any]:
     return [opponent_strategy(text, game, 1 - player)]
 
 
-#: How a text becomes what a field takes that is about a game: the objects that it stands for, by the field's kind.
+#: By the field's kind, how a text becomes the objects of a field that depends on a game.
 _READERS: Mapping[Any, Callable[[str, "Game", int], Sequence[Any]]] = {
     Constraint: lambda text, game, player: parse_constraint(text, game),
     Functional: lambda text, game, player: [parse_term(text, game, player=player)],
@@ -51,7 +51,7 @@ _READERS: Mapping[Any, Callable[[str, "Game", int], Sequence[Any]]] = {
 
 
 def question_parameters(problem: str) -> dict[str, Parameter]:
-    """Return what a problem takes beside the game by the names of words, as the fields of its class declare.
+    """Return a problem's inputs beside the game by option name, as declared by the fields of its class.
 
     Raises
     ------
@@ -66,33 +66,32 @@ def question_parameters(problem: str) -> dict[str, Parameter]:
     """
     declared = {each.word: each for each in parameters_of(find_problem(problem)) if each.about.option}
     if any(each.kind is Strategy for each in declared.values()):
-        # Whose strategy is sought follows from the model of the opponent.
+        # The player follows from the model of the opponent.
         declared.setdefault("player", Parameter("player", int, 0, PLAYER))
     return declared
 
 
 class Question:
-    """A problem and what it needs beside the game, in words; checked as far as can be before any game is loaded.
+    """A problem and its inputs beside the game as text, checked as far as possible before any game is loaded.
 
     Parameters
     ----------
     problem : str
         ``name`` or ``name:key=value,key=value``, such as ``rnr:opponent=uniform,p=1/2``.
     **words : str, int, sequence of str or None
-        What the options of ``treeplex solve`` take, by their names; a sequence where an option may be repeated.
-        ``None`` means not given. They take precedence over those in `problem`.
+        The values of the options of ``treeplex solve``, by name; a sequence if an option may be repeated. ``None``
+        means not given. These values take precedence over those in `problem`.
 
     Attributes
     ----------
     problem : str
     words : mapping of str to str or tuple of str
-        The settings given, in the order of the problem's parameters.
+        The given settings, in the order of the problem's parameters.
 
     Raises
     ------
     UnsupportedProblemError
-        If there is no such problem, it does not take one of the words or needs one that is missing, or a value is not
-        what it takes.
+        If there is no such problem, it does not accept an option or lacks a required one, or a value is invalid.
 
     Examples
     --------
@@ -129,7 +128,7 @@ class Question:
         self._check_complete()
 
     def _check_known(self, said: Mapping[str, Any]) -> None:
-        """Refuse words that the problem does not take."""
+        """Raise an error for options that the problem does not accept."""
         for name in said:
             if name not in self._parameters:
                 takers = ", ".join(other for other in PROBLEMS if name in question_parameters(other))
@@ -138,7 +137,7 @@ class Question:
                 )
 
     def _check_complete(self) -> None:
-        """Refuse the lack of words that the problem needs."""
+        """Raise an error if required options are missing."""
         for name, each in self._parameters.items():
             if each.kind is not Constraint:  # the game may have constraints of its own
                 self._check_said(name)
@@ -149,13 +148,13 @@ class Question:
             raise UnsupportedProblemError(f"{self.problem} needs one of {listed}, got {received}")
 
     def _check_said(self, name: str) -> None:
-        """Refuse the lack of a word that the problem needs."""
+        """Raise an error if a required option is missing."""
         parameter = self._parameters[name]
         if parameter.required and name not in self.words:
             raise UnsupportedProblemError(f"{self.problem} needs --{name}; expected {parameter.expected}")
 
     def _texts(self, parameter: Parameter, said: Any) -> str | tuple[str, ...]:
-        """Return the given text, or several texts where the option may be repeated."""
+        """Return the given text, or several texts if the option may be repeated."""
         texts = (str(said),) if isinstance(said, int | str) else tuple(map(str, said))
         if not parameter.about.many and len(texts) > 1:
             received = one_line(", ".join(texts))
@@ -171,7 +170,7 @@ class Question:
         return self.text_without()
 
     def text_without(self, *left_out: str) -> str:
-        """Return the text without some of the words."""
+        """Return the text without some of the options."""
         parts = [self.problem]
         for name, word in self.words.items():
             for text in () if name in left_out else (word,) if isinstance(word, str) else word:
@@ -184,10 +183,10 @@ class Question:
         Raises
         ------
         TreeplexError
-            If the game has no such constraint, functional or opponent, or the problem is not for it.
+            If the game lacks a named constraint, functional or opponent, or is not suitable for the problem.
         """
         locked = {one.player for one in game.constraints}
-        # Who responds to the locks of one player is the other one.
+        # The responder to the locks of one player is the other player.
         player = self._values.get("player", 1 - min(locked) if len(locked) == 1 else 0)
         values, unheeded = dict(self._values), bool(locked)
         for name, each in self._parameters.items():
@@ -198,7 +197,7 @@ class Question:
         for name, word in self.words.items():
             each = self._parameters[name]
             if each.kind is Strategy:
-                check_two_players(self.problem, game)  # before the opponent, who may have to be solved for
+                check_two_players(self.problem, game)  # before the opponent, which may have to be solved first
             if each.is_read_elsewhere:
                 texts = [word] if isinstance(word, str) else word
                 unheeded &= LOCKS not in texts

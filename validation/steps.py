@@ -118,7 +118,7 @@ def broken_guarantees(solution: Solution, slack: float) -> Iterator[str]:
     assert certificate.game_value is not None
     assert certificate.gain is not None
     least = 0.0 if isinstance(problem, SES) else certificate.game_value
-    # The certificate is in the payoffs of the game that was given; its steps may lack the constant that these sum to.
+    # The certificate is in the payoffs of the given game; its steps may lack the constant to which these sum.
     lacking = (
         0.0 if problem.steps_are_payoffs or isinstance(problem, SES) else problem.game.as_paid(0.0, problem.player)
     )

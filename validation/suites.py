@@ -1,7 +1,7 @@
-"""Runs a suite: every case is solved, compared with the exact or the known answer, and judged.
+"""Runs suites: solves every case, compares it with the exact or the known answer, and judges it.
 
 Two answers to one question are compared by objectives and certificates, never by strategies. Depth-limited responses
-are compared step by step: each step with the linear program that contains the decisions before it. Styles by
+are compared step by step, each step with the linear program that contains the decisions before it. Styles by
 Preference-CFR are compared with the range that linear programs prove for the same exploitability.
 """
 
@@ -53,29 +53,29 @@ class Row(TableRow):
     Attributes
     ----------
     game, problem, method : str
-        The method with those of its options that are not defaults: ``cfr+ simultaneous``.
+        The method with its non-default options: ``cfr+ simultaneous``.
     value : float, tuple of float or None
-        What the problem optimises: for ``nash`` player 0's payoff. All payoffs for more than two players; ``None`` if
-        the method broke down.
+        The problem's objective: for ``nash`` player 0's payoff. All payoffs for more than two players; ``None`` if the
+        method failed.
     exact_value : float or None
-        What the value is held to: the known one for the exact solution, such as the game's reference value, and the
+        The reference for the value: the known one for the exact solution, such as the game's reference value, and the
         exact solution's value for every other row; ``None`` if neither is known.
     difference : float or None
         The difference of the objectives; for a response in steps the largest difference between a step's value and its
         optimum.
     exploitability, violation : float or None
-        What the strategies prove.
+        Computed from the strategies.
     tolerance : float
-        What the difference, the proven error and the violation are held to, in payoff units.
+        The bound on the difference, the proven error and the violation, in payoff units.
     iterations : int or None
     seconds : float or None
-        The solve alone.
+        Solving time.
     question : str
-        The problem with what it needs, as it follows ``--problem`` on the command line: ``rnr --opponent uniform --p
-        1/2``; by default the problem alone.
+        The problem with its inputs, as written after ``--problem`` on the command line: ``rnr --opponent uniform --p
+        1/2``; by default only the problem.
     error : float or None
-        The error that the certificate proves: the exploitability for ``nash``, the largest regret for
-        ``epsilon-nash``, for other problems the gap.
+        The error proven by the certificate: the exploitability for ``nash``, the largest regret for ``epsilon-nash``,
+        and the gap for other problems.
     """
 
     game: str
@@ -107,9 +107,9 @@ class Report(Findings):
     suite : str
     rows : tuple of Row
     seconds : float
-        From start to end, compilation and building included.
+        From start to end, including compilation and building.
     interrupted : bool
-        Whether the suite was stopped, so that rows are missing.
+        Whether the suite was stopped before all rows were computed.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Report(Findings):
 
     @property
     def scope(self) -> str:  # type: ignore[override]
-        """How many games the rows are about."""
+        """The number of games in the rows."""
         return f" on {counted(len({row.game for row in self.rows}), 'game')}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -160,9 +160,9 @@ def run_suite(
     UnsupportedProblemError
         If there is no such suite.
     CheckpointError
-        If the checkpoint is damaged, of another suite, or not to go on from, or cannot be written.
+        If the checkpoint is damaged, belongs to another suite, cannot be resumed, or cannot be written.
     KeyboardInterrupt
-        After Ctrl-C, between solves as within one.
+        After Ctrl-C, both during and between solves.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def run_suite(
         else:
             if case.role == "exact" and row.value is not None:
                 exact = solution
-                # This one knows the value of the game, so that other methods do not solve for it again.
+                # It has the value of the game, so other methods do not compute it again.
                 problem = exact.problem if exact.certificate.steps else problem
         rows.append(row)
         if on_row is not None:
@@ -211,7 +211,7 @@ def run_suite(
 
 
 def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
-    """Return a case's row: what was found, what it is held to, and the verdict."""
+    """Return a case's row: the result, the reference, and the verdict."""
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if solution.infeasibility is not None:
@@ -265,41 +265,42 @@ def _row(case: Case, **found: Any) -> Row:
     return Row(case.game, case.problem, case.label, tolerance=case.tolerance, question=case.asked, **found)
 
 
-#: Round-off, relative to the largest payoff, by which proven bounds may miss each other and still be consistent.
+#: Round-off, relative to the largest payoff, by which consistent proven bounds may miss each other.
 ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How an answer stands beside the one that it is held to.
+    """The comparison of an answer with its reference.
 
     Attributes
     ----------
     objective : float
-        Of the answer under test, in payoff units.
+        The objective of the answer under test, in payoff units.
     exact_objective : float
-        Of the exact solution, or a value known from elsewhere.
+        That of the exact solution, or a value known from elsewhere.
     difference : float
         The absolute difference of the two. For a response in steps, the largest difference between the value of a
-        step's plan and the optimum of the step. The exact solution has the optimum of the first step, which is the same
-        for all methods. A linear program finds that of a later step, with the decisions of the answer under test.
+        step's plan and the optimum of the step. The exact solution provides the optimum of the first step, which is the
+        same for all methods. For later steps, a linear program with the decisions of the answer under test does.
     error : float
-        What the certificate of the answer under test proves: the exploitability for ``nash``.
+        The error proven for the answer under test: the exploitability for ``nash``.
     exact_error : float
-        The same of the exact solution; 0 for a value known from elsewhere.
+        The same for the exact solution; 0 for a value known from elsewhere.
     violation : float
-        The larger of both answers' largest violations of a constraint; 0 where violations are paid for.
+        The larger of both answers' largest violations of a constraint; 0 if violations are paid for.
     consistent : bool
         Whether the bounds proven by the two answers on the optimal objective overlap, and the optimum of each step lies
         within its bounds. Bounds that do not overlap cannot both be right, whatever the tolerance.
     gap : float
-        Upper minus lower bound that the answer under test proves; 0 where it proves none. The worth of violations of
+        The proven upper minus lower bound of the answer under test; 0 if it proves none. The worth of violations of
         constraints, at their prices, is added.
     tolerance : float
-        What both errors and the violation are held to, in payoff units; the difference to the larger of this and the
-        gap, since within its proven gap an objective may differ: for ``nash`` the gap is twice the exploitability.
+        The bound on both errors and on the violation, in payoff units. The difference may be as large as the gap if
+        that is larger, because an objective may differ within its proven gap; for ``nash`` the gap is twice the
+        exploitability.
     digits : float
-        How far the value known from elsewhere may be off: so much more the objectives may differ.
+        The error of a value known from elsewhere, which is added to the permitted difference of the objectives.
     """
 
     objective: float
@@ -315,7 +316,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is above what it is held to and the proven bounds are consistent."""
+        """Whether all quantities are within their bounds and the proven bounds are consistent."""
         return not self.failures
 
     @property
@@ -344,7 +345,7 @@ def compare(exact: Solution, iterative: Solution, tolerance: float) -> Compariso
     ----------
     exact, iterative : Solution
     tolerance : float
-        On both certificates and on violations, in payoff units, and on the difference of objectives; see
+        The bound on both certificates and on violations, in payoff units, and on the difference of objectives; see
         :class:`Comparison`.
 
     Returns
@@ -354,7 +355,7 @@ def compare(exact: Solution, iterative: Solution, tolerance: float) -> Compariso
     Raises
     ------
     UnsupportedProblemError
-        If the two answer different questions, or one that has no objective.
+        If the solutions answer different questions, or one without an objective.
 
     Examples
     --------
@@ -385,9 +386,9 @@ def compare_with_value(solution: Solution, value: float, tolerance: float, digit
     value : float
         Payoff units.
     tolerance : float
-        On the difference, on the certificate and on violations, in payoff units.
+        The bound on the difference, on the certificate and on violations, in payoff units.
     digits : float
-        How far the value itself may be off, in payoff units: half a unit of its last digit.
+        The error of the value itself, in payoff units: half a unit of its last digit.
 
     Returns
     -------
@@ -436,7 +437,7 @@ def compare_with_style(exact: Solution, preferring: Solution, tolerance: float) 
     Raises
     ------
     UnsupportedProblemError
-        If the solutions are of other problems, or of different games.
+        If the solutions have other problems, or different games.
 
     Examples
     --------
@@ -489,7 +490,7 @@ def compare_with_style(exact: Solution, preferring: Solution, tolerance: float) 
 def _compare(
     solution: Solution, tolerance: float, exact: Solution | None = None, value: float = 0.0, digits: float = 0.0
 ) -> Comparison:
-    """Hold a solution against an exact one, or without it against a value."""
+    """Compare a solution with an exact one, or with a value."""
     problem, objective = solution.problem, _objective(solution)
     target = value if exact is None else _objective(exact)
     lower, upper = (value, value) if exact is None else _comparable(exact)
@@ -516,9 +517,9 @@ def _compare(
 
 
 def _comparable(solution: Solution) -> tuple[float | None, float | None]:
-    """Return bounds that another answer's may not exclude: of a response in steps those of the first, the same in all.
+    """Return bounds that must be consistent with another answer's: those of the first step, for stepwise responses.
 
-    Later steps go on from decisions that differ where several are equally good.
+    Later steps follow decisions that differ if several are optimal.
     """
     steps = solution.certificate.steps
     return (steps[0].objective, steps[0].upper) if steps else (solution.lower, solution.upper)
@@ -530,9 +531,9 @@ def unpaid_violation(solution: Solution) -> float:
 
 
 def _owed(solution: Solution, priced: Solution) -> float:
-    """Return what a solution's violations are worth at another's prices: by so much its bounds may be beside the point.
+    """Return the worth of a solution's violations at another's prices, by which its bounds may be wrong.
 
-    Bounds hold as far as strategies meet their constraints, and an objective profits from what they do not meet.
+    Bounds hold if strategies meet their constraints, and violations may improve an objective.
     """
     if solution.problem.penalty is not None:
         return 0.0
@@ -541,7 +542,7 @@ def _owed(solution: Solution, priced: Solution) -> float:
 
 
 def _below(lower: float | None, upper: float | None, slack: float) -> bool:
-    """Whether a lower bound lies below an upper one; what is not known contradicts nothing."""
+    """Whether a lower bound lies below an upper one; unknown bounds contradict nothing."""
     return lower is None or upper is None or lower <= upper + slack
 
 

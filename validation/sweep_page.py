@@ -1,4 +1,4 @@
-"""What a sweep looks like: a result drawn against one or two settings, and a report as one HTML page."""
+"""Views of a sweep: a result drawn against one or two settings, and a report as one HTML page."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from .sweep_settings import as_text, label_of
 
 Records = Sequence[Mapping[str, Any]]
 
-#: What results are measured in; what is not listed has no unit, or another one in each game.
+#: Units of results; others have no unit, or a different one in each game.
 _UNITS = {
     **dict.fromkeys(("objective", "lower", "upper"), "paid to the player that optimises"),
     "value": "paid to player 0",
@@ -27,9 +27,9 @@ _UNITS = {
     "p": "probability",
     "confidence": "probability",
 }
-#: What is drawn where nothing is asked for.
+#: The default axes.
 _DRAWN = ("objective", "guaranteed", "value", "exploitability")
-#: The most lines of a picture, and columns of a report's table beside the settings.
+#: The largest number of lines in a picture, and of result columns in a report's table.
 _MOST_LINES = 12
 _TABLE = (
     "status",
@@ -48,7 +48,7 @@ _COLOURS = ("blue", "red", "green", "orange", "pink", "sky", "purple", "black")
 
 
 def axes_of(records: Records, varied: Sequence[str], x: str | None, y: str | None) -> tuple[str, str]:
-    """Return which setting and which result are drawn: those requested, or the first numbers found.
+    """Return the setting and the result to draw: those requested, or the first numbers found.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def axes_of(records: Records, varied: Sequence[str], x: str | None, y: str | Non
             raise UnsupportedProblemError("no setting varies, so there is nothing to draw a result against")
     elif x not in varied:
         hint, there = nearest(x, varied), ", ".join(varied) or "nothing"
-        raise UnsupportedProblemError(f"x is {shown(x, 60)}{hint}, expected one of what varies: {there}")
+        raise UnsupportedProblemError(f"x is {shown(x, 60)}{hint}, expected one of the varied settings: {there}")
     results = [name for name in numbers if name not in varied]
     if y is None:
         y = next((name for name in (*_DRAWN, *results) if name in results), None)
@@ -91,7 +91,7 @@ def unit_of(name: str) -> str:
 
 
 def draw(records: Records, varied: Sequence[str], title: str, x: str | None = None, y: str | None = None) -> "Figure":
-    """Draw a result against a setting, a line for each combination of the others.
+    """Draw a result against a setting, with a line for each combination of the others.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def draw(records: Records, varied: Sequence[str], title: str, x: str | None = No
     figure, axes = panels(1, 1, (6.4, 4.0))
     ordinal = not all(is_number(place) for line in lines.values() for place, _ in line)
     names = list(dict.fromkeys(as_text(place) for line in lines.values() for place, _ in line)) if ordinal else []
-    # No two lines look alike, and one that lies upon another is told from it.
+    # All lines look different, and lines on top of each other can be told apart.
     looks = zip(*map(itertools.cycle, (_LINES, _MARKERS, _COLOURS)), strict=True)
     for (label, line), (dashes, marker, colour) in zip(lines.items(), looks, strict=False):
         points = [(names.index(as_text(place)), height) for place, height in line] if ordinal else sorted(line)
@@ -137,7 +137,7 @@ def draw(records: Records, varied: Sequence[str], title: str, x: str | None = No
 
 
 def _scale(set_scale: Any, numbers: Sequence[float]) -> None:
-    """Make an axis logarithmic where its numbers span more than two decades, and none is zero but for round-off."""
+    """Make an axis logarithmic if its numbers span more than two decades and none is zero up to round-off."""
     if numbers and min(numbers) > 1e-9 * max(numbers) and max(numbers) > 100 * min(numbers):
         set_scale("log")
 
@@ -153,7 +153,7 @@ def report(
     command: str,
     axes: tuple[str | None, str | None],
 ) -> page.Page:
-    """Return a report: what was run, the picture, every result, what failed, and the command that makes it again.
+    """Return a report: the command, the picture, every result, failures, and the command that recreates it.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def report(
         blocks += [page.heading("Failed"), page.table(["setting", "message"], failures, words=(0, 1))]
     if command:
         blocks += [page.heading("Again"), page.code_block(command)]
-        blocks.append(page.prose("It computes the missing settings, and nothing twice.", cls="dim"))
+        blocks.append(page.prose("It computes the missing settings, and repeats nothing.", cls="dim"))
     return page.Page(title, (*blocks, page.footer()))
 
 
@@ -191,12 +191,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _question(records: Records, varied: Sequence[str], fixed: Mapping[str, Any]) -> list[page.Content]:
-    """Say what varies, in words."""
+    """Return a sentence on the varied settings."""
     if not varied:
         return ["One setting: nothing varies."]
     problem = str(fixed.get("problem", "")) if "command" in fixed else ""
     known = question_parameters(problem) if problem in PROBLEMS else {}
-    said: list[page.Content] = [f"{len(records):,} settings. What varies: "]
+    said: list[page.Content] = [f"{len(records):,} settings. Varied: "]
     for place, name in enumerate(varied):
         values = list(dict.fromkeys(as_text(one[name]) for one in records if one[name] is not None))
         listed = ", ".join(values) if len(values) <= 6 else f"{values[0]}, {values[1]}, …, {values[-1]}"
@@ -206,7 +206,7 @@ def _question(records: Records, varied: Sequence[str], fixed: Mapping[str, Any])
 
 
 def _table(records: Records, varied: Sequence[str]) -> list[page.Content]:
-    """Return the settings and what is most worth knowing of their results, a row each."""
+    """Return the settings and their most important results, one per row."""
     there = [name for name in (records[0] if records else ()) if any(one[name] is not None for one in records)]
     chosen = [name for name in _TABLE if name in there and (name != "violation" or any(one[name] for one in records))]
     if not chosen:
@@ -221,7 +221,7 @@ def _table(records: Records, varied: Sequence[str]) -> list[page.Content]:
             units.setdefault(_UNITS[name], []).append(said)
     made = page.table(headings, rows, words=words, more="results.csv has all", fold=100)
     line = "; ".join(f"{', '.join(said)}: {unit}" for unit, said in units.items())
-    proven = "Bounds are recomputed from the strategies of each setting; none is read back from a solver."
+    proven = "Bounds are recomputed from the strategies of each setting; none comes from a solver."
     notes = [f"{line}." * bool(line), proven * ("lower" in names)]
     return [made, *(page.prose(text, cls="dim") for text in notes if text)]
 

@@ -1,4 +1,4 @@
-"""Settings of a sweep: what is fixed, a grid and a list, from Python or from a TOML file, and what tells them apart."""
+"""Settings of a sweep: fixed values, a grid and a list, from Python or from a TOML file, with their keys."""
 
 import hashlib
 import itertools
@@ -18,10 +18,10 @@ from ..seqform.errors import GameFileError, UnsupportedProblemError, nearest, on
 from ..seqform.interchange.files import naming
 from ..seqform.interchange.toml_table import read_toml
 
-#: A setting: what a function or a command is given, by name.
+#: A setting: the arguments of a function or a command, by name.
 Setting = Mapping[str, Any]
 
-#: The most settings of a sweep.
+#: The largest number of settings in a sweep.
 MAX_SETTINGS = 100_000
 _SPAN = ("from", "to", "steps", "scale")
 
@@ -29,12 +29,12 @@ _SPAN = ("from", "to", "steps", "scale")
 def expand(
     fixed: Setting | None = None, grid: Mapping[str, Any] | None = None, listed: Sequence[Setting] | None = None
 ) -> list[dict[str, Any]]:
-    """Return all settings: each of a list, with each combination of a grid's values, the last of which runs fastest.
+    """Return all settings: each of a list with each combination of a grid's values, the last varying fastest.
 
     Parameters
     ----------
     fixed : mapping of str, optional
-        What is the same in every setting, unless a setting of the list says otherwise.
+        Values shared by all settings, unless a setting of the list overrides them.
     grid : mapping of str to values, optional
         A list of values, or ``{"from": 0, "to": 1, "steps": 11}``, with ``"scale": "log"`` in equal ratios.
     listed : sequence of mapping, optional
@@ -42,7 +42,7 @@ def expand(
     Raises
     ------
     UnsupportedProblemError
-        If a name is given twice, or values are not what they should be; the message names it.
+        If a name is given twice, or values are invalid; the message names it.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def expand(
 
 
 def read_settings(path: str | PathLike[str]) -> list[dict[str, Any]]:
-    """Return the settings of a TOML file: fixed ones first, those of the tables ``[grid]`` and ``[[list]]``.
+    """Return the settings of a TOML file: fixed values, and the tables ``[grid]`` and ``[[list]]``.
 
     Raises
     ------
     GameFileError
-        If it cannot be read, is not TOML, or does not hold settings; the message names the file and the key.
+        If the file cannot be read, is not TOML, or does not contain settings; the message names the file and the key.
     """
     with naming(path):
         top = read_toml(path)
@@ -102,7 +102,7 @@ def read_settings(path: str | PathLike[str]) -> list[dict[str, Any]]:
 
 
 def _values(owner: str, given: Any) -> list[Any]:
-    """Return the values that a name of a grid takes."""
+    """Return the values of a name in a grid."""
     if isinstance(given, Mapping):
         return _span(owner, given)
     values = given.tolist() if isinstance(given, np.ndarray) else given
@@ -117,7 +117,7 @@ def _values(owner: str, given: Any) -> list[Any]:
 
 
 def _span(owner: str, given: Mapping[str, Any]) -> list[Any]:
-    """Return numbers from one to another, both included, in equal steps or ratios; decimals stay short."""
+    """Return numbers from one to another, inclusive, in equal steps or ratios; decimals stay short."""
     for name in given:
         if name not in _SPAN:
             hint = nearest(name, _SPAN)
@@ -134,7 +134,7 @@ def _span(owner: str, given: Mapping[str, Any]) -> list[Any]:
         low, high = math.log10(given["from"]), math.log10(given["to"])
         inner = [float(f"{10 ** (low + (high - low) * place / (steps - 1)):.12g}") for place in range(1, steps - 1)]
         return [_short(given["from"]), *map(_short, inner), _short(given["to"])]
-    # 0.1 means one tenth, so that the third of ten steps from 0 to 1 is 0.3.
+    # 0.1 means one tenth, so the third of ten steps from 0 to 1 is 0.3.
     first, last = (Fraction(Decimal(repr(given[name]))) for name in ("from", "to"))
     return [_short(float(first + (last - first) * Fraction(place, steps - 1))) for place in range(steps)]
 
@@ -144,7 +144,7 @@ def _short(number: float) -> float | int:
 
 
 def _check_value(owner: str, value: Any) -> None:
-    """Refuse what is not a number, a text, true or false, or a list of these."""
+    """Raise an error unless a value is a number, a text, true or false, or a list of these."""
     for one in value if isinstance(value, list | tuple) else (value,):
         if not (isinstance(one, bool | str) or one is None or (is_number(one) and abs(one) < 1e300)):
             raise UnsupportedProblemError(
@@ -153,7 +153,7 @@ def _check_value(owner: str, value: Any) -> None:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as it is typed: 1 and 1.0 alike.
+    """Return a value as it would be typed; 1 and 1.0 give the same text.
 
     Examples
     --------
@@ -169,13 +169,13 @@ def as_text(value: Any) -> str:
 
 
 def varied_names(settings: Sequence[Setting]) -> list[str]:
-    """Return the names whose values differ between settings, or that some of them do not have."""
+    """Return the names whose values differ between settings, or that some settings lack."""
     names = dict.fromkeys(name for one in settings for name in one)
     return [name for name in names if len({_canonical(one[name]) if name in one else "" for one in settings}) > 1]
 
 
 def label_of(setting: Setting, names: Sequence[str]) -> str:
-    """Return what tells a setting from others, in a few words.
+    """Return a short text that distinguishes a setting from the others.
 
     Examples
     --------
@@ -187,10 +187,10 @@ def label_of(setting: Setting, names: Sequence[str]) -> str:
 
 
 def keys_of(run: str, settings: Sequence[Setting]) -> list[str]:
-    """Return sixteen hexadecimal digits for each setting: results are kept by them.
+    """Return sixteen hexadecimal digits for each setting, the key of its result.
 
-    They follow from what is run, the setting, the contents of files that it names, and the version of the library: if
-    one of these changes, the setting is computed again.
+    Keys depend on the function or command, the setting, the contents of files that it names, and the version of the
+    library. If one of these changes, the setting is computed again.
     """
     from .. import __version__
 
@@ -212,7 +212,7 @@ def _canonical(value: Any) -> str:
 
 
 def _content(name: str) -> str | None:
-    """Return the digest of the file that a text names; ``None`` if it names none."""
+    """Return the digest of the file named by a text; ``None`` if there is none."""
     try:
         path = Path(name)
         if not path.is_file():
@@ -224,7 +224,7 @@ def _content(name: str) -> str | None:
 
 
 def flat(result: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the numbers and words of a result by dotted names; histories, tables and long lists are left out.
+    """Return the numbers and texts of a result by dotted names; histories, tables and long lists are left out.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def flat(result: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name, value in result.items():
-        if name == "history":  # what a run went through, with its times
+        if name == "history":  # the history of a run, with its times
             continue
         if isinstance(value, Mapping):
             found |= flat(value, f"{prefix}{name}.")

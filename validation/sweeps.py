@@ -1,7 +1,7 @@
-"""Sweeps: many settings of a function or a command, over joblib's backends; each result is kept as it comes.
+"""Sweeps: many settings of a function or a command, with joblib's backends; each result is stored as it arrives.
 
-A folder of results holds ``results.jsonl``, a line for each setting that is done, and ``strategies/KEY.npz``. The
-process that sweeps is the only one that writes there; workers return what they found.
+A folder of results contains ``results.jsonl``, with a line for each finished setting, and ``strategies/KEY.npz``. Only
+the sweeping process writes there; workers return their results.
 """
 
 import contextlib
@@ -52,33 +52,33 @@ if sys.platform != "win32":
 
 T = TypeVar("T")
 
-#: Where settings are computed, by name: processes here, a Dask cluster, Ray.
+#: Where settings are computed, by name: local processes, a Dask cluster, Ray.
 BACKENDS = ("processes", "dask", "ray")
 _RESULTS, _STRATEGIES, _SUFFIXES = "results.jsonl", "strategies", (".npz", ".jsonl")
-#: What of a result is shown in a line, where it is there.
+#: The parts of a result shown in a line, if present.
 _HEADLINE = ("status", "objective", "value", "exploitability", "gap", "gain", "passed")
 
 
 @contextlib.contextmanager
 def workers(backend: str | None, address: str | None = None, jobs: int | None = None) -> Iterator[int | None]:
-    """Let joblib call functions in the block by a backend, and yield how many at once.
+    """Let joblib use a backend in the block, and yield the number of simultaneous calls.
 
     Parameters
     ----------
     backend : str or None
-        One of :data:`BACKENDS`; what ``joblib.parallel_config`` says by default.
+        One of :data:`BACKENDS`; by default the setting of ``joblib.parallel_config``.
     address : str, optional
-        Of Dask's scheduler, or of a Ray cluster; by default a new one on this machine.
+        The address of Dask's scheduler, or of a Ray cluster; by default a new one is started on this machine.
     jobs : int, optional
 
     Raises
     ------
     UnsupportedProblemError
-        If there is no such backend, or it has no address.
+        If there is no such backend, or the backend has no address.
     MissingExtraError
-        If it is not installed.
+        If the backend is not installed.
     SolverError
-        If nobody answers at the address.
+        If the address does not answer.
     """
     if backend is not None:
         check_choice(backend, "backend", UnsupportedProblemError, BACKENDS)
@@ -89,7 +89,7 @@ def workers(backend: str | None, address: str | None = None, jobs: int | None = 
     if backend is None:
         yield jobs
     elif backend == "processes":
-        # The threads of linear algebra in each process: several processes share the cores already.
+        # One thread of linear algebra per process, because several processes already share the cores.
         with parallel_config("loky", n_jobs=jobs or -1, inner_max_num_threads=1):
             yield jobs or -1
     else:
@@ -121,7 +121,7 @@ def _ray(address: str | None, jobs: int | None) -> Iterator[None]:
         from ray.util.joblib.ray_backend import RayBackend
 
     class StreamingBackend(RayBackend):  # type: ignore[misc]
-        """Ray's backend: it calls back as each result comes, so that a generator can return it."""
+        """Ray's backend with a callback for each result as it arrives, so that a generator can return it."""
 
         supports_return_generator = True
 
@@ -140,7 +140,7 @@ def _ray(address: str | None, jobs: int | None) -> Iterator[None]:
             ray.shutdown()
 
 
-# What is found
+# Results
 
 
 @dataclass(frozen=True)
@@ -150,11 +150,11 @@ class Found:
     Parameters
     ----------
     result : mapping of str
-        Numbers and words, ready for JSON.
+        Numbers and texts, ready for JSON.
     strategies : bytes, optional
         A file of strategies.
     suffix : str
-        What its name ends with.
+        The suffix of its name.
     """
 
     result: Mapping[str, Any]
@@ -171,14 +171,14 @@ class SweepRow(Row):
     number : int
         Of the setting, from 1.
     key : str
-        What it is kept by.
+        The key of its result.
     setting : dict
     result : dict or None
         ``None`` if the setting failed.
     strategies : str or None
         The file of its strategies in the folder.
     longest : int
-        Characters of the longest label of the sweep.
+        Length of the longest label of the sweep.
     seconds : float
     failure : str
         The message of a setting that failed.
@@ -208,9 +208,9 @@ class Sweep(Drawn, Findings):
     Attributes
     ----------
     run : str
-        What was run.
+        The name of the function or command.
     settings : tuple of dict
-        All of them; those that are not done have no row.
+        All settings; unfinished ones have no row.
     rows : tuple of SweepRow
         In the order of the settings.
     seconds : float
@@ -248,11 +248,11 @@ class Sweep(Drawn, Findings):
         took = sum(row.seconds for row in self.rows)
         return (
             f"{done:,} of {counted(len(self.settings), 'setting')} done{failed}, {ended} {self.seconds:.1f} s; "
-            f"they took {took:.1f} s one by one"
+            f"sequentially they took {took:.1f} s"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain numbers and strings, ready for JSON."""
+        """Return the results as plain numbers and strings, ready for JSON."""
         from .. import __version__
 
         return {
@@ -269,7 +269,7 @@ class Sweep(Drawn, Findings):
         }
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a flat row for each setting: its values, then the numbers and words of its result by dotted names."""
+        """Return a flat row for each setting: its values, then the numbers and texts of its result by dotted names."""
         found = []
         for row in self.rows:
             columns = {
@@ -296,25 +296,25 @@ class Sweep(Drawn, Findings):
         return pd.DataFrame(self.records())
 
     def to_csv(self) -> str:
-        """Return :meth:`records` as comma-separated values below a line of names; what was not computed is empty."""
+        """Return :meth:`records` as comma-separated values with a header; missing values are empty."""
         records = self.records()
         return csv_text(list(records[0]) if records else [], records)
 
     @property
     def title(self) -> str:
-        """What was run, in a few words: those of the settings that are the same in all."""
+        """A short title with the settings that are the same in all runs."""
         fixed = dict(self.fixed)
         words = [as_text(fixed.pop(name)) for name in ("command", "game", "problem") if name in fixed]
         words += [f"{name} {as_text(value)}" for name, value in fixed.items()]
         return ", ".join([" ".join(words[:2]), *words[2:]]) if words else self.run.rpartition(".")[2]
 
     def figure(self, x: str | None = None, y: str | None = None) -> "Figure":
-        """Draw a result against a setting that varies, a line for each combination of the others.
+        """Draw a result against a varied setting, with a line for each combination of the others.
 
         Parameters
         ----------
         x : str, optional
-            The setting; by default the first that is a number.
+            The setting; by default the first numeric one.
         y : str, optional
             The result, by its name in :meth:`records`; by default the objective.
 
@@ -328,14 +328,14 @@ class Sweep(Drawn, Findings):
         return draw(self.records(), self.varied, self.title, x, y)
 
     def report(self, x: str | None = None, y: str | None = None, command: str = "") -> "Page":
-        """Return a report: what was run, :meth:`figure`, every result, and what failed.
+        """Return a report: the command, :meth:`figure`, every result, and failures.
 
         Parameters
         ----------
         x, y : str, optional
-            As :meth:`figure` takes them.
+            As in :meth:`figure`.
         command : str
-            The command that makes it again.
+            The command that recreates the report.
         """
         failures = [(row.label, row.failure) for row in self.rows if row.failure]
         about: Any = {"title": self.title, "summary": self.summary, "failures": failures, "command": command}
@@ -346,12 +346,12 @@ class Sweep(Drawn, Findings):
 
 
 def read_results(path: str | PathLike[str]) -> tuple[list[dict[str, Any]], int]:
-    """Return the lines of a file of results, and where the last whole one ends.
+    """Return the lines of a file of results, and the end of the last complete one.
 
     Raises
     ------
     GameFileError
-        If it cannot be read, or a line is not a result.
+        If the file cannot be read, or a line is not a result.
     """
     content = read_bytes(path)
     end = content.rfind(b"\n") + 1
@@ -384,12 +384,12 @@ class Folder:
     Parameters
     ----------
     path : path-like or None
-        Made if it is not there; ``None`` keeps nothing.
+        Created if it does not exist; ``None`` stores nothing.
 
     Raises
     ------
     GameFileError
-        If it cannot be written, what is there is damaged, or another sweep writes there.
+        If it cannot be written, its content is damaged, or another sweep writes there.
     """
 
     def __init__(self, path: str | PathLike[str] | None) -> None:
@@ -427,7 +427,7 @@ class Folder:
                 pass
 
     def _read(self) -> None:
-        """Read the lines of settings that are done; one that a kill cut off is removed."""
+        """Read the lines of finished settings; remove one that a kill cut off."""
         assert self.path is not None
         entries, end = read_results(self.path / _RESULTS)
         self._file.truncate(end)
@@ -438,7 +438,7 @@ class Folder:
         }
 
     def keep(self, key: str, setting: Setting, found: "Computed") -> dict[str, Any]:
-        """Keep a result: the strategies first, then the line that names them, each whole or not at all.
+        """Store a result: first the strategies, then the line that names them, each atomically.
 
         Raises
         ------
@@ -475,7 +475,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Computed:
-    """The result of a worker for one setting."""
+    """A worker's result for one setting."""
 
     number: int
     result: Mapping[str, Any] | None
@@ -486,7 +486,7 @@ class Computed:
 
 
 def _computed(run: Callable[..., Any], number: int, setting: Setting) -> Computed:
-    """Run a setting in a worker; what goes wrong is a result too."""
+    """Run a setting in a worker; an error is a result too."""
     begun = now()
     try:
         found = _found(run(**setting))
@@ -497,7 +497,7 @@ def _computed(run: Callable[..., Any], number: int, setting: Setting) -> Compute
 
 
 def _found(result: Any) -> Found:
-    """Return what a function returned as a result."""
+    """Return a function's return value as a result."""
     if isinstance(result, Found):
         return result
     if isinstance(result, Solution):
@@ -527,32 +527,33 @@ def sweep(
     retry: bool = False,
     on_row: Callable[[SweepRow], None] | None = None,
 ) -> Sweep:
-    """Run a function for many settings, and keep each result as it comes.
+    """Run a function for many settings, and store each result as it arrives.
 
     Parameters
     ----------
     run : callable
-        Takes a setting by keywords, and returns a dict of numbers and words or a :class:`~treeplex.Solution`, whose
-        strategies are then kept too. :func:`treeplex.cli.application.run_command` runs a command.
+        Takes a setting as keywords, and returns a dict of numbers and texts or a :class:`~treeplex.Solution`, whose
+        strategies are then stored too. :func:`treeplex.cli.application.run_command` runs a command.
     out : path-like, optional
         A folder for the results. Results that exist are not computed again.
     fixed : mapping of str, optional
-        What is the same in all settings.
+        Values shared by all settings.
     grid : mapping of str to values, optional
-        All combinations of these: a list of values each, or ``{"from": 0, "to": 1, "steps": 11}``, with
+        All combinations of these are used: a list of values each, or ``{"from": 0, "to": 1, "steps": 11}``, with
         ``"scale": "log"`` in equal ratios.
     settings : sequence of mapping, optional
-        A list of settings; with `grid` each is combined with all of it.
+        A list of settings, each combined with the whole `grid`.
     backend : {"processes", "dask", "ray"}, optional
-        Where they are computed. By default as ``joblib.parallel_config`` says, and without it here, one by one.
+        Where the settings are computed. By default the setting of ``joblib.parallel_config``; without it, one after the
+        other in this process.
     address : str, optional
-        Of Dask's scheduler or of a Ray cluster; by default one is started on this machine.
+        The address of Dask's scheduler or of a Ray cluster; by default one is started on this machine.
     jobs : int, optional
-        How many at once; −1, and the default with a backend, is one for each core.
+        Number of settings at once; −1, the default with a backend, is one per core.
     retry : bool
-        Whether settings that failed before are tried again.
+        Whether to retry settings that failed before.
     on_row : callable, optional
-        Called with each :class:`SweepRow`: first with those that are there, then as they come.
+        Called with each :class:`SweepRow`: first with the stored ones, then with new ones as they arrive.
 
     Returns
     -------
@@ -561,17 +562,17 @@ def sweep(
     Raises
     ------
     UnsupportedProblemError
-        If settings are not what they should be.
+        If settings are invalid.
     GameFileError
         If the folder cannot be written, or is damaged.
     SolverError
-        If workers ended. Finished results are kept.
+        If workers ended unexpectedly. Finished results are kept.
 
     Notes
     -----
-    A result is kept by its setting, the contents of files that the setting names, what was run, and the version of the
-    library. It is computed again if one of these changes, and not if the function's own code does: name another folder
-    then. A setting that fails is kept with its message.
+    A result is identified by its setting, the contents of files that the setting names, the function or command, and
+    the version of the library. It is computed again if one of these changes, but not if the function's code changes:
+    use another folder in that case. A failed setting is stored with its message.
 
     Examples
     --------
@@ -633,13 +634,13 @@ def sweep(
 
 
 def name_of(run: Any) -> str:
-    """Return what a function is called, as results are kept by it."""
+    """Return the name of a function, which is part of the keys of results."""
     named: Any = run if isinstance(run, FunctionType | BuiltinFunctionType) else type(run)
     return f"{named.__module__}.{named.__qualname__}"
 
 
 def _as_they_come(tasks: Iterable[tuple[Any, ...]], jobs: int | None, count: int) -> Iterator[Computed]:
-    """Yield what workers compute; what ends all of them is one error."""
+    """Yield the workers' results; if the workers end unexpectedly, raise one error."""
     done = 0
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*tasks which were still being processed")
@@ -658,7 +659,7 @@ def _as_they_come(tasks: Iterable[tuple[Any, ...]], jobs: int | None, count: int
 
 
 def _headline(result: Mapping[str, Any]) -> str:
-    """Return what is most worth showing of a result."""
+    """Return the most important part of a result."""
     parts = []
     for name in _HEADLINE:
         value = result.get(name)

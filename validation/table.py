@@ -1,4 +1,4 @@
-"""Tables: rows of plain numbers whose fields say how they are shown, and what becomes of them as text and JSON."""
+"""Tables: rows of plain numbers whose fields define their display, as text and JSON."""
 
 import dataclasses
 import typing
@@ -9,26 +9,26 @@ from typing import Any, Self
 
 from ..seqform.sheet import counted, padded
 
-#: The fewest characters that a column of a table has.
+#: The smallest width of a table's column, in characters.
 _NARROWEST = 7
 
 
 @dataclass(frozen=True)
 class Column:
-    """How a field of a row is shown: ``gain: Annotated[float, Column("gain", ".4f")]``.
+    """The display of a row's field: ``gain: Annotated[float, Column("gain", ".4f")]``.
 
     Parameters
     ----------
     heading : str
     form : str or callable
-        A format such as ``.4f``; with braces, a template such as ``{low:.3f} to {high:.3f}`` of the row's fields; or
-        what makes text of the row.
+        A format such as ``.4f``; a template with braces such as ``{low:.3f} to {high:.3f}`` of the row's fields; or a
+        function that returns the row's text.
     missing : str
-        What is shown for ``None`` and for empty text.
+        Shown for ``None`` and for empty text.
     width : int or callable
-        How many characters it takes at least; or what says so of the first row.
+        The smallest width in characters, or a function of the first row that returns it.
     short : str
-        The heading on a narrow terminal, if it is another one.
+        The heading on a narrow terminal, if different.
     """
 
     heading: str
@@ -38,7 +38,7 @@ class Column:
     short: str = ""
 
     def text(self, row: "Row", value: object) -> str:
-        """Return what is shown of a row's value."""
+        """Return the displayed text of a row's value."""
         if value is None or value == "":
             return self.missing
         if callable(self.form):
@@ -46,29 +46,29 @@ class Column:
         return self.form.format(**vars(row)) if "{" in self.form else format(value, self.form)
 
     def width_of(self, first: "Row") -> int:
-        """Return how many characters it takes at least, by the first row."""
+        """Return the smallest width in characters, based on the first row."""
         return self.width(first) if callable(self.width) else self.width
 
 
 def verdict(*checks: tuple[bool, str]) -> str:
-    """Return the words of those checks of a row that found something wrong."""
+    """Return the failures among a row's checks, as text."""
     return "; ".join(words for wrong, words in checks if wrong)
 
 
 def fields(rows: Iterable["Row"], *names: str) -> list[list[Any]]:
-    """Return fields of rows, a list each."""
+    """Return fields of rows, one list per field."""
     rows = list(rows)
     return [[getattr(row, name) for row in rows] for name in names]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: a frozen dataclass of plain numbers and strings, shown by its fields' :class:`Column`.
+    """A row of a table: a frozen dataclass of plain numbers and strings, displayed by its fields' :class:`Column`.
 
     Attributes
     ----------
     failure : str
-        What is wrong, in words; empty if the row meets its criterion.
+        The failure as text; empty if the row meets its criterion.
     """
 
     failure: str = dataclasses.field(default="", kw_only=True)
@@ -79,13 +79,13 @@ class Row:
         return not self.failure
 
     def failing(self, *words: str) -> Self:
-        """Return the row with a further failure; empty words add nothing."""
+        """Return the row with a further failure; an empty text adds nothing."""
         return dataclasses.replace(self, failure="; ".join(filter(None, (self.failure, *words))))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain numbers and strings, curves last; NaN and infinity are ``None``."""
+        """Return the row as plain numbers and strings, with curves last; NaN and infinity become ``None``."""
         from ..seqform.interchange.encoding import (
-            json_ready,  # slow: the command line's help formats numbers without it
+            json_ready,  # slow to import: the command line's help formats numbers without it
         )
 
         flat: dict[str, Any] = {}
@@ -97,7 +97,7 @@ class Row:
         return json_ready(ordered | {"passed": self.passed, "failure": self.failure})  # type: ignore[no-any-return]
 
     def cells(self) -> dict[str, str]:
-        """Return what a table shows of the row, by heading."""
+        """Return the displayed texts of the row, by heading."""
         return {column.heading: column.text(self, getattr(self, name)) for name, column, _ in columns_of(type(self))}
 
 
@@ -108,11 +108,11 @@ class Findings:
     ----------
     rows : tuple of Row
     seconds : float
-        From start to end, compilation and building included.
+        From start to end, including compilation and building.
     interrupted : bool
-        Whether the check was stopped, so that rows are missing.
+        Whether the check was stopped before all rows were computed.
     scope : str
-        What the rows are about, as it follows their number in the summary.
+        The scope of the rows, as text after their number in the summary.
     """
 
     rows: tuple[Row, ...]
@@ -141,19 +141,19 @@ class Findings:
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain numbers and strings, ready for JSON."""
+        """Return the results as plain numbers and strings, ready for JSON."""
 
 
 class Curve:
-    """A field that is a curve or a band of them: several entries of a row's dictionary."""
+    """A field that is a curve or a band of curves: several entries of a row's dictionary."""
 
     def parts(self, name: str) -> Mapping[str, Any]:
-        """Return the entries of a field of this name; those that end with ``_curve`` are tuples."""
+        """Return the dictionary entries of a field with this name; those that end with ``_curve`` are tuples."""
         raise NotImplementedError
 
 
 def columns_of(kind: type[Row]) -> list[tuple[str, Column, bool]]:
-    """Return the fields of a kind of rows that tables show: name, column, and whether they are text."""
+    """Return the displayed fields of a type of rows: name, column, and whether they are text."""
     hints = typing.get_type_hints(kind, include_extras=True)
     return [
         (name, column, hint.__origin__ is str)
@@ -163,14 +163,14 @@ def columns_of(kind: type[Row]) -> list[tuple[str, Column, bool]]:
 
 
 class TableLines:
-    """Lays out rows in lines as they come: text to the left, numbers to the right.
+    """Lays out rows in lines as they arrive: text left-aligned, numbers right-aligned.
 
     Parameters
     ----------
     first : Row
-        Columns are as wide as the headings and this row need, with room for one more letter of text.
+        Determines the widths: columns fit the headings and this row, with one extra character for text.
     narrow : bool
-        Whether headings are short.
+        Whether to use short headings.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class TableLines:
         self.headings = self._joined(headings)
 
     def line(self, row: Row) -> str:
-        """Return the line of a row; text that is too long takes the room of an empty cell after it."""
+        """Return the line of a row; text that is too long extends into an empty cell after it."""
         return self._joined(list(row.cells().values()))
 
     def _joined(self, texts: list[str]) -> str:

@@ -47,9 +47,7 @@ def test_estimates_that_payoffs_do_not_allow_are_not_told(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["regret_estimates"] == [None, None]
     page = tmp_path / "page.html"
     assert main([*arguments[:4], "--method", "os-mccfr", "--html", str(page)]) == 0
-    assert "unknown, unknown; unknown where there are too few samples" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert "unknown, unknown; unknown where there are too few samples" in " ".join(capsys.readouterr().out.split())
     assert "unknown, unknown" in page.read_text(encoding="utf-8")
     assert main(["sample", "kuhn", "--max-iterations", "500", "--json", "-"]) == 0
     assert all(0.0 < each < 1.0 for each in json.loads(capsys.readouterr().out)["regret_estimates"])

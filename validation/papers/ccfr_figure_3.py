@@ -1,4 +1,4 @@
-"""Figure 3 of the paper on constrained CFR: what is earned in Leduc poker after so many games were observed."""
+"""Figure 3 of the paper on constrained CFR: earnings in Leduc poker by the number of observed games."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,24 +25,25 @@ from .ccfr_transit import CONSTRAINED_CFR
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed, largest, sweep_groups
 
-#: How far the objectives of constrained CFR and of the linear program may be apart, in shares of the payoff range.
+#: Largest difference between the objectives of constrained CFR and of the linear program, in shares of the payoff
+#: range.
 AGREEMENT = 1e-3
-#: What share of a best response is to be earned after :data:`MANY` games.
+#: The share of a best response's earnings required after :data:`MANY` games.
 SHARE, MANY = 0.9, 100_000
-#: With fewer games than this the highest confidence beats the equilibrium.
+#: With fewer games than this the highest confidence already beats the equilibrium.
 FEW = 100
-#: Up to how many games a low confidence is worse, and between which numbers it is better.
+#: The number of games up to which a low confidence is worse, and the range in which it is better.
 EARLY, LATER = 30, (1_000, 10_000)
-#: What the opponent sees of the cards (Waugh et al. 2009).
+#: The opponent's view of the cards (Waugh et al. 2009).
 TARGET = "JQ.K/pair.nopair"
-#: Multipliers are at most so many times the largest payoff: the price of a unit of violation.
+#: Bound on multipliers, as a multiple of the largest payoff: the price of a unit of violation.
 PENALTY = 100.0
-#: What runs, by the recipe. The paper's is algorithm 1 on plain CFR, with steps of 1000 / √t.
+#: The method for each recipe. The paper's recipe is algorithm 1 on plain CFR, with steps of 1000 / √t.
 RECIPES = {
     "default": CCFR(),
     "paper": CCFR(base="cfr", averaging="uniform", steps="decreasing", step=1000.0, step_unit="plain"),
 }
-#: Violations of linear programs up to this are none.
+#: Smaller violations of linear programs count as zero.
 _ROUNDING = 1e-9
 
 
@@ -50,40 +51,40 @@ _ROUNDING = 1e-9
 class CounterProfileRow(Row):
     """One number of observed games at one confidence, over all repetitions.
 
-    Payoffs are against the target, in antes, on the average of both seats.
+    Payoffs are against the target, in antes, averaged over both seats.
 
     Attributes
     ----------
     games : int
-        Observed in each seat.
+        Number of observed games in each seat.
     confidence : float
-        Of each interval.
+        Confidence level of each interval.
     recipe : str
-        Of constrained CFR: ``default`` or ``paper``.
+        The recipe of constrained CFR: ``default`` or ``paper``.
     repetitions : int
-        Of other games.
+        Number of repetitions with other games.
     expected : float
-        What the counter-profile of constrained CFR earns, on the average of the repetitions.
+        Mean payoff of constrained CFR's counter-profile over the repetitions.
     low, high : float
-        The same: a tenth of the repetitions earn less than `low`, a tenth more than `high`.
+        A tenth of the repetitions earn less than `low`, and a tenth more than `high`.
     worst : float
-        The least of all repetitions.
+        The smallest payoff of all repetitions.
     exact : float
-        What the counter-profile of the linear programs earns, on the average.
+        Mean payoff of the linear programs' counter-profile.
     naive : float
-        What a best response to the frequency model earns, on the average.
+        Mean payoff of a best response to the frequency model.
     equilibrium, best_response : float
-        What the best of all equilibrium profiles and a best response earn.
+        Payoffs of the best equilibrium profile and of a best response.
     gap : float
-        The largest gap at which constrained CFR stopped, payoff units.
+        The largest final gap of constrained CFR, in payoff units.
     difference : float
         The largest difference between the objectives of constrained CFR and the linear program, in payoff units.
     excluding : float
-        The share of repetitions in which observations of a seat exclude each other.
+        The share of repetitions in which the observations of a seat are inconsistent.
     violation : float
-        By how much opponents miss them then in total, on the average of the repetitions; a probability.
+        The opponents' total violation in that case, averaged over the repetitions; a probability.
     iterations : int
-        The most that constrained CFR took.
+        The largest number of iterations of constrained CFR.
     """
 
     games: Annotated[int, Column("games", ",")]
@@ -107,37 +108,37 @@ class CounterProfileRow(Row):
 
 @dataclass(frozen=True)
 class CCFRFigure3(Experiment[CounterProfileRow]):
-    """Expected value of counter-profiles against a target profile, by how many games were observed.
+    """Expected value of counter-profiles against a target profile, by the number of observed games.
 
     Parameters
     ----------
     games : tuple of int
-        Observed in each seat, rising.
+        Numbers of observed games in each seat, increasing.
     confidences : tuple of float
-        Of the intervals, rising.
+        Confidence levels of the intervals, increasing.
     repetitions : int
-        How many logs.
+        Number of logs.
     recipes : tuple of str
-        Of constrained CFR: ``default``, the defaults here, or ``paper``.
+        Recipes of constrained CFR: ``default``, the defaults here, or ``paper``.
     iterations : int
-        The most that constrained CFR may take for one strategy.
+        Iteration limit of constrained CFR for one strategy.
     precision : float
-        The gap of its own certificate at which constrained CFR stops, payoff units.
+        The gap of its own certificate at which constrained CFR stops, in payoff units.
     known_probe : bool
-        Whether the observer's own part in the probabilities is the probe's, or estimated from the same games, as in the
-        paper.
+        Whether the observer's own contribution to the probabilities is known from the probe, or estimated from the same
+        games, as in the paper.
     seed : int
-        Of the logs.
+        The seed of the logs.
     jobs : int, optional
-        How many processes share the logs, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
+        Number of processes for the logs, as in :func:`~treeplex.validation.papers.experiment.sweep`.
 
     Notes
     -----
-    The target plays, in both seats, an equilibrium of the abstract Leduc poker ``JQ.K/pair.nopair``, see
+    In both seats the target plays an equilibrium of the abstract Leduc poker ``JQ.K/pair.nopair``, see
     :func:`~treeplex.solvers.opponents.strategies.abstraction_profile`. The probe plays all actions with equal
-    probability but never folds. Its observations bound the target's plan (equations 50 and 51, by Wilson's intervals),
-    and the counter-profile is the best in each seat against the worst opponent within these bounds. Where observations
-    exclude each other, the opponent pays for each unit of violation 100 times the largest payoff.
+    probability but never folds. Its observations bound the target's plan (equations 50 and 51, by Wilson's intervals).
+    The counter-profile is optimal in each seat against the worst opponent within these bounds. If observations are
+    inconsistent, the opponent pays 100 times the largest payoff per unit of violation.
 
     References
     ----------
@@ -156,15 +157,15 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     jobs: int | None = None
 
     name = "ccfr-figure-3"
-    title = "what counter-profiles to a modelled opponent earn, by observed games, in Leduc poker"
+    title = "payoffs of counter-profiles to a modelled opponent, by observed games, in Leduc poker"
     figure = "3"
     axes = ("games", "confidences", "recipes")
     paper = CONSTRAINED_CFR
     criterion = (
-        f"by the defaults, objectives within {AGREEMENT:g} of the payoff range of the linear program's; the highest "
-        f"confidence beats the equilibrium from the last number of games below {FEW} on; the lowest earns less than "
-        f"the highest with up to {EARLY} games and more with {LATER[0]:,} to {LATER[1]:,}; with {MANY:,} games and "
-        f"more all earn {SHARE:g} of a best response"
+        f"by the defaults, objectives are within {AGREEMENT:g} of the payoff range of the linear program's; the "
+        f"highest confidence beats the equilibrium from the last number of games below {FEW} on; the lowest earns "
+        f"less than the highest with up to {EARLY} games and more with {LATER[0]:,} to {LATER[1]:,}; with {MANY:,} "
+        f"games and more all earn {SHARE:g} of a best response"
     )
 
     def __post_init__(self) -> None:
@@ -192,7 +193,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     }
 
     def rows(self, tell: Tell) -> Iterator[CounterProfileRow]:
-        """Yield a row a confidence and recipe for each number of games, in rising order."""
+        """Yield a row per confidence and recipe for each number of games, in increasing order."""
         tell("best responses and best equilibria")
         lines = equilibrium_line(), best_response_line()
         limits = {"tol": self.precision, "max_iterations": self.iterations}
@@ -212,7 +213,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     def _judged(
         self, games: int, found: Sequence[Sequence["Answer"]], equilibrium: float, best: float
     ) -> Iterator[CounterProfileRow]:
-        """Yield the rows of one number of games, from the answers of all repetitions by confidence and recipe."""
+        """Yield the rows for one number of games, from the answers of all repetitions by confidence and recipe."""
         cases = list(product(self.confidences, self.recipes))
         means = {case: float(np.mean([one.iterative for one in own])) for case, own in zip(cases, found, strict=True)}
         payoffs = leduc().sequence_form.leaves.payoffs  # type: ignore[union-attr]
@@ -267,7 +268,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             )
 
     def claims(self, rows: Sequence[CounterProfileRow]) -> list[Claim]:
-        """Return what the paper says of the curves."""
+        """Return the paper's claims about the curves."""
         paper = {(row.games, row.confidence): row for row in rows if row.recipe == "paper"}
         rows = [row for row in rows if row.recipe == "default"]
         highest = [row for row in rows if row.confidence == self.confidences[-1]]
@@ -320,7 +321,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         ]
 
     def draw(self, rows: Sequence[CounterProfileRow]) -> "Figure":
-        """Draw payoff against observed games: averages by confidence, and how far the extreme ones spread."""
+        """Draw payoff against observed games: averages by confidence, and the spread of the extreme ones."""
         from matplotlib.ticker import FuncFormatter
 
         figure, (averages, spread) = panels(1, 2, (9.6, 4.9), sharey=True)
@@ -341,7 +342,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             if rows:
                 Look("black").level(axes, rows[0].best_response, label="best response")
                 Look("black", line=":").level(axes, rows[0].equilibrium, label="best equilibrium")
-                # What frequencies lose at first would press all else together.
+                # The early losses of frequencies would compress everything else.
                 lowest = min(rows[0].equilibrium, *(row.low for row in rows))
                 axes.set_ylim(lowest - 0.03, rows[0].best_response + 0.04)
             axes.set(xscale="log", xlabel="observed games in each seat")
@@ -368,35 +369,35 @@ def leduc() -> Game:
 
 @lru_cache(maxsize=1)
 def target_profile() -> Profile:
-    """Return what the opponent plays in either seat."""
+    """Return the opponent's strategies in both seats."""
     return abstraction_profile(TARGET, leduc())
 
 
 @lru_cache(maxsize=2)
 def probe(player: int) -> Strategy:
-    """Return what is played to observe the opponent: every action alike, but no folds."""
+    """Return the strategy that observes the opponent: uniform, but without folds."""
     return uniform_without(leduc(), player, "f")
 
 
 def _seated(strategy: Strategy) -> Profile:
-    """Return the target's profile with a strategy in the place of its own."""
+    """Return the target's profile with one strategy replaced."""
     return Profile([strategy if own.player == strategy.player else own for own in target_profile()])
 
 
 def payoff(strategy: Strategy) -> float:
-    """Return what a strategy earns against the target."""
+    """Return a strategy's payoff against the target."""
     return float(expected_payoffs(leduc(), _seated(strategy))[strategy.player])
 
 
 @lru_cache(maxsize=1)
 def best_response_line() -> float:
-    """Return what best responses to the target earn, on the average of both seats."""
+    """Return the payoff of best responses to the target, averaged over both seats."""
     return float(np.mean(best_response_values(leduc(), target_profile())))
 
 
 @lru_cache(maxsize=1)
 def equilibrium_line() -> float:
-    """Return the most that equilibrium strategies earn against the target, on the average of both seats."""
+    """Return the largest payoff of equilibrium strategies against the target, averaged over both seats."""
     game, target = leduc(), target_profile()
     best = [completed(BestNash(game, target[1 - seat]), HiGHS()).profile[seat] for seat in (0, 1)]
     return float(np.mean([payoff(strategy) for strategy in best]))
@@ -404,26 +405,26 @@ def equilibrium_line() -> float:
 
 @lru_cache(maxsize=4)
 def _unobserved(player: int, known_probe: bool) -> Observations:
-    """Return observations of no game, which share what does not depend on counts."""
+    """Return observations of no games, which share everything that does not depend on counts."""
     view = observer_tree(leduc(), player)
     counts = np.zeros(view.num_classes, dtype=np.int64)
     return Observations(leduc(), player, counts, probe(player) if known_probe else None, view=view)
 
 
 def observed(player: int, games: int, seed: int, repetition: int, known_probe: bool) -> Observations:
-    """Return what one seat sees of so many games of the probe against the target.
+    """Return one seat's observations of a number of games between the probe and the target.
 
-    The first games of a longer log are those of a shorter one.
+    A shorter log consists of the first games of a longer one.
 
     Parameters
     ----------
     player : int
-        The observer's seat, in which the probe sits.
+        The observer's seat, which the probe plays.
     games : int
     seed, repetition : int
-        Which log.
+        The index of the log.
     known_probe : bool
-        Whether the observer's own part in probabilities is known, or estimated from the same games.
+        Whether the observer's own contribution to probabilities is known, or estimated from the same games.
     """
     blank = _unobserved(player, known_probe)
     number = int(np.random.SeedSequence([seed, repetition, player]).generate_state(1)[0])
@@ -433,20 +434,20 @@ def observed(player: int, games: int, seed: int, repetition: int, known_probe: b
 
 @dataclass(frozen=True)
 class Answer:
-    """The responses to one log of each seat, at one confidence; payoffs are averages of both seats.
+    """The responses to one log of each seat at one confidence; payoffs are averages over both seats.
 
     Attributes
     ----------
     iterative, exact, naive : float
-        What constrained CFR's, the linear program's and the frequency model's responses earn against the target.
+        Payoffs of the responses of constrained CFR, the linear program and the frequency model against the target.
     difference : float
         The larger difference of the objectives of constrained CFR and the linear program, in payoff units.
     violation : float
-        By how much the opponents of the linear program miss their constraints in total; 0 if somebody meets them.
+        The total violation of the linear program's opponents; 0 if their constraints are feasible.
     iterations : int
-        Of constrained CFR, the larger number.
+        The larger number of iterations of constrained CFR.
     gap : float
-        Where it stopped, the larger one, in payoff units.
+        The larger final gap of constrained CFR, in payoff units.
     """
 
     iterative: float
@@ -467,7 +468,7 @@ def answers(
     recipes: Sequence[str],
     limits: Mapping[str, Any],
 ) -> list[Answer]:
-    """Return the responses to the first so many games of one log of each seat, one answer a confidence and recipe.
+    """Return the responses to the first games of one log of each seat, one answer per confidence and recipe.
 
     Parameters
     ----------
@@ -476,7 +477,7 @@ def answers(
     confidences : sequence of float
     recipes : sequence of str
     limits : mapping
-        Where constrained CFR stops, as :func:`~treeplex.solve` takes them.
+        The limits of constrained CFR, as for :func:`~treeplex.solve`.
     """
     logs = [observed(seat, games, seed, repetition, known_probe) for seat in (0, 1)]
     naive = float(np.mean([payoff(best_response(leduc(), _seated(frequency_model(log)), log.player)) for log in logs]))
@@ -488,7 +489,7 @@ def answers(
 
 
 def _posed(log: Observations, confidence: float) -> tuple[int, ConstrainedNash, Solution]:
-    """Return the observer's seat, the problem that its log poses, and the exact solution."""
+    """Return the observer's seat, the problem posed by its log, and the exact solution."""
     model = OpponentModel.from_observations(log, confidence)
     problem = ConstrainedNash(leduc(), model.constraints, penalty=PENALTY * leduc().sequence_form.payoff_scale)
     return log.player, problem, completed(problem, HiGHS())

@@ -1,7 +1,7 @@
 """Figure 2 of the paper on constrained CFR, in the transit game.
 
-The cost of a bound on the patroller's risk (a), the convergence of constrained CFR (b), and the times of it and the
-linear program by the size of the game (c).
+The cost of a bound on the patroller's risk (a), the convergence of constrained CFR (b), and the times of constrained
+CFR and the linear program by the size of the game (c).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,37 +28,38 @@ CONSTRAINED_CFR = Paper(
     'T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019',
     "https://arxiv.org/abs/1809.07893",
 )
-#: What runs, by the recipe. The paper's is algorithm 1 on plain CFR: the evader answers the patroller's last plan, the
-#: multiplier moves by that plan, and the patroller answers both. Averages are uniform, and the step is constant. A step
-#: of 1 is in payoff units, which are the method's units too: the largest payoff of the transit game is 1.
+#: The method for each recipe. The paper's recipe is algorithm 1 on plain CFR. The evader answers the patroller's last
+#: plan, the multiplier moves by that plan, and the patroller answers both. Averages are uniform, and the step is
+#: constant. A step of 1 is in payoff units, which equal the method's units: the largest payoff of the transit game is
+#: 1.
 RECIPES = {
     "default": CCFR(),
     "paper": CCFR(base="cfr", updates="alternating", averaging="uniform", steps="constant", step=1.0),
 }
-#: The recipes in words.
+#: Descriptions of the recipes.
 IN_WORDS = {"default": "the defaults here", "paper": "the paper's recipe"}
 #: The player whose risk is bounded.
 PATROLLER = 1
-#: How far a patroller may be from its bound on the risk, and from the exact exploitability.
+#: Largest distance of a patroller from its bound on the risk, and from the exact exploitability.
 TOLERANCE = 1e-3
-#: What rounding may add to a precision.
+#: Allowance for rounding in a precision.
 ROUND_OFF = 1e-9
 
 
 @lru_cache(maxsize=2)
 def transit_game(width: int) -> Game:
-    """Return the transit game of a width; the two last ones stay in memory."""
+    """Return the transit game of a width; the last two stay in memory."""
     return load_game(f"transit:width={width}")
 
 
 def risk_problem(width: int, bound: float) -> ConstrainedNash:
-    """Return the equilibrium in which the patroller's risk is at most so much."""
+    """Return the equilibrium problem with a bound on the patroller's risk."""
     game = transit_game(width)
     return ConstrainedNash(game, [functional_bound(game.functionals["risk"], at_most=bound, name="risk")])
 
 
 def best_evader(solution: Solution) -> float:
-    """Return what the evader gets by its best response to a solution's patroller, in payoff units."""
+    """Return the evader's payoff from a best response to a solution's patroller, in payoff units."""
     return -worst_case(solution.problem.game, solution.profile[PATROLLER])
 
 
@@ -69,7 +70,7 @@ def risk_of(solution: Solution) -> float:
 
 @lru_cache(maxsize=8)
 def unconstrained_value(width: int) -> float:
-    """Return what the evader gets in the equilibrium without a bound, in payoff units.
+    """Return the evader's payoff in the equilibrium without a bound, in payoff units.
 
     Raises
     ------
@@ -96,31 +97,31 @@ def unproven_difference(difference: float, solution: Solution, violation: float,
 
 @dataclass(frozen=True)
 class FrontierRow(Row):
-    """One bound on the risk, met by constrained CFR and by the exact linear program.
+    """One bound on the risk, with the solutions of constrained CFR and of the exact linear program.
 
     Attributes
     ----------
     width : int
-        Of the game.
+        The width of the game.
     risk_bound : float
         A probability, as all risks are.
     recipe : str
-        Of constrained CFR: ``default`` or ``paper``.
+        The recipe of constrained CFR: ``default`` or ``paper``.
     risk : float
-        Of the average patroller of constrained CFR.
+        The risk of constrained CFR's average patroller.
     exploitability : float
-        What that patroller's worst case is below the value of the game without a bound, in payoff units.
+        The value of the game without a bound minus that patroller's worst case, in payoff units.
     frontier_risk, frontier_exploitability : float
-        The same of the linear program's patroller.
+        The same numbers for the linear program's patroller.
     difference : float
         The first exploitability minus the second.
     price : float
-        By how much the least exploitability falls per unit of risk: the shadow price of the linear program.
+        The decrease of the least exploitability per unit of risk: the shadow price of the linear program.
     gap, violation : float
-        What constrained CFR proves of itself.
+        The error that constrained CFR proves for itself.
     iterations : int
     seconds, exact_seconds : float
-        Of constrained CFR and of the linear program, the solve alone.
+        Solving time of constrained CFR and of the linear program.
     """
 
     width: int
@@ -141,28 +142,28 @@ class FrontierRow(Row):
 
 @dataclass(frozen=True)
 class CCFRFigure2a(Experiment[FrontierRow]):
-    """Risk against exploitability of the patroller by the defaults and by the paper's recipe, for bounds on the risk.
+    """Risk and exploitability of the patroller with the defaults and with the paper's recipe, by bounds on the risk.
 
     Parameters
     ----------
     width : int
-        Of the transit game.
+        The width of the transit game.
     bounds : tuple of float
-        On the risk.
+        Bounds on the risk.
     iterations : int
-        Of constrained CFR, for each bound and recipe.
+        Iterations of constrained CFR for each bound and recipe.
     jobs : int, optional
-        How many processes share the bounds, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
+        Number of processes for the bounds, as in :func:`~treeplex.validation.papers.experiment.sweep`.
 
     Notes
     -----
-    The exploitability of a patroller is v − min over y of u(x̄, y), with v the value of the game without a bound, in the
-    patroller's payoff. So it is what the bound costs, and 0 where the bound does not bind. Another v would move dots
-    and frontier alike.
+    The exploitability of a patroller is v − min over y of u(x̄, y), with v the value of the game without a bound, in
+    the patroller's payoff. It is therefore the cost of the bound, and 0 if the bound does not bind. Another v would
+    move dots and frontier equally.
 
     The least exploitability E(b) is convex in the bound, and its slope at b is minus the multiplier of the linear
-    program. So E lies below the chords between the exact points and above their tangents; between them the figure shows
-    the band that is left.
+    program. So E lies below the chords between the exact points and above their tangents. The figure shows the
+    remaining band between them.
 
     References
     ----------
@@ -198,11 +199,11 @@ class CCFRFigure2a(Experiment[FrontierRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a bound and recipe."""
+        """One per bound and recipe."""
         return len(self.bounds) * len(RECIPES)
 
     def rows(self, tell: Tell) -> Iterator[FrontierRow]:
-        """Yield a row a recipe for each bound, in the order of the bounds."""
+        """Yield a row per recipe for each bound, in the order of the bounds."""
         tell(f"value of transit:width={self.width} without a bound")
         value = unconstrained_value(self.width)
         groups = [(f"risk at most {bound:g}", [(self.width, bound, self.iterations, value)]) for bound in self.bounds]
@@ -211,7 +212,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
                 yield from own
 
     def claims(self, rows: Sequence[FrontierRow]) -> list[Claim]:
-        """Return what the paper says of the distance between dots and frontier, and that of each recipe."""
+        """Return the paper's claim on the distance between dots and frontier, and that distance for each recipe."""
         claims = [
             Claim("iterations for each bound", 100_000, rows[0].iterations if rows else None).judged(
                 lambda iterations: iterations <= 100_000, "it takes more iterations"
@@ -234,7 +235,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
         return claims
 
     def draw(self, rows: Sequence[FrontierRow]) -> "Figure":
-        """Draw the exact frontier, and constrained CFR's dots on it."""
+        """Draw the exact frontier with the dots of constrained CFR."""
         figure, axes = panels(1, 1, (5.8, 4.0))
         if rows:
             bounds, least, most = band(rows)
@@ -256,17 +257,17 @@ class CCFRFigure2a(Experiment[FrontierRow]):
 
 
 def frontier_rows(width: int, bound: float, iterations: int, value: float) -> list[FrontierRow]:
-    """Return the rows of one bound, one a recipe.
+    """Return the rows of one bound, one per recipe.
 
     Parameters
     ----------
     width : int
     bound : float
-        On the risk.
+        The bound on the risk.
     iterations : int
-        Of constrained CFR, by each recipe.
+        Iterations of constrained CFR with each recipe.
     value : float
-        What the evader gets without a bound, in payoff units.
+        The evader's payoff without a bound, in payoff units.
     """
     problem = risk_problem(width, bound)
     exact = completed(problem, "highs")
@@ -316,19 +317,19 @@ def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
     Parameters
     ----------
     rows : sequence of FrontierRow
-        Of one game, at least one; rows of one bound are one point.
+        At least one row, all of one game; rows of one bound are one point.
 
     Returns
     -------
     bounds, least, most : ndarray of float64, shape (k,)
-        Bounds on the risk, rising; what the least exploitability is at least, by the tangents of its convex function,
-        and at most, by the chords. Both are linear between neighbours.
+        Bounds on the risk in increasing order, with a lower bound on the least exploitability from the tangents of its
+        convex function, and an upper bound from the chords. Both bounds are linear between neighbours.
     """
     points = sorted(
         {row.risk_bound: (row.risk_bound, row.frontier_exploitability, -row.price) for row in rows}.values()
     )
     places, exact, slopes = (np.array(column) for column in zip(*points, strict=True))
-    # Tangents of neighbours meet between them, except where they are one line.
+    # Tangents of neighbours intersect between them unless they coincide.
     turns = np.diff(slopes) > 1e-9
     lines = exact - slopes * places
     meet = np.divide(-np.diff(lines), np.diff(slopes), out=(places[:-1] + places[1:]) / 2, where=turns)
@@ -338,35 +339,35 @@ def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
     return bounds, tangents.max(axis=0), np.interp(bounds, places, exact)
 
 
-#: How many stages there are for each factor of ten in the iterations.
+#: Number of stages for each factor of ten in the iterations.
 _STAGES = 4
 
 
 @dataclass(frozen=True)
 class ConvergenceRow(Row):
-    """The patroller of one method after some iterations.
+    """The patroller of one method after a number of iterations.
 
     Attributes
     ----------
     width : int
-        Of the game.
+        The width of the game.
     risk_bound : float
     recipe : str
-        ``paper``, ``default``, or ``exact`` for the linear program, which has one row, the first.
+        ``paper``, ``default``, or ``exact`` for the linear program, which has a single row, the first.
     method : str
         The method's name.
     iterations : int
     seconds : float
-        Of solving until then, without certificates and what is measured of the strategies.
+        Solving time up to that point, without certificates and measurements of the strategies.
     risk : float
-        Of the average patroller.
+        The risk of the average patroller.
     violation : float
-        Its risk above the bound; 0 where it is not.
+        Its risk above the bound, or 0.
     difference : float
-        Its exploitability minus that of the linear program's patroller, in payoff units; negative where it gains by its
-        violation more than it loses.
+        Its exploitability minus that of the linear program's patroller, in payoff units; negative if it gains more by
+        its violation than it loses.
     gap : float
-        What the method's certificate bounds the difference by.
+        The certificate's bound on the difference.
     """
 
     width: int
@@ -383,26 +384,26 @@ class ConvergenceRow(Row):
 
 @dataclass(frozen=True)
 class CCFRFigure2b(Experiment[ConvergenceRow]):
-    """Difference of exploitabilities and violation over time, by the paper's recipe and by this library's defaults.
+    """Difference of exploitabilities and violation over time, with the paper's recipe and with this library's defaults.
 
     Parameters
     ----------
     width : int
-        Of the transit game.
+        The width of the transit game.
     iterations : int
-        Of each method.
+        Iterations of each method.
     bound : float
-        On the risk.
+        The bound on the risk.
 
     Notes
     -----
-    Runs go in stages, and each goes on where the one before stopped. After each stage the patroller's average is
-    evaluated: the evader's best response to it, minus that to the linear program's patroller, is the difference of
-    their exploitabilities, whatever value these are measured from. Times are those of
+    Runs proceed in stages, each of which continues the one before. After each stage the patroller's average is
+    evaluated. The evader's best-response payoff against it, minus that against the linear program's patroller, is the
+    difference of their exploitabilities; it does not depend on the reference value. Times are those of
     :func:`~treeplex.validation.papers.experiment.timed`.
 
-    What is proven holds of every row, or it fails: the difference is at most the gap, and what a violation saves is at
-    most its price, so the difference is at least −λ times the violation, with λ the multiplier of the linear program.
+    A row fails if it contradicts the certificates. The difference must be at most the gap. A violation saves at most
+    its price, so the difference must be at least −λ times the violation, with λ the multiplier of the linear program.
 
     References
     ----------
@@ -428,13 +429,13 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
 
     @property
     def stages(self) -> list[int]:
-        """The iterations after which the averages are evaluated, rising."""
+        """The iterations after which the averages are evaluated, in increasing order."""
         between = (round(10 ** (1.0 + power / _STAGES)) for power in range(60))
         return [*(stage for stage in between if stage < self.iterations), self.iterations]
 
     @property
     def num_rows(self) -> int:
-        """One a stage and recipe, and one of the linear program."""
+        """One per stage and recipe, and one for the linear program."""
         return 1 + len(RECIPES) * len(self.stages)
 
     def rows(self, tell: Tell) -> Iterator[ConvergenceRow]:
@@ -478,7 +479,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
         )
 
     def claims(self, rows: Sequence[ConvergenceRow]) -> list[Claim]:
-        """Return when difference and violation are within precisions for good, over the linear program's time."""
+        """Return when difference and violation stay within precisions, relative to the linear program's time."""
         exact = next((row.seconds for row in rows if row.recipe == "exact"), None)
         claims = []
         for recipe, words in IN_WORDS.items():
@@ -498,7 +499,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
                 points = [row for row in rows if row.recipe == recipe]
                 seconds, difference, violation = map(np.array, fields(points, "seconds", "difference", "violation"))
                 look.plot(axes, seconds, _positive(np.abs(difference)), label=f"difference, {words}")
-                # What is below the exact optimum is so because it violates its bound.
+                # Values below the exact optimum are due to violations of the bound.
                 for chosen, fill in ((difference > 0.0, look.hexadecimal), (difference < 0.0, "white")):
                     dots = Look(look.colour, "o", "")
                     dots.plot(axes, seconds[chosen], np.abs(difference[chosen]), markerfacecolor=fill, markersize=4)
@@ -518,12 +519,12 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
 
 
 def settled(rows: Sequence[ConvergenceRow], precision: float) -> float | None:
-    """Return the seconds from which on rows are within a precision, in difference and violation; ``None`` if never.
+    """Return the seconds after which rows stay within a precision, in difference and violation; ``None`` if never.
 
     Parameters
     ----------
     rows : sequence of ConvergenceRow
-        Of one recipe, in their order.
+        Rows of one recipe, in order.
     precision : float
     """
     since = None
@@ -534,11 +535,11 @@ def settled(rows: Sequence[ConvergenceRow], precision: float) -> float | None:
 
 
 def _positive(values: Any, least: float = 0.0) -> Any:
-    """Return values with gaps where a logarithmic axis has no place for them, or they are not above the least."""
+    """Return values with gaps where a logarithmic axis cannot show them, or they are not above the least."""
     return np.where(values > least, values, np.nan)
 
 
-#: A solve that is shorter is done again, and the shortest of some counts: clocks and caches disturb it.
+#: A shorter solve is repeated and the shortest time counts, because clocks and caches disturb it.
 _SHORT, _REPEATS = 0.5, 5
 
 
@@ -549,29 +550,29 @@ class TimeRow(Row):
     Attributes
     ----------
     width : int
-        Of the game.
+        The width of the game.
     sequences : int
-        Of both players together.
+        Sequences of both players together.
     risk_bound : float
     recipe : str
         ``exact`` for the linear program, ``default`` or ``paper`` for constrained CFR.
     precision : float or None
-        What gap and violation are held to; ``None`` for the linear program, which is held to HiGHS's own tolerances.
+        The bound on gap and violation; ``None`` for the linear program, which uses HiGHS's own tolerances.
     status : str
-        Of the solution: ``converged``, ``optimal``, or a limit.
+        The solution's status: ``converged``, ``optimal``, or a limit.
     iterations : int
     seconds : float
-        As :func:`~treeplex.validation.papers.experiment.timed` counts them; the shortest of some solves where that is
+        As measured by :func:`~treeplex.validation.papers.experiment.timed`; the shortest of several solves if it is
         less than half a second.
     ratio : float or None
-        The linear program's seconds over these; ``None`` where one of the two was not solved.
+        The linear program's seconds divided by these; ``None`` if one of the two was not solved.
     gap, violation : float
-        What the solution proves of itself.
+        The error that the solution proves for itself.
     difference : float or None
-        The patroller's exploitability minus that of the linear program's, in payoff units; ``None`` where that was not
+        The patroller's exploitability minus that of the linear program's, in payoff units; ``None`` if that was not
         solved.
     risk : float
-        Of the patroller.
+        The patroller's risk.
     """
 
     width: Annotated[int, Column("width")]
@@ -591,26 +592,26 @@ class TimeRow(Row):
 
 @dataclass(frozen=True)
 class CCFRFigure2c(Experiment[TimeRow]):
-    """Time of constrained CFR for some precisions, and of the linear program, by width of the transit game.
+    """Times of constrained CFR to several precisions, and of the linear program, by width of the transit game.
 
     Parameters
     ----------
     widths : tuple of int
-        Of the games that the linear program and both recipes of constrained CFR solve.
+        Widths of the games solved by the linear program and both recipes of constrained CFR.
     wider : tuple of int
-        Of the games that constrained CFR with its defaults alone solves.
+        Widths of the games solved only by constrained CFR with its defaults.
     precisions : tuple of float
-        What gap and violation are held to. Where both are at most ε, the exploitability is within ε of the exact one,
-        or below it by what the violation saves, and the risk within ε of its bound or below it.
+        Bounds on gap and violation. If both are at most ε, the exploitability is at most ε above the exact one, and the
+        risk at most ε above its bound. A violation may lower the exploitability further.
     bound : float
-        On the risk.
+        The bound on the risk.
     time_limit : float
-        Seconds for each solve.
+        Time limit in seconds for each solve.
 
     Notes
     -----
-    Constrained CFR runs until its own certificate proves the precision, which needs no linear program. By the paper's
-    recipe it may come to the time limit; such a row has no ratio, and does not fail.
+    Constrained CFR runs until its own certificate proves the precision, which needs no linear program. With the paper's
+    recipe it may reach the time limit; such a row has no ratio, and does not fail.
 
     References
     ----------
@@ -629,8 +630,8 @@ class CCFRFigure2c(Experiment[TimeRow]):
     figure = "2 (c)"
     paper = CONSTRAINED_CFR
     criterion = (
-        "solved within the time limit, by the paper's recipe too or not, gap and violation within the precision, and "
-        "the difference to the linear program within what they prove"
+        "solved within the time limit (with the paper's recipe not required), gap and violation within the "
+        "precision, and the difference to the linear program within the proven range"
     )
 
     quick_settings: ClassVar = {"widths": (2, 3, 4, 5)}
@@ -638,12 +639,12 @@ class CCFRFigure2c(Experiment[TimeRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a game, recipe and precision, and one of the linear program."""
+        """One per game, recipe and precision, and one for the linear program."""
         runs = len(RECIPES) * len(self.widths) + len(self.wider)
         return len(self.widths) + runs * len(self.precisions)
 
     def rows(self, tell: Tell) -> Iterator[TimeRow]:
-        """Yield the linear program's row and those of the precisions, from one width to the next."""
+        """Yield the linear program's row and those of the precisions, width by width."""
         for width in (*self.widths, *self.wider):
             problem = risk_problem(width, self.bound)
             known = None
@@ -659,7 +660,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
                     yield self._row(width, recipe, precision, *found, known)
 
     def _timed(self, problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
-        """Solve, and return the shortest time of some solves."""
+        """Solve, and return the shortest time of several solves."""
         times: list[float] = []
         while not times or (min(times) < _SHORT and len(times) < _REPEATS):
             solution, seconds = timed(problem, method, time_limit=self.time_limit, **limits)
@@ -707,7 +708,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
         )
 
     def claims(self, rows: Sequence[TimeRow]) -> list[Claim]:
-        """Return what the paper says of how many times longer the linear program takes, and ours."""
+        """Return the ratio of the linear program's time to ours, in the paper and here."""
         said = {
             (6, 1e-2): "a significant speed-up for a small loss of precision (strategies of 6,000 values)",
             (10, 1e-4): "more than 10 at high precision (strategies of 25,000 values)",
@@ -732,7 +733,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
         return claim if case in ratios else claim.opened(f"the run has no game of width {width}: use --full")
 
     def draw(self, rows: Sequence[TimeRow]) -> "Figure":
-        """Draw time against width, logarithmic: a line a method, hollow where the time limit came first."""
+        """Draw time against width, logarithmic: a line per method, hollow if the time limit was reached."""
         figure, axes = panels(1, 1, (5.8, 4.2))
         looks = [Look(*look) for look in zip(("green", "blue", "red", "orange", "grey"), "os^Dv", strict=True)]
         methods: list[tuple[float | None, str, Look, str]] = [

@@ -1,4 +1,4 @@
-"""Figure 4 of the paper on depth-limited responses: what gadgets recover of a frontier."""
+"""Figure 4 of the paper on depth-limited responses: the part of a frontier that gadgets recover."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from .experiment import Experiment, Limits, Tell, completed, largest
 GAMES = ("gadget_trap_1", "gadget_trap_2")
 ACTIONS = ("a1", "a2", "a3", "a4", "a5")
 GADGETS = ("full", "resolving", "max-margin", "reach-max-margin")
-#: What each gadget recovers, by the games' payoffs.
+#: The actions that each gadget recovers, as derived from the games' payoffs.
 RECOVERED: Mapping[tuple[str, str], tuple[str, ...]] = {
     (game, gadget): ACTIONS if gadget == "full" or (gadget, game) == ("reach-max-margin", GAMES[0]) else ("a1", "a5")
     for game in GAMES
@@ -33,7 +33,7 @@ _PURE = 1.0 - 1e-6
 
 @dataclass(frozen=True)
 class RecoveryRow(Row):
-    """One action, by one gadget in one game.
+    """One action, with one gadget in one game.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class RecoveryRow(Row):
     gadget : str
     action : str
     gain : float
-        Of the action against the model.
+        The action's gain against the model.
     exploitability : float
-        Of the action.
+        The action's exploitability.
     least_p, most_p : float or None
-        From which p to which the gadget's response is the action; ``None`` if it never is.
+        The range of p in which the gadget's response is the action; ``None`` if it never is.
     best_least_p, best_most_p : float
-        The same for the restricted Nash response: the answers of the frontier.
+        The same for the restricted Nash response, from the frontier.
     """
 
     game: Annotated[str, Column("game")]
@@ -68,7 +68,7 @@ class RecoveryRow(Row):
     @property
     def share_of_bound(self) -> float | None:
         """Exploitability over p / (1 − p) times the gain, at the least p with which the action is played."""
-        if self.least_p is None or self.least_p >= 1.0:  # then there is no bound
+        if self.least_p is None or self.least_p >= 1.0:  # in that case there is no bound
             return None
         bound = self.least_p / (1.0 - self.least_p) * self.gain
         return self.exploitability / bound if bound > 0.0 else 0.0 if self.exploitability <= 0.0 else float("inf")
@@ -76,20 +76,20 @@ class RecoveryRow(Row):
 
 @dataclass(frozen=True)
 class CDRNRFigure4(Experiment[RecoveryRow]):
-    """Which of five exploiting actions each gadget plays for some p, in two games made for that.
+    """The exploiting actions, out of five, that each gadget plays for some p, in two games designed for this.
 
     Parameters
     ----------
     points : int
-        So many p from 0 to 1 are tried; where the answers of neighbours differ, the change is looked for between them.
+        Number of values of p from 0 to 1. If neighbouring answers differ, the change is located between them.
     halvings : int
-        How often that interval is halved.
+        Number of times that interval is halved.
 
     Notes
     -----
-    The paper does not print its games. These are of the library, with the same property: five actions, each of them on
-    the frontier of restricted Nash responses, of which two gadgets find two. The exploiter resolves its one decision
-    from an equilibrium.
+    The paper does not print its games. These games are the library's own, with the same property: five actions, each on
+    the frontier of restricted Nash responses, of which two gadgets find only two. The exploiter resolves its one
+    decision from an equilibrium.
 
     References
     ----------
@@ -101,12 +101,12 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
     halvings: Annotated[int, Limits("[0, 10_000]")]
 
     name = "cdrnr-figure-4"
-    title = "which exploiting actions each gadget recovers, in two games made to mislead gadgets"
+    title = "exploiting actions that each gadget recovers, in two games designed to mislead gadgets"
     figure = "4"
     paper = CONTINUAL_RESPONSES
     criterion = (
         "the full gadget plays each action for the p for which the restricted Nash response does; resolving and "
-        "max-margin play the first and the last action alone, and reach max-margin does so in the second game"
+        "max-margin play only the first and the last action, and reach max-margin does so in the second game"
     )
 
     quick_settings: ClassVar = {"points": 24, "halvings": 10}
@@ -114,12 +114,12 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a game, gadget and action."""
+        """One per game, gadget and action."""
         return len(GAMES) * len(GADGETS) * len(ACTIONS)
 
     @property
     def accuracy(self) -> float:
-        """How far a p at which the answer changes may be off."""
+        """Accuracy of a p at which the answer changes."""
         return 0.5**self.halvings / (self.points - 1) + 1e-6
 
     def rows(self, tell: Tell) -> Iterator[RecoveryRow]:
@@ -142,7 +142,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
                     yield self.judged(RecoveryRow(name, gadget, action, *worth, least, most, *best))
 
     def _intervals(self, answer: Callable[[float], str]) -> dict[str, tuple[float, float]]:
-        """Return from where to where each answer is given, for p from 0 to 1."""
+        """Return the range of p from 0 to 1 in which each answer is given."""
         grid = np.linspace(0.0, 1.0, self.points).tolist()
         found = [answer(p) for p in grid]
         intervals: dict[str, tuple[float, float]] = {}
@@ -162,7 +162,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         return intervals | {found[-1]: (start, 1.0)}
 
     def judged(self, row: RecoveryRow) -> RecoveryRow:
-        """Return a row with what is wrong with it."""
+        """Return a row with its failure, if any."""
         right = row.action in RECOVERED[row.game, row.gadget]
         if row.least_p is None or row.most_p is None:
             return row.failing("it is never played" if right else "")
@@ -172,7 +172,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         return row.failing(verdict((not right, "it is played"), (late, words)))
 
     def claims(self, rows: Sequence[RecoveryRow]) -> list[Claim]:
-        """Return how many actions each gadget recovers."""
+        """Return the number of actions that each gadget recovers."""
         claims = []
         for game in GAMES:
             for gadget in GADGETS:
@@ -192,7 +192,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         return claims
 
     def draw(self, rows: Sequence[RecoveryRow]) -> "Figure":
-        """Draw a row of panels a game: what each gadget plays of the frontier, and for which p it plays it."""
+        """Draw a row of panels per game: the part of the frontier that each gadget plays, and the values of p."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         gadgets = list(dict.fromkeys(row.gadget for row in rows))
         size = 8.8, 0.6 + 2.7 * len(games)
@@ -204,7 +204,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
             for place, gadget in enumerate(gadgets):
                 look = LOOKS[gadget]
                 played = [row for row in own if row.gadget == gadget and row.recovered]
-                # Rings of growing size, so that those at the same point can all be seen.
+                # Rings of increasing size keep coinciding points visible.
                 ring = {"fillstyle": "none", "markersize": 5 + 4 * place, "markeredgewidth": 1.8, "label": gadget}
                 Look(look.colour, "o", "").plot(curve, *fields(played, "exploitability", "gain"), **ring)
                 for row in played:
@@ -220,7 +220,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
             beside: dict[str, Any] = {"xytext": (9, -13), "textcoords": "offset points", "fontsize": "small"}
             for row in frontier:
                 curve.annotate(row.action, (row.exploitability, row.gain), **beside)
-            # Where the frontier changes: what a gadget's own changes should be.
+            # The values of p at which the frontier changes, which should equal the gadget's own.
             for row in frontier[1:]:
                 Look("slate", line=(0, (2, 2))).upright(intervals, row.best_least_p, zorder=0)
             curve.set(xlabel=LOST, ylabel=GAINED, title=game, xlim=(-2.5, 27), ylim=(1, 28.5))
@@ -233,7 +233,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
 
 
 def _action(solution: Solution) -> str:
-    """Return the action that a response takes; a mixture by its parts."""
+    """Return the action of a response, or the parts of a mixture."""
     plays = solution.profile[0]["_"]
     surest = max(plays, key=lambda action: plays[action])
     if plays[surest] >= _PURE:

@@ -18,24 +18,24 @@ from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF, WEIGHT
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed
 
-#: The gadgets of which the paper says that two actions dominate all others.
+#: The gadgets for which, according to the paper, two actions dominate all others.
 _DOMINATED = ("resolving", "max-margin")
 
 
 @dataclass(frozen=True)
 class WorthRow(Row):
-    """The worth of one action by one gadget in one game.
+    """The worth of one action with one gadget in one game.
 
     Attributes
     ----------
     game, gadget, action : str
     worth_at_0, worth_at_1 : float
-        In the gadget's game, payoff units: against the free opponent alone, and against the model alone. In between
+        In the gadget's game, in payoff units: against the free opponent alone, and against the model alone. In between
         the worth is linear in p.
     off_line : float
         The largest distance of a worth from the line, 0 up to round-off.
     from_p, to_p : float or None
-        For which p no other action is worth more; ``None`` if there is always one.
+        The range of p in which no other action is worth more; ``None`` if there is none.
     """
 
     game: Annotated[str, Column("game")]
@@ -55,13 +55,13 @@ class WorthRow(Row):
 
 @dataclass(frozen=True)
 class CDRNRFigure9(Experiment[WorthRow]):
-    """The worth of five exploiting actions in the games that gadgets make of two games.
+    """The worth of five exploiting actions in the gadget games of two games.
 
     Parameters
     ----------
     points : int
-        The number of p between 0 and 1 at which the step's program is asked. The line through the worths at 0 and at
-        the last of them is held to the others.
+        The number of p between 0 and 1 at which the step's program is evaluated. The other values are compared with the
+        line through the worths at 0 and at the last of them.
 
     Notes
     -----
@@ -87,7 +87,7 @@ class CDRNRFigure9(Experiment[WorthRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a game, gadget and action."""
+        """One per game, gadget and action."""
         return len(GAMES) * len(GADGETS) * len(ACTIONS)
 
     def rows(self, tell: Tell) -> Iterator[WorthRow]:
@@ -108,13 +108,13 @@ class CDRNRFigure9(Experiment[WorthRow]):
                     yield self.judged(WorthRow(name, gadget, action, *line, *(span or (None, None))))
 
     def judged(self, row: WorthRow) -> WorthRow:
-        """Return a row with what is wrong with it."""
+        """Return a row with its failure, if any."""
         right = row.action in RECOVERED[row.game, row.gadget]
         found = "it is best for some p" if row.is_best else "it is never best"
         return row.failing(verdict((row.is_best != right, found), (row.off_line > ROUND_OFF, "it is not linear in p")))
 
     def claims(self, rows: Sequence[WorthRow]) -> list[Claim]:
-        """Return how many actions are best for some p."""
+        """Return the number of actions that are best for some p."""
         claims = []
         for game in GAMES:
             for gadget in ("full", *_DOMINATED):
@@ -129,7 +129,7 @@ class CDRNRFigure9(Experiment[WorthRow]):
         return claims
 
     def draw(self, rows: Sequence[WorthRow]) -> "Figure":
-        """Draw a row of panels a game, one a gadget: each action's line, bold where it is best for some p."""
+        """Draw a row of panels per game, one per gadget: each action's line, bold where it is best for some p."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         gadgets = list(dict.fromkeys(row.gadget for row in rows)) or [""]
         size = 0.8 + 2.6 * len(gadgets), 0.6 + 2.7 * len(games)
@@ -147,7 +147,7 @@ class CDRNRFigure9(Experiment[WorthRow]):
 
 
 def _worths(game: Game, model: Strategy, equilibrium: Profile, gadget: str, p: float) -> Floats:
-    """Return what each action is worth in a gadget's game."""
+    """Return the worth of each action in a gadget's game."""
     posed = CDRNR(game, model, p=p, lookahead=1, gadget=gadget, blueprint=equilibrium, game_value=0.0)
     program = posed.start().program(0)
     plans = (Strategy.from_dict(game, 0, {"_": {action: 1.0}}).plan for action in ACTIONS)
@@ -155,12 +155,12 @@ def _worths(game: Game, model: Strategy, equilibrium: Profile, gadget: str, p: f
 
 
 def _envelope(first: Floats, last: Floats) -> list[tuple[float, float] | None]:
-    """Return for which p from 0 to 1 each of some lines is the highest; ``None`` if it never is."""
+    """Return the range of p from 0 to 1 in which each of several lines is the highest; ``None`` if it never is."""
     found: list[tuple[float, float] | None] = []
     for own in range(len(first)):
         low, high = 0.0, 1.0
         for ahead, rise in zip((first[own] - first).tolist(), (last[own] - last).tolist(), strict=True):
-            # The line is ahead of another one by ahead + p (rise - ahead), which is at least 0 on one side of a p.
+            # The line exceeds another one by ahead + p (rise - ahead), which is at least 0 on one side of a p.
             slope = rise - ahead
             if slope > 0.0:
                 low = max(low, -ahead / slope)

@@ -1,4 +1,4 @@
-"""Figures 5, 6 and 15 of the paper on depth-limited responses: what responses gain and lose.
+"""Figures 5, 6 and 15 of the paper on depth-limited responses: gains and losses of responses.
 
 Against weak opponents in Leduc poker and other games (5, 6), and in repeated biased rock, paper, scissors (15).
 """
@@ -28,11 +28,11 @@ CONTINUAL_RESPONSES = Paper(
     'sequential games", ALA 2024 (arXiv:2112.12594)',
     url="https://arxiv.org/abs/2112.12594",
 )
-#: How far numbers of linear programs may be off, in payoff units.
+#: Allowed error of linear programs' numbers, in payoff units.
 ROUND_OFF = 1e-6
-#: What axes are called.
+#: The labels of the axes.
 WEIGHT, GAINED, LOST = "p, a probability", "gain, payoff units", "exploitability, payoff units"
-#: How each method looks.
+#: The style of each method in pictures.
 LOOKS = {
     "RNR": Look("black", "."),
     "CDRNR1": Look("sky", "v"),
@@ -57,7 +57,7 @@ LOOKS = {
 }
 #: The response whose value function is not exact.
 VALUED = "CDRNR1, value"
-#: How a response is posed: its problem, and what that takes beside the opponent and p.
+#: The problem of each response, and its inputs besides the opponent and p.
 Response = tuple[Any, Mapping[str, Any]]
 
 
@@ -72,15 +72,15 @@ class ResponseRow(Row):
         Its text.
     method : str
     p : float or None
-        The confidence in the model; ``None`` where a method has no such number.
+        The confidence in the model; ``None`` for methods without it.
     gain : float
-        Against the opponent, over the value of the game, payoff units.
+        The payoff against the opponent minus the value of the game, in payoff units.
     exploitability : float
         Payoff units.
     bound : float or None
-        What is proven of the exploitability by p, the gain and gaps; ``None`` where nothing is.
+        The bound on exploitability that is proven from p, the gain and gaps; ``None`` if there is none.
     seconds : float
-        Of solving.
+        Solving time.
     """
 
     game: Annotated[str, Column("game")]
@@ -115,20 +115,20 @@ def response_row(game: str, opponent: str, method: str, p: float | None, solutio
 
 @dataclass(frozen=True)
 class Exploiter:
-    """Player 0 of a game, who has a model of the opponent.
+    """Player 0 of a game, with a model of the opponent.
 
     Attributes
     ----------
     label : str
-        What rows call the game.
+        The name of the game in rows.
     game : Game
     opponent : str
         The opponent's text.
     model : Strategy
     value : float
-        Of the game, to player 0.
+        The value of the game to player 0.
     valued : tuple of int
-        Iterations of a step and of a query, where a method has an inexact value function.
+        Iterations of a step and of a query, for methods with an inexact value function.
     """
 
     label: str
@@ -140,11 +140,11 @@ class Exploiter:
 
     @classmethod
     def against(cls, label: str, game: "Game", opponent: str, value: float) -> "Exploiter":
-        """Make the model from the opponent's text."""
+        """Create the model from the opponent's text."""
         return cls(label, game, opponent, opponent_strategy(opponent, game, 1), value)
 
     def row(self, method: str, response: Response, p: float | None = None) -> ResponseRow:
-        """Solve for a response, and return its row, not judged yet."""
+        """Compute a response, and return its row, not judged yet."""
         problem, words = response
         given = dict(words) if p is None else {"p": p, **words}
         solver = "highs-simplex" if problem in (RestrictedNash, BestNash) else None
@@ -165,7 +165,7 @@ class Exploiter:
     def rows(
         self, methods: Mapping[str, Response], ps: Sequence[float], tell: Tell
     ) -> Iterator[tuple[ResponseRow, list[ResponseRow]]]:
-        """Yield the rows of methods, restricted Nash responses first, each beside all of those."""
+        """Yield the rows of methods, restricted Nash responses first, each with the others for comparison."""
         best: list[ResponseRow] = []
         for method, response in methods.items():
             tell(f"{self.label}, {self.opponent}: {method}")
@@ -176,10 +176,9 @@ class Exploiter:
 
 
 def above_frontier(row: ResponseRow, best: Sequence[ResponseRow]) -> float:
-    """Return by how much a response beats the most that restricted Nash responses show to be possible; at most 0.
+    """Return by how much a response exceeds the frontier of restricted Nash responses; not positive if it does not.
 
-    No response has more of p times the gain less (1 − p) times the exploitability than the restricted Nash response
-    with that p.
+    No response has a larger p × gain − (1 − p) × exploitability than the restricted Nash response with that p.
     """
     excess = [
         p * (row.gain - one.gain) - (1.0 - p) * (row.exploitability - one.exploitability)
@@ -190,7 +189,7 @@ def above_frontier(row: ResponseRow, best: Sequence[ResponseRow]) -> float:
 
 
 def failures_of(row: ResponseRow, best: Sequence[ResponseRow]) -> list[str]:
-    """Return how a response breaks what is proven: its bound, and that nothing is above the frontier."""
+    """Return the proven properties that a response violates: its bound, and the frontier."""
     failures = []
     if row.bound is not None and row.exploitability > row.bound + ROUND_OFF:
         failures.append(f"exploitability {row.exploitability:.6f} is above its bound {row.bound:.6f}")
@@ -201,9 +200,9 @@ def failures_of(row: ResponseRow, best: Sequence[ResponseRow]) -> list[str]:
 
 
 def attainable(rows: Sequence[ResponseRow], exploitability: float) -> float:
-    """Return the most that mixtures of responses gain with so much exploitability; NaN if all of them have more.
+    """Return the largest gain of mixtures of responses with a given exploitability; NaN if all responses have more.
 
-    A mixture of plans gains the mean, and can lose at most the mean of what its parts can.
+    A mixture of plans has the mean gain, and its exploitability is at most the mean of those of its parts.
     """
     hull: list[tuple[float, float]] = []
     for point in sorted((row.exploitability, row.gain) for row in rows):
@@ -222,7 +221,7 @@ def _left_turn(first: tuple[float, float], middle: tuple[float, float], last: tu
     return (middle[1] - first[1]) * (last[0] - first[0]) <= (last[1] - first[1]) * (middle[0] - first[0])
 
 
-#: The games, and at which level subgames of the search begin: after the board card, the first round, the first bid.
+#: The games, and the level at which subgames of the search begin: after the board card, the first round, the first bid.
 GAMES: Mapping[str, tuple[str, int | None]] = {
     "Leduc": ("leduc", None),
     "IIGS4": ("goofspiel:cards=4", 2),
@@ -230,7 +229,7 @@ GAMES: Mapping[str, tuple[str, int | None]] = {
     "IIGS6": ("goofspiel:cards=6", 2),
     "Liar's dice": ("liars_dice:sides=4", 2),
 }
-#: How far the mixed response looks.
+#: The lookahead of the mixed response.
 MIXED = 3
 #: Why what the text says of its opponents may not hold here.
 UNKNOWN_OPPONENTS = "the paper does not name its opponents; these differ"
@@ -248,21 +247,21 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     games : tuple of str
         ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``, ``Liar's dice``.
     opponents : tuple of str
-        Their texts, such as ``cfr:iterations=5`` and ``random:seed=1``; player 1. Those of the same kind, the text that
-        stands before the colon, are averaged in the picture.
+        Their texts, such as ``cfr:iterations=5`` and ``random:seed=1``; player 1. Opponents of the same kind, the text
+        before the colon, are averaged in the picture.
     ps : tuple of float
-        From above 0 to 1.
+        Above 0 and at most 1.
     lookaheads : tuple of int
-        Of CDRNR.
+        Lookaheads of CDRNR.
     value_iterations : tuple of int
         Two numbers of iterations of CFR+, of a step and of each query of its value function, for CDRNR1 with an inexact
-        one; none for no such curve.
+        one; empty for no such curve.
 
     Notes
     -----
-    Player 0 responds, as in table 1, and the value function is exact but in one curve. The paper does not say which
-    opponents it has, beside "few CFR iterations" and "random strategies with different seeds". A response that is as
-    good as the restricted Nash response with its p is on the frontier: nothing may be above it. CDBR-NE has a
+    Player 0 responds, as in table 1, and the value function is exact except in one curve. The paper does not specify
+    its opponents, apart from "few CFR iterations" and "random strategies with different seeds". A response that is as
+    good as the restricted Nash response with its p is on the frontier, and no response may be above it. CDBR-NE has a
     lookahead of 3 and is mixed at each infoset, as in the paper; the search has the subgames after the board card.
 
     References
@@ -282,10 +281,10 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     figure = "5"
     paper = CONTINUAL_RESPONSES
     criterion = (
-        "no response is above the frontier of restricted Nash responses; but for the search none loses anything to the "
-        "opponent; the exploitability of restricted Nash responses and of CDRNR is at most p / (1 - p) times the gain, "
-        "that of the best equilibrium 0; and, measured and not proven, CDRNR3 gains at least what CDBR3-NE does with "
-        "the same exploitability"
+        "no response is above the frontier of restricted Nash responses; except for the search none loses to the "
+        "opponent; the exploitability of restricted Nash responses and of CDRNR is at most p / (1 - p) times the "
+        "gain, that of the best equilibrium 0; and, measured and not proven, CDRNR3 gains at least as much as "
+        "CDBR3-NE with the same exploitability"
     )
 
     full_settings: ClassVar = {
@@ -305,7 +304,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a response."""
+        """One per response."""
         return len(self.games) * len(self.opponents) * (1 + len(self._methods(None)) * len(self.ps))
 
     def _methods(self, level: int | None) -> dict[str, Response]:
@@ -336,7 +335,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
                     yield judged_robust(row, best, robust if row.method == _MIXTURE else [])
 
     def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
-        """Return what the paper's text says of the figure beside what the rows do."""
+        """Return the paper's statements on the figure with the corresponding measurements."""
         claims: list[Claim] = []
         for game in dict.fromkeys(row.game for row in rows):
             for opponent in dict.fromkeys(row.opponent for row in rows if row.game == game):
@@ -346,7 +345,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
-        """Draw a row of panels a game and kind of opponent: gain by p, exploitability by p, one against the other."""
+        """Draw a row of panels per game and kind of opponent: gain by p, exploitability by p, and both together."""
         groups = list(dict.fromkeys((row.game, row.opponent.partition(":")[0]) for row in rows)) or [("", "")]
         figure, axes = panels(len(groups), 3, (10.4, 0.7 + 2.7 * len(groups)), squeeze=False)
         methods = list(dict.fromkeys(row.method for row in rows))
@@ -380,7 +379,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
 
 
 def _averages(rows: Sequence[ResponseRow]) -> list[tuple[float, float, float]]:
-    """Return p, mean gain and mean exploitability over opponents, in rising p."""
+    """Return p, mean gain and mean exploitability over opponents, in increasing p."""
     return [
         (
             0.0 if p is None else p,
@@ -392,15 +391,15 @@ def _averages(rows: Sequence[ResponseRow]) -> list[tuple[float, float, float]]:
 
 
 def judged_robust(row: ResponseRow, best: Sequence[ResponseRow], robust: Sequence[ResponseRow] = ()) -> ResponseRow:
-    """Return a row of figure 5 with what is wrong with it, by the frontier and by the rows of CDRNR3."""
+    """Return a row of figure 5 with its failure, by the frontier and by the rows of CDRNR3."""
     gain, loss = row.gain, row.exploitability
-    # Without its response of p = 1 too little is known of what the robust ones gain where much may be lost.
+    # Without the response for p = 1, little is known about the gain of robust responses at a large exploitability.
     less = any(one.p == 1.0 for one in robust) and attainable(robust, loss) < gain - ROUND_OFF
     return row.failing(
         *failures_of(row, best),
         verdict(
             (less, f"CDRNR{MIXED} gains less than {gain:.6f} with an exploitability of {loss:.6f}"),
-            # Errors of a value function may cost what the model pays.
+            # Errors of a value function may cost the model's payoff.
             (row.method not in ("SES", VALUED) and gain < -ROUND_OFF, f"gain {gain:.6f} is negative"),
             (row.method == "BNE" and loss > ROUND_OFF, f"exploitability {loss:.6f} of an equilibrium"),
         ),
@@ -468,7 +467,7 @@ def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Cla
 
 
 def _claims_of_values(where: str, by: Mapping[str, Sequence[ResponseRow]]) -> list[Claim]:
-    """Return what the text says of inexact value functions beside the same response with an exact one."""
+    """Return the text's statements on inexact value functions with the corresponding measurements."""
     pairs = [(one, other) for one in by.get(VALUED, []) for other in by.get("CDRNR1", []) if one.p == other.p]
     if not pairs:
         return []
@@ -499,7 +498,8 @@ def _claims_of_values(where: str, by: Mapping[str, Sequence[ResponseRow]]) -> li
     return claims
 
 
-#: From so many iterations of CFR on LBR gains nothing in the paper; and up to what factor gains are very similar.
+#: From this number of CFR iterations on, LBR gains nothing in the paper; and the largest factor between "very similar"
+#: gains.
 GOOD, CLOSE = 34, 1.1
 
 
@@ -510,12 +510,12 @@ class CDRNRFigure6(Experiment[ResponseRow]):
     Parameters
     ----------
     iterations : tuple of int
-        Of CFR, whose average strategies are opponents.
+        Numbers of CFR iterations, whose average strategies are the opponents.
     seeds : tuple of int
-        Of random opponents.
+        Seeds of random opponents.
     games : tuple of str
-        ``Leduc``, ``IIGS5``, ``IIGS6``. Local best responses are for poker alone; goofspiel with 6 cards has one
-        opponent, as in the paper: CFR of 3 iterations.
+        ``Leduc``, ``IIGS5``, ``IIGS6``. Local best responses exist only for poker. Goofspiel with 6 cards has one
+        opponent, as in the paper: CFR with 3 iterations.
 
     Notes
     -----
@@ -545,7 +545,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a response."""
+        """One per response."""
         return sum(len(self._opponents(name)) * len(_methods_in(name)) for name in self.games)
 
     def _opponents(self, name: str) -> list[str]:
@@ -558,7 +558,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         for name in self.games:
             tell(f"{name}: the game")
             game = load_game(GAMES[name][0])
-            # Both seats of goofspiel are alike.
+            # Both seats of goofspiel are equivalent.
             value = 0.0 if game.name == "goofspiel" else float(solve(Nash(game), "highs-simplex").value)
             for opponent in self._opponents(name):
                 tell(f"{name}, {opponent}")
@@ -570,7 +570,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
                     yield judged_by_gain(row, best)
 
     def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
-        """Return what each method gains of a best response on average, and where LBR gains nothing any more."""
+        """Return each method's mean share of a best response's gain, and where LBR gains nothing."""
         claims: list[Claim] = []
         for name in dict.fromkeys(row.game for row in rows):
             own = [row for row in rows if row.game == name]
@@ -611,7 +611,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         return claims
 
     def _claims_of_text(self, rows: Sequence[ResponseRow], means: Mapping[str, Any]) -> list[Claim]:
-        """Return what the text says of the order of the methods, and of what LBR gains from good opponents."""
+        """Return the text's statements on the order of the methods, and on LBR's gain against good opponents."""
         good = [
             row.gain
             for row in rows
@@ -647,7 +647,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
-        """Draw gains against opponents of more and more iterations and against random ones, a row a game."""
+        """Draw gains against CFR opponents by iterations and against random ones, a row per game."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         figure, axes = panels(
             len(games), 2, (9.6, 0.4 + 3.4 * len(games)), width_ratios=(3, 2), sharey="row", squeeze=False
@@ -676,7 +676,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         return figure
 
 
-#: The game that is solved against one opponent, and what table 1 has for it.
+#: The game solved against one opponent, and its entries in table 1.
 LARGE, LARGE_OPPONENT = "IIGS6", "cfr:iterations=3"
 LARGE_PERCENT: Mapping[str, float] = {"CDBR1": 90.7, "CDBR3": 100.0, "CDBR5": 100.0}
 
@@ -686,7 +686,7 @@ def _methods_in(name: str) -> dict[str, Response]:
     return {method: response for method, response in _LOCAL.items() if name == "Leduc" or method != "LBR"}
 
 
-#: The best response comes first, which the others are held against.
+#: The best response comes first, and the others are compared with it.
 _LOCAL: Mapping[str, Response] = {
     "best response": (BestResponse, {}),
     "LBR": (LBR, {}),
@@ -695,7 +695,7 @@ _LOCAL: Mapping[str, Response] = {
 
 
 def judged_by_gain(row: ResponseRow, best: float) -> ResponseRow:
-    """Return a row of figure 6 with what is wrong with it, by what a best response gains."""
+    """Return a row of figure 6 with its failure, by the gain of a best response."""
     lost = row.method.startswith("CDBR") and row.gain < -ROUND_OFF
     return row.failing(
         verdict(
@@ -705,7 +705,7 @@ def judged_by_gain(row: ResponseRow, best: float) -> ResponseRow:
     )
 
 
-#: What a win with rock, paper and scissors pays in a round.
+#: The payoffs of a win with rock, paper and scissors in a round.
 STAKES = "rock=1/2,paper=1/4,scissors=1/20"
 #: The second round begins after both moves of the first.
 SECOND_ROUND = 2
@@ -721,24 +721,24 @@ _ROBUST: Mapping[str, Response] = {
 
 @dataclass(frozen=True)
 class CDRNRFigure15(Experiment[ResponseRow]):
-    """The recovery of robust responses for all p in two rounds of biased rock, paper, scissors.
+    """The frontiers that robust responses recover over all p in two rounds of biased rock, paper, scissors.
 
     Parameters
     ----------
     opponent : str
         Its text; player 1.
     points : int
-        So many p from 0 to 1.
+        Number of values of p from 0 to 1.
 
     Notes
     -----
     The paper states neither the stakes nor the opponent. The stakes here are those of OpenSpiel's biased game, and the
-    opponent plays uniformly in both rounds, so that half of what there is to gain is in the second. What the paper
-    calls "Exp-strat" is not defined in it: it "can exploit only the second round, and it gains half of the maximum". In
-    its place stands a strategy of which that is true by construction: an equilibrium in the first round, and a
-    restricted Nash response to the model in the second.
+    opponent plays uniformly in both rounds, so half of the possible gain is in the second. The paper does not define
+    "Exp-strat", which "can exploit only the second round, and it gains half of the maximum". Here a strategy with this
+    property by construction replaces it: an equilibrium in the first round, and a restricted Nash response to the model
+    in the second.
 
-    Steps look one level ahead, which is the opponent's move of the same round. Gadgets but the full one resolve from
+    Steps look one level ahead, which is the opponent's move of the same round. Gadgets except the full one resolve from
     the first step's solution. Subgames of the search are the second rounds.
 
     References
@@ -763,7 +763,7 @@ class CDRNRFigure15(Experiment[ResponseRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a response."""
+        """One per response."""
         return (len(_ROBUST) + 1) * self.points
 
     def rows(self, tell: Tell) -> Iterator[ResponseRow]:
@@ -779,7 +779,7 @@ class CDRNRFigure15(Experiment[ResponseRow]):
             yield judged_in_rounds(_second_round(exploiter, p), best)
 
     def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
-        """Return how much of the most each method gains, and how far it stays below the frontier."""
+        """Return each method's share of the largest gain, and its distance below the frontier."""
         by = {method: [row for row in rows if row.method == method] for method in (*_ROBUST, SECOND_ONLY)}
         if not all(by.values()):
             return []
@@ -806,12 +806,12 @@ class CDRNRFigure15(Experiment[ResponseRow]):
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
-        """Draw gain against exploitability for all p, the whole of it and where exploitability is small."""
+        """Draw gain against exploitability over all p, the whole range and that of small exploitability."""
         figure, axes = panels(1, 2, (9.6, 4.2))
         sets: dict[tuple[tuple[float, float], ...], list[str]] = {}
         for method in dict.fromkeys(row.method for row in rows):
             own = sorted((row for row in rows if row.method == method), key=lambda row: row.p or 0.0)
-            # Gadgets that answer alike are drawn once.
+            # Gadgets with equal answers are drawn once.
             points = tuple((round(row.exploitability, 9) + 0.0, round(row.gain, 9) + 0.0) for row in own)
             sets.setdefault(points, []).append(method)
         for points, methods in sets.items():
@@ -827,9 +827,10 @@ class CDRNRFigure15(Experiment[ResponseRow]):
 
 
 def below(best: Sequence[ResponseRow], rows: Sequence[ResponseRow]) -> float:
-    """Return by how much mixtures of responses gain less than mixtures of the best ones, on average.
+    """Return the average amount by which mixtures of responses gain less than mixtures of the best ones.
 
-    The average is over exploitabilities from 0 to the best ones' largest; what has more than is allowed gains nothing.
+    The average is over exploitabilities from 0 to the largest of the best ones; a response with more than is allowed
+    counts as gain 0.
     """
     allowed = np.linspace(0.0, max(row.exploitability for row in best), 201)
     missing = [attainable(best, one) - max(0.0, np.nan_to_num(attainable(rows, one))) for one in allowed.tolist()]
@@ -837,7 +838,7 @@ def below(best: Sequence[ResponseRow], rows: Sequence[ResponseRow]) -> float:
 
 
 def largest_gain(rows: Sequence[ResponseRow]) -> float:
-    """Return the most that any of some responses gains."""
+    """Return the largest gain of several responses."""
     return max(row.gain for row in rows)
 
 
@@ -864,6 +865,6 @@ def _second_round(exploiter: Exploiter, p: float) -> ResponseRow:
 
 
 def judged_in_rounds(row: ResponseRow, best: Sequence[ResponseRow]) -> ResponseRow:
-    """Return a row of figure 15 with what is wrong with it, by the frontier."""
+    """Return a row of figure 15 with its failure, by the frontier."""
     gaining = row.method == "SES" and row.gain > ROUND_OFF
     return row.failing(*failures_of(row, best), f"the search gains {row.gain:.6f}" if gaining else "")

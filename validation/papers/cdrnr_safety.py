@@ -1,4 +1,4 @@
-"""The safety theorem of the paper on depth-limited responses: by whole levels, along paths, and by reach resolving."""
+"""The safety theorem of the paper on depth-limited responses: by levels, along paths, and with reach resolving."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from .cdrnr_responses import CONTINUAL_RESPONSES, GAINED, ROUND_OFF, WEIGHT
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed, largest
 
-#: What the paper calls the games, or ranks where it has others.
+#: The paper's names of the games, or ranks where its game differs.
 GAMES: Mapping[str, str] = {
     "Leduc": "leduc:merge_suits=true",
     "Leduc, 6 ranks": "leduc:ranks=6,merge_suits=true",
     "IIGS4": "goofspiel:cards=4",
 }
-#: The ways to decide: the paper's gadget level by level and along paths, and the one that divides gifts.
+#: The ways to decide: the paper's gadget by levels and along paths, and the gadget that divides gifts.
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "level": {"along": "level"},
     "path": {"along": "path"},
     "reach-resolving": {"along": "path", "gadget": "reach-resolving"},
 }
-#: What refutes the theorem along paths, whichever optimal strategies the steps take.
+#: The test that refutes the theorem along paths for every choice of optimal strategies.
 COUNTEREXAMPLE = (
     "tests/solvers/test_depth_limited.py::test_along_paths_steps_that_are_optimal_one_by_one_are_unsafe_together"
 )
@@ -41,20 +41,20 @@ class SafetyRow(Row):
     ----------
     game : str
     seat : int
-        Of the player who responds.
+        The seat of the responder.
     lookahead : int
     p : float
         The confidence in the model.
     way : str
-        ``level`` and ``path`` with the full gadget, ``reach-resolving`` along paths.
+        ``level`` and ``path`` with the full gadget; ``reach-resolving`` along paths.
     gain, exploitability : float
         Payoff units.
     bound : float
-        What the theorem says that exploitability is at most: p / (1 - p) times the gain.
+        The theorem's bound on exploitability: p / (1 - p) times the gain.
     share : float
-        Exploitability over that; above 1 it breaks the theorem.
+        Exploitability divided by the bound; above 1 it breaks the theorem.
     seconds : float
-        Of solving.
+        Solving time.
     """
 
     game: Annotated[str, Column("game", width=14)]
@@ -71,25 +71,25 @@ class SafetyRow(Row):
 
 @dataclass(frozen=True)
 class CDRNRSafety(Experiment[SafetyRow]):
-    """Exploitability of robust responses beside the bound of the paper's theorem, with decisions by levels and paths.
+    """Exploitability of robust responses compared with the bound of the paper's theorem, by levels and along paths.
 
     Parameters
     ----------
     games : tuple of str
         ``Leduc``, ``Leduc, 6 ranks``, ``IIGS4``.
     opponent : str
-        Its text.
+        The opponent's text.
     seats : tuple of int
-        Of the player who responds.
+        Seats of the responder.
     lookaheads : tuple of int
     ps : tuple of float
-        From above 0 and below 1.
+        Above 0 and below 1.
 
     Notes
     -----
-    The paper decides along the path of play. Its proof is of the strategy in which all decisions off the path are those
-    that a step assumes; the strategy that is played puts together decisions of all paths. Which optimal strategy a step
-    takes is the solver's choice, so rows along paths may differ from one version of HiGHS to the next.
+    The paper decides along the path of play. Its proof concerns the strategy whose decisions off the path are those
+    that a step assumes. The strategy that is played combines decisions from all paths. The solver chooses among a
+    step's optimal strategies, so rows along paths may differ between versions of HiGHS.
 
     References
     ----------
@@ -117,7 +117,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a game, setting and way."""
+        """One per game, setting and way."""
         return len(self.games) * len(self.cases) * len(WAYS)
 
     def rows(self, tell: Tell) -> Iterator[SafetyRow]:
@@ -135,7 +135,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
                     yield judged(name, seat, way, found)
 
     def claims(self, rows: Sequence[SafetyRow]) -> list[Claim]:
-        """Return how many rows break the theorem, how far, and what safety along paths costs."""
+        """Return the number of rows that break the theorem, by how much, and the cost of safety along paths."""
         claims: list[Claim] = []
         for game in dict.fromkeys(row.game for row in rows):
             for seat in self.seats:
@@ -161,7 +161,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
         return claims
 
     def draw(self, rows: Sequence[SafetyRow]) -> "Figure":
-        """Draw a column of panels a game: exploitability over the bound by p, and the gain by p."""
+        """Draw a column of panels per game: exploitability over the bound by p, and the gain by p."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         figure, axes = panels(2, len(games), (1.2 + 3.2 * len(games), 5.6), squeeze=False)
         for game, (shares, gains) in zip(games, axes.T, strict=True):
@@ -180,13 +180,13 @@ class CDRNRSafety(Experiment[SafetyRow]):
 
 
 def judged(game: str, seat: int, way: str, found: Solution) -> SafetyRow:
-    """Return a row with what is wrong with it: nothing is proven along paths with the full gadget."""
+    """Return a row with its failure; nothing is proven along paths with the full gadget."""
     problem: Any = found.problem
     gain, lost = found.gain, found.exploitability
     assert gain is not None
     assert lost is not None
     bound = problem.p / (1.0 - problem.p) * gain
-    share = lost / max(bound, ROUND_OFF) if lost > ROUND_OFF else 0.0  # round-off over round-off is not a share
+    share = lost / max(bound, ROUND_OFF) if lost > ROUND_OFF else 0.0  # a ratio of round-off errors is meaningless
     proven = way != "path"
     failure = verdict(
         (proven and lost > bound + ROUND_OFF, f"exploitability {lost:.6f} is above the bound {bound:.6f}"),

@@ -19,7 +19,7 @@ from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed, kept
 
-#: The rows of the table: how each game is called there, its specification here, and what is printed.
+#: The rows of the table: the game's name there, its specification here, and the printed values.
 PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Leduc": ("leduc", {"ABR": "98", "CDBR1": "74.4", "CDBR3": "96", "CDBR5": "97.1", "BNE": "32.6"}),
     "IIGS4": ("goofspiel:cards=4", {"ABR": "97", "CDBR1": "98.5", "CDBR3": "100", "CDBR5": "100", "BNE": "77.1"}),
@@ -27,9 +27,9 @@ PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "IIGS6": ("goofspiel:cards=6", {"ABR": "97", "CDBR1": "90.7", "CDBR3": "100", "CDBR5": "100", "BNE": "45.9"}),
 }
 _COLOURS = {"ABR": "grey", "CDBR1": "sky", "CDBR3": "blue", "CDBR5": "black", "BNE": "orange"}
-#: How far the model is believed in the restricted Nash response that stands for the best equilibrium of a large game.
+#: Confidence in the model in the restricted Nash response that replaces the best equilibrium in a large game.
 _LITTLE = 1e-5
-#: How many points below the printed percentage a learned response may be.
+#: Permitted shortfall of a learned response from the printed percentage, in points.
 _NEAR = 3
 
 
@@ -40,24 +40,24 @@ class GainRow(Row):
     Attributes
     ----------
     game : str
-        As the table calls it.
+        The game's name in the table.
     method : str
-        The same.
+        The method's name in the table.
     gain : float
-        Against the uniform strategy, in payoff units.
+        The gain against the uniform strategy, in payoff units.
     best : float
         The gain of a best response.
     percent : float
         The gain in percent of that.
     lower, upper : float or None
-        Of what is learned, the interval of the percentage by fresh games, at 95 %.
+        For learned responses, the 95 % interval of the percentage from fresh games.
     paper : str
-        What is printed.
+        The printed value.
     gap : float
-        What is proven of the answer, in payoff units: no step's objective, and no gain where there are no steps, can
-        be better by more.
+        The proven error of the answer, in payoff units: no step's objective (or no gain, for answers without steps) can
+        be larger by more.
     seconds : float
-        Of solving or learning.
+        Solving or learning time.
     """
 
     game: Annotated[str, Column("game")]
@@ -79,24 +79,24 @@ class CDRNRTable1(Experiment[GainRow]):
     Parameters
     ----------
     games : tuple of str
-        As the table calls them: ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``.
+        Names from the table: ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``.
     learnt_games : int
-        That ABR learns from.
+        Number of games from which ABR learns.
     fresh_games : int
-        By which the interval of what it has learned is found.
+        Number of games for the interval of the learned response.
 
     Notes
     -----
-    The paper does not say against whom, in which seat, and what exactly a step looks at. The table comes out to the
-    printed digit with these readings, and with no others that were tried: the opponent plays uniformly; player 0
-    responds; a step looks beyond its action by as many levels of the public tree as the number says, public chance
-    events counted, and is made anew at each own decision; in Goofspiel the prizes fall, and the payoff is the
-    difference of points.
+    The paper does not specify the opponent, the seat, or what exactly a step looks at. The following readings, and no
+    others that were tried, reproduce the table to the printed digit. The opponent plays uniformly, and player 0
+    responds. A step looks beyond its action by the given number of levels of the public tree, including public chance
+    events, and is solved anew at each own decision. In Goofspiel the prizes fall, and the payoff is the difference of
+    points.
 
     The value function is exact. ``ABR`` is :class:`~treeplex.solvers.ApproximateBestResponse` with default settings,
-    its percentage that of its plan; the paper does not say what its own was trained with. The best
-    equilibrium of ``IIGS6`` is a restricted Nash response that believes the model by 1e-5: with so little it keeps to
-    an equilibrium, and its objective bounds what any equilibrium gains.
+    and its percentage is that of its plan; the paper does not state its training. The best equilibrium of ``IIGS6`` is
+    a restricted Nash response with confidence 1e-5 in the model. With so little confidence it remains an equilibrium
+    strategy, and its objective bounds the gain of any equilibrium.
 
     References
     ----------
@@ -113,8 +113,8 @@ class CDRNRTable1(Experiment[GainRow]):
     figure = "table 1"
     paper = CONTINUAL_RESPONSES
     criterion = (
-        "the percentage, rounded as the paper prints it, is the printed one, that of ABR at most 3 less; the interval "
-        "by fresh games holds it; and the answer is proven"
+        "the percentage, rounded as in the paper, is the printed one, that of ABR at most 3 less; the interval by "
+        "fresh games holds it; and the answer is proven"
     )
 
     quick_settings: ClassVar = {"games": ("Leduc", "IIGS4", "IIGS5")}
@@ -122,7 +122,7 @@ class CDRNRTable1(Experiment[GainRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a cell."""
+        """One per cell."""
         return sum(len(PRINTED[name][1]) for name in self.games)
 
     def rows(self, tell: Tell) -> Iterator[GainRow]:
@@ -153,7 +153,7 @@ class CDRNRTable1(Experiment[GainRow]):
         ]
 
     def draw(self, rows: Sequence[GainRow]) -> "Figure":
-        """Draw a group of bars a game, a bar a method, and a mark at what the paper prints."""
+        """Draw a group of bars per game, a bar per method, and a mark at the printed value."""
         figure, axes = panels(1, 1, (6.4, 3.6))
         games = list(dict.fromkeys(row.game for row in rows))
         methods = list(dict.fromkeys(row.method for row in rows))
@@ -181,7 +181,7 @@ def _is_large(game: "Game") -> bool:
 
 
 def _value(game: "Game") -> float:
-    """Return the value to player 0: the known one, where that is exact, as it is for Goofspiel."""
+    """Return the value to player 0; for Goofspiel it is known exactly."""
     if _is_large(game):
         assert game.reference_value is not None
         return float(game.reference_value)
@@ -207,7 +207,7 @@ _METHODS: Mapping[str, Callable[["Game", Strategy, float], Solution]] = {
 
 
 def _rounded(percent: float, paper: str) -> str:
-    """Return a percentage with as many digits as the paper prints."""
+    """Return a percentage with as many digits as in the paper."""
     return f"{percent:.{len(paper.partition('.')[2])}f}"
 
 
@@ -216,7 +216,7 @@ def _judged(game: str, method: str, found: Solution, best: float, paper: str) ->
     percent = 100.0 * found.gain / best
     rounded = _rounded(percent, paper)
     problem: Any = found.problem
-    # What an equilibrium gains is weighed with p in the objective of a restricted Nash response.
+    # In the objective of a restricted Nash response, an equilibrium's gain has the weight p.
     weight = float(problem.p) if isinstance(problem, RestrictedNash) else 1.0
     return GainRow(
         game=game,
@@ -243,11 +243,11 @@ class Learnt:
     Attributes
     ----------
     paid : float
-        Exactly, by its plan.
+        Computed exactly from its plan.
     estimate : MeanResult
-        By fresh games, at 95 % whatever their number.
+        Estimated from fresh games, at 95 % for any number of games.
     seconds : float
-        Of learning.
+        Learning time.
     """
 
     paid: float
@@ -256,7 +256,7 @@ class Learnt:
 
     @classmethod
     def against(cls, model: Strategy, game: "Game", learnt_games: int, fresh_games: int) -> "Learnt":
-        """Learn from so many games, and play so many others; a checkpoint keeps it."""
+        """Learn from a number of games, and play a number of others; a checkpoint keeps the result."""
         return kept(
             f"response learned from {learnt_games} games",
             lambda: cls._against(model, game, learnt_games, fresh_games),

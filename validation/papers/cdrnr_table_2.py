@@ -1,4 +1,4 @@
-"""A table like table 2 of the paper on depth-limited responses: what they win of fixed no-limit bots, in mBB/hand."""
+"""A table like table 2 of the paper on depth-limited responses: winnings against fixed no-limit bots, in mBB/hand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from .cdrnr_table_1 import Learnt
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed
 
-#: Chips of a big blind in the spots, of which 6 are in the pot and 97 behind.
+#: Chips per big blind in the spots, of which 6 are in the pot and 97 behind.
 _BIG_BLIND, _POT, _STACK = 100, 600, 9_700
 #: The spots: a board and two ranges.
 SPOTS: Mapping[str, tuple[str, str, str]] = {
     "river": ("Td9d6hQc2s", "99+, AQs+, KQs, JTs, 87s, A5s", "QQ-77, AQs, AJs, KQs, QJs, T9s, 76s"),
     "turn": ("Td9d6hQc", "QhQs, AdKd, KsJs, 7c6c", "TcTh, AcQh, 8d7d, JhTh"),
 }
-#: What the paper prints, against SlumBot.
+#: The printed values, against SlumBot.
 PRINTED: Mapping[str, str] = {"ABR": "1259", "LBR": "1388 ± 150", "CDBR": "1774 ± 137"}
 _COLOURS = {"best response": "slate", "CDBR1": "sky", "CDBR3": "blue", "LBR": "orange", "ABR": "grey"}
 
@@ -40,17 +40,18 @@ class WinRow(Row):
     ----------
     spot, opponent, method : str
     games : int or None
-        That it has learned from in each seat.
+        Number of games from which it has learned in each seat.
     won : float
-        Exactly, in mBB/hand.
+        Exact, in mBB/hand.
     lower, upper : float or None
-        Of what is learned, the sum of the intervals by fresh games at 95 % in each seat: at 90 % or more.
+        For learned responses, the sum of the intervals from fresh games at 95 % in each seat, which holds with at least
+        90 %.
     percent : float
-        Of what a best response wins.
+        Percentage of a best response's winnings.
     paper : str
-        What is printed, of SlumBot.
+        The printed value, against SlumBot.
     seconds : float
-        Of solving or learning.
+        Solving or learning time.
     """
 
     spot: Annotated[str, Column("spot")]
@@ -74,12 +75,12 @@ class CDRNRTable2(Experiment[WinRow]):
     spots : tuple of str
         ``river`` and ``turn``.
     opponents : tuple of str
-        ``blueprint``, 30 iterations of CFR on the spot, and ``threshold``, the
-        :class:`~treeplex.models.opponents.Threshold` made by hand.
+        ``blueprint``, 30 iterations of CFR on the spot, and ``threshold``, the hand-made
+        :class:`~treeplex.models.opponents.Threshold`.
     learnt_games : tuple of int
-        That ABR learns from in each seat, a row each.
+        Numbers of games from which ABR learns in each seat, one row each.
     fresh_games : int
-        By which the intervals of what it has learned are found, in each seat.
+        Number of games in each seat for the intervals of learned responses.
 
     Notes
     -----
@@ -100,7 +101,7 @@ class CDRNRTable2(Experiment[WinRow]):
     fresh_games: Annotated[int, Limits("[2, inf)")] = 200_000
 
     name = "cdrnr-table-2"
-    title = "what learned, local and depth-limited responses win of fixed no-limit bots, in mBB/hand"
+    title = "winnings of learned, local and depth-limited responses against fixed no-limit bots, in mBB/hand"
     figure = "table 2"
     paper = CONTINUAL_RESPONSES
     criterion = (
@@ -117,7 +118,7 @@ class CDRNRTable2(Experiment[WinRow]):
 
     @property
     def num_rows(self) -> int:
-        """One a response."""
+        """One per response."""
         return len(self.spots) * len(self.opponents) * (len(_EXACT) + len(self.learnt_games))
 
     def rows(self, tell: Tell) -> Iterator[WinRow]:
@@ -154,7 +155,7 @@ class CDRNRTable2(Experiment[WinRow]):
                     yield _judged(row, best).failing(*(one.missed for one in learned))
 
     def claims(self, rows: Sequence[WinRow]) -> list[Claim]:
-        """Return the order of the methods by what they win, the best first, bot by bot."""
+        """Return the order of the methods by winnings, best first, bot by bot."""
         claims = []
         for method, printed in PRINTED.items():
             won = [f"{row.won:.1f} ({row.spot}, {row.opponent})" for row in rows if row.method.startswith(method)]
@@ -182,7 +183,7 @@ class CDRNRTable2(Experiment[WinRow]):
         return claims
 
     def draw(self, rows: Sequence[WinRow]) -> "Figure":
-        """Draw a panel a bot, a bar a response, the intervals of what is learned, and a line at the best response."""
+        """Draw a panel per bot, a bar per response, intervals of learned responses, and a line at the best response."""
         bots = list(dict.fromkeys((row.spot, row.opponent) for row in rows)) or [("", "")]
         columns = min(2, len(bots))
         height = -(-len(bots) // columns)
@@ -201,7 +202,7 @@ class CDRNRTable2(Experiment[WinRow]):
 
 
 def _in_mbb(chips: float) -> float:
-    """Return what is won in both seats together as mBB/hand."""
+    """Return the winnings of both seats together in mBB/hand."""
     return chips / 2.0 / _BIG_BLIND * 1000.0
 
 
@@ -210,7 +211,7 @@ def _paper(method: str) -> str:
 
 
 def _judged(row: WinRow, best: float) -> WinRow:
-    """Return a row with its percentage, and what is wrong with it."""
+    """Return a row with its percentage, and its failure if any."""
     lost = row.method.startswith("CDBR") and row.won < -_in_mbb(ROUND_OFF)
     judged = {**vars(row), "percent": 100.0 * row.won / best}
     return WinRow(**judged).failing(
@@ -225,7 +226,7 @@ _BOTS: Mapping[str, Callable[[HoldemSpot], Profile]] = {
     "blueprint": lambda spot: solve(Nash(spot.game), "cfr", max_iterations=30, tol=0.0).profile,
     "threshold": lambda spot: Profile([Threshold().strategy(spot.game, seat) for seat in (0, 1)]),
 }
-#: The best response comes first, which the others are held against.
+#: The best response comes first, and the others are compared with it.
 _EXACT: Mapping[str, Callable[..., Any]] = {
     "best response": BestResponse,
     "CDBR1": partial(CDBR, lookahead=1),

@@ -1,4 +1,4 @@
-"""Claims of papers, the measurements, and whether each claim is met."""
+"""Claims of papers, the corresponding measurements, and whether each claim is met."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -17,11 +17,11 @@ class ClaimStatus(StrEnum):
     MET
         The measurement agrees with the claim.
     NOT_MET
-        It does not, and the reason says what is likely to cause it.
+        The measurement disagrees; the reason states the likely cause.
     REFUTED
         The claim is false, and a test of the library is the counter-example.
     OPEN
-        This run does not tell: it is too small, rows are missing, or the experiment does not judge the claim.
+        This run cannot decide: it is too small, rows are missing, or the experiment does not judge the claim.
     UNCLAIMED
         The paper's text has no such claim; the measurement is the library's own.
     """
@@ -35,22 +35,22 @@ class ClaimStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A number that a paper reports, the same measured here, and the verdict.
+    """A number reported in a paper, its measurement here, and the verdict.
 
     Attributes
     ----------
     quantity : str
-        What is reported, with its unit.
+        The reported quantity, with its unit.
     paper : str, float or None
-        As the paper has it; ``None`` where its text has no number, and a picture alone.
+        The paper's value; ``None`` if its text has no number but only a picture.
     measured : str, float or None
-        By the rows; ``None`` if they do not tell.
+        The value from the rows; ``None`` if they do not determine it.
     status : ClaimStatus
-        Open until :meth:`judged`.
+        Open until :meth:`judged` is called.
     reason : str
         Why the claim is not met, refuted or open; empty if it is met.
     counterexample : str
-        The test that refutes the claim, as pytest names it; empty unless it is refuted.
+        The test that refutes the claim, by its pytest name; empty unless it is refuted.
 
     Examples
     --------
@@ -69,13 +69,13 @@ class Claim:
     counterexample: str = ""
 
     def __post_init__(self) -> None:
-        """Set the status of what the paper does not claim."""
+        """Set the status of quantities that the paper does not claim."""
         if self.paper is None:
             object.__setattr__(self, "status", ClaimStatus.UNCLAIMED)
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is missing: the claim is met or refuted, or the paper makes none."""
+        """Whether the verdict is final: the claim is met or refuted, or the paper makes none."""
         return self.status in (ClaimStatus.MET, ClaimStatus.REFUTED, ClaimStatus.UNCLAIMED)
 
     def judged(self, holds: bool | Callable[[Any], bool], otherwise: str = "") -> Self:
@@ -84,7 +84,7 @@ class Claim:
         Parameters
         ----------
         holds : bool or callable
-            Whether the claim is met, or what tells it from the measured value.
+            Whether the claim is met, or a function that decides it from the measured value.
         otherwise : str
             The likely reason if it is not.
         """
@@ -101,7 +101,7 @@ class Claim:
         return replace(self, status=ClaimStatus.REFUTED, reason=reason, counterexample=counterexample)
 
     def opened(self, reason: str) -> Self:
-        """Return the claim as open if it is not met, with the reason: this run is too small to tell."""
+        """Return the claim as open if it is not met, with the reason why this run is too small."""
         if self.status in (ClaimStatus.MET, ClaimStatus.UNCLAIMED):
             return self
         return replace(self, status=ClaimStatus.OPEN, reason=reason)
@@ -112,7 +112,7 @@ class Claim:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
-        """Return the claim of a report; reports of older versions have no verdict, so that it is open.
+        """Return the claim of a report; in reports of older versions, which have no verdict, it is open.
 
         Examples
         --------
@@ -125,11 +125,11 @@ class Claim:
 
 
 def near(paper: float, tolerance: float) -> Callable[[float], bool]:
-    """Return what tells whether a measured number is within a tolerance of the paper's."""
+    """Return a test whether a measured number is within a tolerance of the paper's."""
     return lambda measured: abs(measured - paper) <= tolerance
 
 
 def tally(claims: Iterable[Claim]) -> str:
-    """Return how many claims are met and how many are not, in words; what the paper does not claim is not counted."""
+    """Return the numbers of met and unmet claims in words; quantities that the paper does not claim are not counted."""
     counts = Counter[ClaimStatus](claim.status for claim in claims)
     return ", ".join(f"{counts[one]} {one}" for one in ClaimStatus if counts[one] and one is not ClaimStatus.UNCLAIMED)

@@ -1,7 +1,7 @@
-"""Figures and tables of papers: how they are computed and checked, and how data and pictures are written.
+"""Figures and tables of papers: computing, checking, and writing data and pictures.
 
-It has settings, rows of data, a picture, and the paper's claims beside ours. Figures compute by solves that Ctrl-C
-ends, solves by the clock, and many settings in several processes.
+An experiment has settings, rows of data, a picture, and the paper's claims beside ours. Experiments use solves that
+Ctrl-C ends, timed solves, and many settings in several processes.
 """
 
 import dataclasses
@@ -36,13 +36,13 @@ from .claims import Claim, tally
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
-#: Told what is computed now, in a few words.
+#: Receives a short description of the current computation.
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """Where a figure is from.
+    """The source of a figure.
 
     Attributes
     ----------
@@ -57,14 +57,14 @@ class Paper:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a setting of an experiment, or each entry of a tuple, may be: ``width: Annotated[int, Limits("[2, inf)")]``.
+    """Permitted values of a setting or of a tuple's entries: ``width: Annotated[int, Limits("[2, inf)")]``.
 
     Parameters
     ----------
     interval : str
-        Of numbers, as :func:`~treeplex.seqform.checks.check_number` reads it.
+        The interval of numbers, as in :func:`~treeplex.seqform.checks.check_number`.
     choices : collection, optional
-        The only values.
+        The only permitted values.
     empty : bool
         Whether a tuple may be empty.
     """
@@ -74,7 +74,7 @@ class Limits:
     empty: bool = False
 
     def check(self, what: str, value: Any, hint: Any) -> None:
-        """Refuse a value that is not of its kind, or outside of the limits.
+        """Raise an error if a value has the wrong type, or is outside of the limits.
 
         Raises
         ------
@@ -98,26 +98,26 @@ class Limits:
 
 
 class Experiment(ABC, Generic[R]):
-    """A figure or table of a paper: a frozen dataclass whose fields say how large it is made.
+    """A figure or table of a paper: a frozen dataclass whose fields set the size of the computation.
 
     Fields with :class:`Limits` are checked.
 
     Attributes
     ----------
     name : str
-        What the command line calls it.
+        The name on the command line.
     title : str
-        What it shows, in one line.
+        The content in one line.
     figure : str
         Its name in the paper.
     paper : Paper
     criterion : str
-        What a row is held to, in one line.
+        The criterion for each row, in one line.
     quick_settings, full_settings : mapping of str
-        The fields in a size that takes a minute or two at most, and in the paper's size or near it, where they are not
-        the defaults.
+        Settings for a size that takes at most a minute or two, and for the paper's size or close to it, if they differ
+        from the defaults.
     axes : tuple of str
-        The fields that the rows run through, the slowest first: there is a row for each combination of their values.
+        The fields over which the rows iterate, the slowest first: there is a row for each combination of their values.
     """
 
     name: ClassVar[str]
@@ -130,7 +130,7 @@ class Experiment(ABC, Generic[R]):
     axes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse settings outside of their limits.
+        """Raise an error for settings outside of their limits.
 
         Raises
         ------
@@ -142,12 +142,12 @@ class Experiment(ABC, Generic[R]):
 
     @classmethod
     def quick(cls) -> Self:
-        """Return it in a size that takes a minute or two at most."""
+        """Return the experiment in a size that takes at most a minute or two."""
         return cls(**cls.quick_settings)
 
     @classmethod
     def full(cls) -> Self:
-        """Return it in the paper's size, or near it."""
+        """Return the experiment in the paper's size, or close to it."""
         return cls(**cls.full_settings)
 
     @property
@@ -157,16 +157,16 @@ class Experiment(ABC, Generic[R]):
 
     @property
     def num_rows(self) -> int:
-        """How many rows there will be, for progress."""
+        """Number of rows, for the progress bar."""
         return len(self.cases)
 
     @abstractmethod
     def rows(self, tell: Tell) -> Iterator[R]:
-        """Yield the rows, each when it is computed."""
+        """Yield each row as soon as it is computed."""
 
     @abstractmethod
     def claims(self, rows: Sequence[R]) -> list[Claim]:
-        """Return what the paper reports beside what the rows say, judged; rows may be missing."""
+        """Return the paper's claims beside the measurements, judged; rows may be missing."""
 
     @abstractmethod
     def draw(self, rows: Sequence[R]) -> "Figure":
@@ -179,12 +179,12 @@ class Experiment(ABC, Generic[R]):
         """
 
     def settings(self) -> dict[str, Any]:
-        """Return the fields, as plain numbers and strings."""
+        """Return the fields as plain numbers and strings."""
         return json_ready(dataclasses.asdict(self))  # type: ignore[call-overload, no-any-return]
 
 
 def largest(values: Iterable[float]) -> float | None:
-    """Return the largest of some numbers; ``None`` if there are none."""
+    """Return the largest of several numbers; ``None`` if there are none."""
     return max(values, default=None)
 
 
@@ -195,12 +195,12 @@ class Reproduction(Findings):
     Attributes
     ----------
     experiment : Experiment
-        With its settings.
+        The experiment with its settings.
     rows : tuple of Row
     seconds : float
-        From start to end, compilation and building included.
+        From start to end, including compilation and building.
     interrupted : bool
-        Whether it was stopped, so that rows are missing.
+        Whether it was stopped before all rows were computed.
     """
 
     experiment: Experiment[Any]
@@ -210,7 +210,7 @@ class Reproduction(Findings):
 
     @property
     def claims(self) -> list[Claim]:
-        """The paper's numbers, the same measured here, and whether they are met."""
+        """The paper's numbers, the measurements here, and whether the claims are met."""
         return self.experiment.claims(self.rows)
 
     @property
@@ -220,17 +220,17 @@ class Reproduction(Findings):
 
     @property
     def passed(self) -> bool:
-        """Whether all rows are there and meet their criterion, and every claim of the paper is met or refuted."""
+        """Whether all rows are present and meet their criterion, and every claim of the paper is met or refuted."""
         return self.rows_passed and all(claim.settled for claim in self.claims)
 
     @property
     def summary(self) -> str:
-        """The outcome in one line: rows by their criterion, and claims of the paper."""
+        """The outcome in one line: rows that meet their criterion, and claims of the paper."""
         counts = tally(self.claims) if self.rows else ""
         return f"{super().summary}; claims: {counts}" if counts else super().summary
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain numbers and strings, ready for JSON."""
+        """Return the results as plain numbers and strings, ready for JSON."""
         from ... import __version__
 
         experiment = self.experiment
@@ -252,7 +252,7 @@ class Reproduction(Findings):
         }
 
     def to_csv(self) -> str:
-        """Return the rows as comma-separated values below a line of names; what was not computed is empty."""
+        """Return the rows as comma-separated values with a header; missing values are empty."""
         records = [row.to_dict() for row in self.rows]
         return csv_text(list(records[0]) if records else [], records)
 
@@ -272,19 +272,19 @@ class Reproduction(Findings):
         Parameters
         ----------
         folder : path-like
-            Made if it is not there.
+            Created if it does not exist.
 
         Returns
         -------
         list of Path
-            What was written.
+            The files written.
 
         Raises
         ------
         GameFileError
             If a file cannot be written.
         MissingExtraError
-            If matplotlib is not installed; the data are written then.
+            If matplotlib is not installed; the data have then been written.
         """
         place = Path(folder)
         texts = {".json": json.dumps(self.to_dict(), allow_nan=False, indent=2) + "\n", ".csv": self.to_csv()}
@@ -301,7 +301,7 @@ class Reproduction(Findings):
         return written
 
 
-#: Where what has been computed of an experiment is kept.
+#: The checkpoint for completed parts of an experiment.
 _keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 
@@ -316,14 +316,14 @@ def reproduce(
     Parameters
     ----------
     experiment : Experiment
-        With its settings, such as ``CCFRFigure2a.quick()``.
+        The experiment with its settings, such as ``CCFRFigure2a.quick()``.
     on_row : callable, optional
-        Called with each :class:`Row` when it is computed.
+        Called with each :class:`Row` as soon as it is computed.
     on_step : callable, optional
-        Called with a few words about what is computed next.
+        Called with a short description of the next computation.
     checkpoint : Checkpoint or path-like, optional
-        As for :func:`~treeplex.solve`. Solves that are done are not done again, nor are other parts that run in several
-        processes; one that iterates in this process goes on where it stood.
+        As for :func:`~treeplex.solve`. Completed solves and other parts that run in several processes are not repeated;
+        a solve that iterates in this process is resumed.
 
     Returns
     -------
@@ -332,11 +332,11 @@ def reproduce(
     Raises
     ------
     CheckpointError
-        If the checkpoint is damaged, of another experiment, or not to go on from, or cannot be written.
+        If the checkpoint is damaged, belongs to another experiment, cannot be resumed, or cannot be written.
     SolverError
-        If a solver broke down.
+        If a solver failed.
     KeyboardInterrupt
-        After Ctrl-C, between solves as within one.
+        After Ctrl-C, both during and between solves.
 
     Examples
     --------
@@ -363,14 +363,14 @@ def reproduce(
 
 
 def completed(problem: Any, method: Any = None, **limits: Any) -> Solution:
-    """Solve a problem; Ctrl-C ends the experiment, and its rows so far stay.
+    """Solve a problem; Ctrl-C ends the experiment, and its rows so far are kept.
 
     Raises
     ------
     KeyboardInterrupt
         After Ctrl-C.
     SolverError
-        If constraints turn out to exclude each other, or the method broke down.
+        If the constraints are infeasible, or the method failed.
     """
     solution = solve(problem, method, checkpoint=_keeper.get(), **limits)  # type: ignore[arg-type]
     if solution.status is Status.INTERRUPTED:
@@ -381,10 +381,10 @@ def completed(problem: Any, method: Any = None, **limits: Any) -> Solution:
 
 
 def timed(problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
-    """Solve a problem as :func:`completed` does, and return the seconds that it took too.
+    """Solve a problem as :func:`completed` does, and also return the time in seconds.
 
-    They are those of the solve alone on a clock, or those of the processor for the whole call if these are fewer: then
-    other programs ran beside it. Constrained CFR and HiGHS's simplex and interior point methods run on one core.
+    It is the wall-clock time of the solve alone, or the processor time of the whole call if that is less because other
+    programs were running. Constrained CFR and HiGHS's simplex and interior point methods run on one core.
     """
     begun = time.process_time()
     solution = completed(problem, method, **limits)
@@ -395,15 +395,15 @@ def timed(problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
 
 
 def kept(name: str, compute: Callable[[], T], kind: type[T]) -> T:
-    """Return what is computed, or what a checkpoint has of it.
+    """Return a computed value, or its copy in a checkpoint.
 
     Parameters
     ----------
     name : str
-        What it is; several of one name are told apart by their order.
+        The description of the value; values with the same name are distinguished by their order.
     compute : callable
     kind : type
-        Of what is returned: a dataclass, or what :func:`as_plain` takes.
+        The type of the value: a dataclass, or a type supported by :func:`as_plain`.
     """
     keeper = _keeper.get()
     if keeper is None:
@@ -413,17 +413,17 @@ def kept(name: str, compute: Callable[[], T], kind: type[T]) -> T:
 
 
 def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs: int | None = None) -> Iterator[T]:
-    """Yield what a function returns for each of many settings, in their order.
+    """Yield a function's results for many settings, in order.
 
     Parameters
     ----------
     function : callable
-        Of a module, so that other processes can import it.
+        A function of a module, so that other processes can import it.
     settings : iterable of tuple
         The arguments of each call.
     jobs : int, optional
-        How many processes of joblib's; −1 for one a core. By default what ``joblib.parallel_config`` says, which names
-        clusters too, and without it one call after the other in this process.
+        Number of joblib processes; −1 for one per core. By default the setting of ``joblib.parallel_config``, which may
+        name a cluster; without it, the calls run one after the other in this process.
 
     Examples
     --------
@@ -445,7 +445,7 @@ def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs:
 
 
 def as_plain(value: Any) -> Any:
-    """Return a value of numbers, text, sequences, arrays and dataclasses as JSON takes it."""
+    """Return a value of numbers, text, sequences, arrays and dataclasses in a form for JSON."""
     if dataclasses.is_dataclass(value):
         return {field.name: as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, np.ndarray | np.generic):
@@ -456,7 +456,7 @@ def as_plain(value: Any) -> Any:
 
 
 def as_declared(plain: Any, hint: Any) -> Any:
-    """Return the value of a declared type of which :func:`as_plain` made something plain.
+    """Return a value of a declared type from the plain form of :func:`as_plain`.
 
     Examples
     --------
@@ -481,7 +481,7 @@ def as_declared(plain: Any, hint: Any) -> Any:
 def sweep_groups(
     function: Callable[..., T], groups: Sequence[tuple[str, Sequence[tuple[Any, ...]]]], tell: Tell, jobs: int | None
 ) -> Iterator[list[T]]:
-    """Yield what :func:`sweep` finds for each group of settings, after telling what the group is called."""
+    """Yield the results of :func:`sweep` for each group of settings, after reporting the group's name."""
     found = sweep(function, (setting for _, settings in groups for setting in settings), jobs)
     for words, settings in groups:
         tell(words)

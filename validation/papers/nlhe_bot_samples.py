@@ -1,4 +1,4 @@
-"""The samples of the report on a no-limit hold'em bot: how far estimated values of hands are from exact ones."""
+"""The samples of the report on a no-limit hold'em bot: errors of estimated hand values compared with exact ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,27 +18,27 @@ from .claims import Claim
 from .experiment import Experiment, Limits, Tell
 from .nlhe_bot_exploited import BOT_REPORT
 
-#: How many samples the report has, "e.g.".
+#: The report's example of the number of samples.
 REPORTED = 10_000
 _ESTIMATED = ("flop", "turn")
 
 
 @dataclass(frozen=True)
 class SamplesRow(Row):
-    """Values of hands on one street, each the mean of so many samples, beside the exact ones.
+    """Sampled values of hands on one street compared with the exact ones.
 
     Attributes
     ----------
     street : str
     samples : int
     error : float
-        Estimate less exact value, root mean square.
+        Root mean square of the estimate minus the exact value.
     expected : float
-        Its most in theory, √(mean(1 − v²) / samples); ties make it less.
+        Its theoretical maximum, √(mean(1 − v²) / samples); ties make it smaller.
     worst : float
         The largest error.
     changed : float
-        The share of hands for which the bot made by hand chooses another automaton.
+        The share of hands for which the hand-made bot chooses another automaton.
     """
 
     street: Annotated[str, Column("street")]
@@ -51,7 +51,7 @@ class SamplesRow(Row):
 
 @dataclass(frozen=True)
 class NLHEBotSamples(Experiment[SamplesRow]):
-    """Values v = W − L of hands on flops and turns drawn at random, estimated by samples and computed exactly.
+    """Values v = W − L of hands on random flops and turns, estimated by samples and computed exactly.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class NLHEBotSamples(Experiment[SamplesRow]):
         ``flop`` and ``turn``.
     samples : tuple of int
     boards : int
-        Of each street, drawn by `seed`.
+        Number of boards per street, drawn with `seed`.
     hands : int
-        On each board.
+        Number of hands per board.
     seed : int
     """
 
@@ -72,7 +72,7 @@ class NLHEBotSamples(Experiment[SamplesRow]):
     seed: Annotated[int, Limits("[0, inf)")] = 0
 
     name = "nlhe-bot-samples"
-    title = "the values of the report's bot by samples, beside exact ones"
+    title = "sampled hand values of the report's bot compared with exact ones"
     figure = "section 1.1"
     paper = BOT_REPORT
     criterion = "the error is that of a mean of so many samples: at most a tenth more than in theory"
@@ -94,7 +94,7 @@ class NLHEBotSamples(Experiment[SamplesRow]):
                 yield _row(street, samples, values, exact, bounds)
 
     def claims(self, rows: Sequence[SamplesRow]) -> list[Claim]:
-        """Return what the report says beside what was measured."""
+        """Return the report's statements beside the measurements."""
         return [
             Claim(
                 f"{row.street}: error of a value by {row.samples:,} samples; hands with another automaton",
@@ -106,7 +106,7 @@ class NLHEBotSamples(Experiment[SamplesRow]):
         ]
 
     def draw(self, rows: Sequence[SamplesRow]) -> "Figure":
-        """Draw errors, and how many hands change, by samples."""
+        """Draw errors, and the number of changed hands, by samples."""
         figure, axes = panels(1, 2, (9.0, 3.6))
         for street, look in zip(self.streets, (Look("blue", "o", "-"), Look("red", "x", "-")), strict=False):
             samples, errors, changed = fields(
@@ -123,7 +123,7 @@ class NLHEBotSamples(Experiment[SamplesRow]):
 
 
 def _drawn(cards: int, boards: int, hands: int, seed: tuple[int, ...]) -> list[tuple[tuple[int, ...], int]]:
-    """Return boards, each with hands that hold none of its cards."""
+    """Return boards, each with hands that contain none of its cards."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(boards):
         board = tuple(sorted(rng.permutation(52)[:cards].tolist()))

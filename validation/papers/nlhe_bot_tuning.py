@@ -1,4 +1,4 @@
-"""The tuning of the report on a no-limit hold'em bot: what it improves in Leduc poker, and why so little."""
+"""The tuning of the report on a no-limit hold'em bot: its improvement in Leduc poker, and why it is small."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,49 +21,49 @@ from .experiment import Experiment, Limits, Tell, sweep
 from .nlhe_bot_exploited import BOT_REPORT
 
 _SECOND = Threshold().rounds[1]
-#: Bots made by hand: the library's own, and one that enters with a king alone and never raises before the public card.
+#: Hand-made bots: the library's own, and one that enters only with a king and never raises before the public card.
 STARTS: Mapping[str, Threshold] = {
     "by hand": Threshold(Threshold().rounds[:2]),
     "cautious": Threshold((ThresholdRound(0.3, 0.9, 0.95, (2, 0, 0, 0), (2, 0, 0, 0)), _SECOND)),
 }
 OPPONENTS = ("uniform", "equilibrium", "itself")
 JUDGES = ("exact", "matches")
-#: An improvement is limited if it is at most this share of what a best response would add.
+#: An improvement is limited if it is at most this share of a best response's improvement.
 LIMITED = 0.5
-#: A change of an exact payoff that is smaller is none, in antes.
+#: Smaller changes of an exact payoff count as zero, in antes.
 _NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
 class TuningRow(Row):
-    """One bot made by hand, tuned in one way; means over the runs, payoffs in antes a hand and the mean of both seats.
+    """One hand-made bot tuned in one way; means over the runs, with payoffs in antes per hand averaged over both seats.
 
     Attributes
     ----------
     start : str
     against : str
-        Who is played: ``uniform``, ``equilibrium``, or ``itself``, the bot before the round.
+        The opponent: ``uniform``, ``equilibrium``, or ``itself``, the bot before the round.
     judge : str
         ``exact`` or ``matches``.
     before, after : float
-        What the bot earns exactly before and after; against itself, what it earns against the one made by hand.
+        The bot's exact payoff before and after tuning; against itself, the payoff against the hand-made bot.
     first : float
         The same after one round.
     best : float
-        What a best response earns.
+        A best response's payoff.
     believed : float
-        By how much the rounds that were kept had risen, as the judge had it.
+        The total improvement of the accepted rounds according to the judge.
     exploitability_before, exploitability_after : float
     tried : int
-        Values tried in a run.
+        Number of values tried in a run.
     idle : float
         The share of these that change nothing.
     signal : float
-        By how much the others change the payoff, root mean square.
+        Root mean square of the payoff changes of the others.
     noise : float
-        The standard error of what the judge sees of a change.
+        The standard error of a change as measured by the judge.
     mistaken : float or None
-        Of the rises that the judge saw, the share that are none; ``None`` where it saw none.
+        The share of the judge's improvements that are not real; ``None`` if there were none.
     """
 
     start: Annotated[str, Column("start")]
@@ -98,18 +98,18 @@ class NLHEBotTuning(Experiment[TuningRow]):
     judges : tuple of str
         ``exact`` and ``matches``.
     runs : int
-        By the seeds 0, 1, …
+        Number of runs, with the seeds 0, 1, …
     rounds, steps : int
-        Rounds over all numbers, and values tried of each.
+        Rounds over all numbers, and values tried for each.
     matches, deals : int
-        Of a comparison by matches, without the best and the worst; a deal is two hands.
+        Matches per comparison, without the best and the worst; a deal is two hands.
     jobs : int or None
-        How many processes.
+        Number of processes.
 
     Notes
     -----
-    Every match-based comparison is evaluated exactly afterwards: the signal of a step is the exact change, its noise
-    the standard error of the change that the judge saw.
+    Every match-based comparison is evaluated exactly afterwards. The signal of a step is the exact change, and its
+    noise is the standard error of the judge's measurement.
     """
 
     starts: Annotated[tuple[str, ...], Limits(choices=STARTS)] = tuple(STARTS)
@@ -145,7 +145,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
             yield _over_runs(list(sweep(tuned_run, settings, self.jobs)))
 
     def claims(self, rows: Sequence[TuningRow]) -> list[Claim]:
-        """Return what the report says beside what was measured."""
+        """Return the report's statements beside the measurements."""
         claims = []
         for row in rows:
             if row.judge == "matches":
@@ -173,7 +173,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
         return claims
 
     def draw(self, rows: Sequence[TuningRow]) -> "Figure":
-        """Draw what is earned before, believed and earned after, and exploitability."""
+        """Draw payoffs before tuning, as believed and after tuning, and exploitability."""
         figure, axes = panels(1, 2, (10.0, 4.2), sharey=True)
         names = [f"{row.start}, {row.against}, {row.judge}" for row in rows]
         places = np.arange(len(rows))[::-1]
@@ -211,7 +211,7 @@ def _seats(against: str) -> Seats:
 def tuned_run(
     start: str, against: str, judge: str, seed: int, rounds: int, steps: int, matches: int, deals: int
 ) -> TuningRow:
-    """Tune once, and evaluate all that was tried exactly."""
+    """Tune once, and evaluate all tried values exactly."""
     seats, begun = _seats(against), STARTS[start]
     exact = ExactJudge(seats)
     judged = exact if judge == "exact" else MatchJudge(seats, matches, deals)
@@ -252,7 +252,7 @@ def _believed(found: Tuned) -> float:
 
 
 def _over_runs(runs: Sequence[TuningRow]) -> TuningRow:
-    """Return the means of runs, with what is wrong with them."""
+    """Return the means of runs, with their failures."""
     one = runs[0]
     names = [name for name, value in vars(one).items() if isinstance(value, float) and name not in ("best", "mistaken")]
     means: dict[str, Any] = {name: float(np.mean([getattr(run, name) for run in runs])) for name in names}

@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of the paper on Preference-CFR: how often player 0 of Kuhn poker bluffs, and at what cost."""
+"""Figures 1 and 2 of the paper on Preference-CFR: player 0's bluffing frequency in Kuhn poker, and its cost."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ from .preference_runs import (
     runs_of,
 )
 
-#: The game, and what is told of a run: α, with which player 0 bets holding the jack.
+#: The game, and the measured quantity of a run: α, the probability with which player 0 bets holding the jack.
 GAME, BLUFF = "kuhn", ("b", "J")
-#: Exploitability, NashConv by two players, is to be below this after 10,000 iterations, and below the other after the
-#: paper's 10⁷ nodes, of which an iteration walks all 58.
+#: Largest exploitability (NashConv divided by two players) after 10,000 iterations, and after the paper's 10⁷ nodes; an
+#: iteration walks all 58.
 EXPLOITABILITY, PAPER_EXPLOITABILITY = 0.005, 0.001
 PAPER_ITERATIONS = 172_414
-#: How far the mean may be outside of the range that it is expected in.
+#: Permitted distance of the mean from its expected range.
 SLACK = 0.02
-#: The paper's table 1: how often player 0 bets at its infosets, in every equilibrium, by α.
+#: The paper's table 1: player 0's betting probabilities at its infosets, in every equilibrium, by α.
 TABLE_1: dict[str, Callable[[float], float]] = {
     "J_": lambda alpha: alpha,
     "J_pb": lambda alpha: 0.0,
@@ -49,22 +49,22 @@ TABLE_1: dict[str, Callable[[float], float]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """How runs are made, and what is expected of them.
+    """The settings of runs, and the expected result.
 
     Attributes
     ----------
     name : str
-        As the figure has it.
+        The name in the figure.
     preference : str
-        As :func:`~treeplex.models.preferences.parse_preference` reads it; empty for CFR.
+        As in :func:`~treeplex.models.preferences.parse_preference`; empty for CFR.
     rule : {"rm", "br"}
         The paper's Pref-CFR (RM) and Pref-CFR (BR).
     expected : tuple of float, optional
-        Between which numbers the mean of α is expected to be; what is expected is also held to the exploitability.
+        The range in which the mean of α is expected; such settings must also meet the exploitability.
     look : Look
-        Of its curves.
+        The style of its curves.
     first_regrets : float
-        They are random up to this, in payoff units.
+        Initial regrets are random up to this, in payoff units.
     updates : {"simultaneous", "alternating"}
     """
 
@@ -78,13 +78,13 @@ class Setting:
 
     @property
     def method(self) -> Any:
-        """What runs."""
+        """The method to run."""
         how: dict[str, Any] = {"updates": self.updates, "initial_regrets": self.first_regrets}
         return PrefCFR(self.preference, rule=self.rule, **how) if self.preference else CFR(**how)
 
     @property
     def towards(self) -> Towards | None:
-        """Which end of α's range the setting leans to."""
+        """The end of α's range that the setting prefers."""
         return None if not self.preference else "high" if "/b" in self.preference else "low"
 
     @property
@@ -96,8 +96,8 @@ class Setting:
         return f"{self.name} {side} {self.preference.rpartition(':')[2]}, {self.rule.upper()}"
 
 
-#: The settings of appendix C, in the order in which α is expected to fall. Degrees are of the first decisions. Bets are
-#: drawn in warm colours, passes in cold ones; what plays by the rule RM is dashed.
+#: The settings of appendix C, in decreasing order of the expected α. Degrees apply to the first decisions. Bets are
+#: drawn in warm colours and passes in cold ones; the rule RM is dashed.
 SETTINGS = (
     Setting("(1)", "0/b@first:10", "br", (0.27, 0.32), Look("red")),
     Setting("(2)", "0/b@first:5", "br", (0.22, 0.32), Look("orange")),
@@ -107,13 +107,13 @@ SETTINGS = (
     Setting("(5)", "0/p@first:5", "br", (0.09, 0.14), Look("sky")),
     Setting("(6)", "0/p@first:10", "br", (0.03, 0.11), Look("blue")),
 )
-#: Settings that are not to be in that order: where the ranges of (2) and (3) overlap either may be above.
+#: Settings outside of this order: where the ranges of (2) and (3) overlap, either may be above.
 UNORDERED = ("(3)",)
 
 
 @dataclass(frozen=True)
 class BluffRow(Row):
-    """All runs of one setting: how often player 0 bluffs, and what that costs.
+    """All runs of one setting: player 0's bluffing frequency, and its cost.
 
     Attributes
     ----------
@@ -126,20 +126,20 @@ class BluffRow(Row):
     bluff : Band
         α, the probability with which player 0 bets holding the jack.
     bluff_least, bluff_most : float
-        Of all runs, in the end.
+        Final values, over all runs.
     expected_low, expected_high : float or None
-        Where the mean is expected.
+        The range in which the mean is expected.
     exploitability : Band
-        NashConv by two players.
+        NashConv divided by two players.
     worst_exploitability : float
-        That of the worst run in the end.
+        The final value of the worst run.
     allowed : Range
-        What linear programs allow α to be at the NashConv of the runs, on the average.
+        The range of α that linear programs allow at the NashConv of the runs, on average.
     excess, efficiency, efficiency_by_loss : float
-        As :class:`~treeplex.validation.papers.preference_runs.Measured` has them.
+        As in :class:`~treeplex.validation.papers.preference_runs.Measured`.
     off_table : float
-        By how much player 0's behaviour at one of its infosets differs in the end, on the average, from the equilibrium
-        strategy of table 1 with the same α: at the infoset where it differs most.
+        The final difference between player 0's behaviour and the equilibrium strategy of table 1 with the same α, at
+        the infoset where it is largest, averaged over the runs.
     points : tuple of int
         Iterations at which curves were sampled.
     """
@@ -165,7 +165,7 @@ class BluffRow(Row):
 
 
 def bluff_row(setting: Setting, runs: Sequence[Run], most: float = EXPLOITABILITY) -> BluffRow:
-    """Summarise and judge the runs of a setting, each of which is to end with less than ``most`` exploitability."""
+    """Summarise and judge the runs of a setting, each of which should end with an exploitability below ``most``."""
     found = Measured.of(exact_range(GAME, *BLUFF), runs, 0, setting.towards)
     exploitabilities = np.array([run.nash_convs for run in runs]) / 2
     bluffs, worst = [float(run.values[0][-1]) for run in runs], float(exploitabilities[:, -1].max())
@@ -200,7 +200,7 @@ def bluff_row(setting: Setting, runs: Sequence[Run], most: float = EXPLOITABILIT
 
 
 def off_table(run: Run) -> float:
-    """Return by how much a run's behaviour differs from table 1's with the same α, where it differs most."""
+    """Return the largest difference between a run's behaviour and table 1's with the same α."""
     treeplex = game_of(GAME).sequence_form.treeplexes[0]
     bets = {label: float(run.behaviour[treeplex.sequence(label, "b")]) for label in TABLE_1}
     alpha = min(1 / 3, bets["J_"])
@@ -209,20 +209,20 @@ def off_table(run: Run) -> float:
 
 @dataclass(frozen=True)
 class KuhnRuns(Experiment[BluffRow]):
-    """Convergence, and the frequency of the bluff, by iteration, of several settings in Kuhn poker.
+    """Convergence, and the bluffing frequency, by iteration, for several settings in Kuhn poker.
 
     Parameters
     ----------
     runs : int
-        Of each setting, with different random first regrets.
+        Number of runs per setting, with different random initial regrets.
     iterations : int
-        Of each run.
+        Iterations of each run.
     seed : int
-        Of the first run; the others have the next ones.
+        Seed of the first run; the others have the following ones.
     jobs : int, optional
-        How many processes share the runs, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
+        Number of processes for the runs, as in :func:`~treeplex.validation.papers.experiment.sweep`.
     exploitability : float
-        Of every run in the end it is to be below this.
+        Upper bound on the final exploitability of every run.
     """
 
     runs: Annotated[int, Limits("[1, inf)")] = 30
@@ -241,11 +241,11 @@ class KuhnRuns(Experiment[BluffRow]):
         raise NotImplementedError
 
     def panel_of(self, setting: Setting) -> str:
-        """Return the title of the panel that α of a setting is drawn in."""
+        """Return the title of the panel with a setting's α."""
         return ""
 
     def rows(self, tell: Tell) -> Iterator[BluffRow]:
-        """Yield a row a setting."""
+        """Yield a row per setting."""
         points = points_up_to(self.iterations, 10, 8)
         kinds = {setting.label: (GAME, setting.method, (BLUFF,), points) for setting in self.settings_of_runs}
         found = runs_of(full_run, kinds, range(self.seed, self.seed + self.runs), tell, self.jobs)
@@ -253,7 +253,7 @@ class KuhnRuns(Experiment[BluffRow]):
             yield bluff_row(setting, runs, self.exploitability)
 
     def draw(self, rows: Sequence[BluffRow]) -> "Figure":
-        """Draw exploitability and α by iteration, a curve a row, with the exact range of α behind."""
+        """Draw exploitability and α by iteration, a curve per row, above the exact range of α."""
         settings = {setting.name: setting for setting in self.settings_of_runs}
         titles = list(dict.fromkeys(map(self.panel_of, settings.values())))
         figure, (errors, *panes) = panels(1, 1 + len(titles), (6.6 + 3.6 * len(titles), 4.7))
@@ -263,7 +263,7 @@ class KuhnRuns(Experiment[BluffRow]):
         for title, bluffs in zip(titles, panes, strict=True):
             own = [row for row in rows if self.panel_of(settings[row.setting]) == title]
             for row in own:
-                # Ranges differ by little: where all agree the grey is darkest.
+                # Ranges differ little: the grey is darkest where all overlap.
                 Look("grey").shade(
                     bluffs, row.points, row.allowed.low, row.allowed.high, alpha=0.28 / len(own), zorder=0
                 )
@@ -293,20 +293,20 @@ _WORDS: dict[Updates, str] = {"simultaneous": "both at once", "alternating": "in
 
 @dataclass(frozen=True)
 class PrefCFRFigure1(KuhnRuns):
-    """Convergence of CFR in Kuhn poker, and the frequency of the bluff, by iteration, from random first regrets.
+    """Convergence of CFR in Kuhn poker, and the bluffing frequency, by iteration, from random initial regrets.
 
     Parameters
     ----------
     runs, iterations, seed, jobs, exploitability
-        As :class:`KuhnRuns` has them.
+        As in :class:`KuhnRuns`.
     starts : tuple of float
-        Up to what the first regrets are random, in payoff units; the paper's are up to 1.
+        Upper limits of the random initial regrets, in payoff units; the paper's are up to 1.
 
     Notes
     -----
     Player 0's equilibrium strategies form a family with one parameter, the probability α of a bet holding the jack,
-    from 0 to 1/3; the other player has one alone. The paper finds that CFR ends at α = 0.2 "irrespective of the initial
-    strategy", and conjectures that regret matching has one limit always (conjecture 3.1).
+    from 0 to 1/3. The other player has only one. The paper finds that CFR ends at α = 0.2 "irrespective of the initial
+    strategy", and conjectures that regret matching always has one limit (conjecture 3.1).
 
     References
     ----------
@@ -317,7 +317,7 @@ class PrefCFRFigure1(KuhnRuns):
     starts: Annotated[tuple[float, ...], Limits("[0, inf)")] = (PAPER_START, 10.0)
 
     name = "pref-cfr-figure-1"
-    title = "how often player 0 of Kuhn poker bluffs by CFR, from random starts"
+    title = "bluffing frequency of player 0 of Kuhn poker by CFR, from random starts"
     figure = "1"
     legend_columns = 2
     criterion = (
@@ -332,7 +332,7 @@ class PrefCFRFigure1(KuhnRuns):
 
     @property
     def settings_of_runs(self) -> list[Setting]:
-        """Each start with both players at once, and in turn."""
+        """Each start with simultaneous and with alternating updates."""
         colours = cycle(("blue", "red", "green", "orange", "pink", "sky"))
         return [
             Setting(
@@ -349,11 +349,11 @@ class PrefCFRFigure1(KuhnRuns):
         ]
 
     def panel_of(self, setting: Setting) -> str:
-        """Return the order of updates in words."""
+        """Return a description of the order of updates."""
         return _WORDS[setting.updates]
 
     def claims(self, rows: Sequence[BluffRow]) -> list[Claim]:
-        """Return what the paper says of CFR's limit and of the equilibria."""
+        """Return the paper's statements on CFR's limit and on the equilibria."""
         free = exact_range(GAME, *BLUFF).free
         ends = f"{free[0] + 0.0:.6g} to {free[1]:.6g}" if rows else None
         found = [
@@ -385,19 +385,19 @@ class PrefCFRFigure1(KuhnRuns):
 
 @dataclass(frozen=True)
 class PrefCFRFigure2(KuhnRuns):
-    """Convergence, and the frequency of the bluff, by iteration: six settings of Preference-CFR and CFR, Kuhn poker.
+    """Convergence and bluffing frequency by iteration: six settings of Preference-CFR and CFR in Kuhn poker.
 
     Parameters
     ----------
     runs, iterations, seed, jobs, exploitability
-        As :class:`KuhnRuns` has them; both players are updated at once.
+        As in :class:`KuhnRuns`; both players are updated simultaneously.
 
     Notes
     -----
-    The degrees are of player 0's first decisions; by the rule ``br`` all infosets play one action alone. The
+    The degrees apply to player 0's first decisions; with the rule ``br`` all infosets play only one action. The
     equilibrium strategies of player 0 form a family with one parameter, the probability α of a bet holding the jack,
-    from 0 to 1/3 (the paper's table 1). At a run's own NashConv, linear programs allow α from 0 to
-    1/3 + 3 NashConv as long as that is small.
+    from 0 to 1/3 (the paper's table 1). At a run's own NashConv, linear programs allow α from 0 to 1/3 + 3 NashConv as
+    long as that is small.
 
     References
     ----------
@@ -406,7 +406,7 @@ class PrefCFRFigure2(KuhnRuns):
     """
 
     name = "pref-cfr-figure-2"
-    title = "how often player 0 of Kuhn poker bluffs by six settings of Preference-CFR, and at what cost"
+    title = "bluffing frequency of player 0 of Kuhn poker by six settings of Preference-CFR, and its cost"
     figure = "2"
     legend_columns = 4
     criterion = (
@@ -421,11 +421,11 @@ class PrefCFRFigure2(KuhnRuns):
 
     @property
     def settings_of_runs(self) -> Sequence[Setting]:
-        """Those of the paper's appendix C, in the order in which the mean of α is to fall."""
+        """The settings of the paper's appendix C, in decreasing order of the expected mean of α."""
         return SETTINGS
 
     def rows(self, tell: Tell) -> Iterator[BluffRow]:
-        """Yield a row a setting, judged beside the one above it."""
+        """Yield a row per setting, compared with the one above it."""
         above: BluffRow | None = None
         for row in super().rows(tell):
             if row.setting in UNORDERED:
@@ -435,7 +435,7 @@ class PrefCFRFigure2(KuhnRuns):
             above = row
 
     def claims(self, rows: Sequence[BluffRow]) -> list[Claim]:
-        """Return what the paper says of the settings."""
+        """Return the paper's statements on the settings."""
         by_name = {row.setting: row for row in rows}
         plain = by_name.get("CFR")
         preferring = [row for row in rows if row.preference]
@@ -477,20 +477,20 @@ class PrefCFRFigure2(KuhnRuns):
         ]
 
 
-#: How many times larger a comparable exploitability may be; and settings that differ in a lower degree alone.
+#: The largest ratio of comparable exploitabilities; and settings with only a lower degree.
 COMPARABLE = 2.0
 _LOWER = {"(1)": "(2)", "(6)": "(5)"}
 
 
 def _deviates(row: BluffRow, by_name: Mapping[str, BluffRow]) -> bool:
-    """Whether α leaves 0.2 towards what is preferred, and farther than with a lower degree."""
+    """Whether α moves from 0.2 towards the preference, and farther than with a lower degree."""
     sign = 1.0 if "/b" in row.preference else -1.0
     lower = by_name.get(_LOWER.get(row.setting, ""))
     return sign * (row.bluff.end - 0.2) > 0.0 and (lower is None or sign * (row.bluff.end - lower.bluff.end) > 0.0)
 
 
 def _not_below(row: BluffRow, above: BluffRow) -> str:
-    """Say that α is not below that of another setting; (1) and (2) may be equal."""
+    """Return a failure if α is not below that of another setting; (1) and (2) may be equal."""
     equal = above.setting == "(1)" and row.bluff.end == above.bluff.end
     if equal or row.bluff.end < above.bluff.end:
         return ""

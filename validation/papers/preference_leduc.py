@@ -1,7 +1,7 @@
-"""Styles in Leduc poker by Preference-CFR, and what linear programs allow.
+"""Styles in Leduc poker by Preference-CFR, compared with the range that linear programs allow.
 
-Figures 3 and 4 of the paper are by samples of the game; the efficiency, of which the paper has no figure, says how much
-of the style that its price would buy is found.
+Figures 3 and 4 of the paper use sampled games. The efficiency, for which the paper has no figure, is the share of the
+affordable style that is found.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,14 +33,14 @@ from .preference_runs import (
     share_of,
 )
 
-#: What is told of a run: how often player 0 raises at its first decision, and calls there holding a king.
+#: The measured quantities of a run: how often player 0 raises at its first decision, and calls there holding a king.
 RAISES, CALLS = ("r", ""), ("c", "K")
-#: Cards of the game, and what the command line calls it.
+#: Number of cards, and the game's name on the command line.
 GAMES = {6: "leduc", 12: "leduc:ranks=6"}
-#: The same with suits merged, in which linear programs are a fraction as large; suits do not matter.
+#: The same with merged suits, which makes linear programs much smaller; suits do not matter.
 MERGED = {6: "leduc:merge_suits=true", 12: "leduc:ranks=6,merge_suits=true"}
-#: Where there is no vulnerability, the mean of raises is to be this near to the equilibria's in the end, or nearer than
-#: a tenth of the histories before.
+#: Without vulnerability, the final mean of raises must be this close to the equilibria's, or closer than after a tenth
+#: of the histories.
 NEAR, EARLIER = 0.03, 0.1
 
 BLACK, EQUILIBRIA = Look("black"), Look("black", line=(0, (5, 3)))
@@ -55,13 +55,13 @@ class Style:
     Attributes
     ----------
     name : str
-        Offensive styles prefer a raise, defensive ones a call, the normal one nothing.
+        Offensive styles prefer a raise, defensive ones a call, and the normal one nothing.
     degree : float
         δ at player 0's first decisions.
     vulnerability : float
-        β there, in antes given that the infoset is allowed.
+        β there, in antes given that the infoset is reached.
     look : Look
-        Of its curves: raises in warm colours, calls in cold ones, dashed what may not cost anything.
+        The style of its curves: raises in warm colours, calls in cold ones, dashed without vulnerability.
     """
 
     name: StyleName
@@ -71,17 +71,17 @@ class Style:
 
     @property
     def preference(self) -> str:
-        """As :func:`~treeplex.models.preferences.parse_preference` reads it; empty for the normal style."""
+        """As in :func:`~treeplex.models.preferences.parse_preference`; empty for the normal style."""
         return {"offensive": f"0/r@first:{self.degree:g}", "defensive": f"0/c@first:{self.degree:g}"}.get(self.name, "")
 
     @property
     def towards(self) -> Towards | None:
-        """Which end of the frequency of raises the style leans to."""
+        """The end of the range of raises that the style prefers."""
         ends: dict[str, Towards] = {"offensive": "high", "defensive": "low"}
         return ends.get(self.name)
 
     def method(self, rule: Rule) -> ESPrefCFR:
-        """Return what runs; other infosets play by the same rule, without preferences."""
+        """Return the method to run; other infosets use the same rule without preferences."""
         return ESPrefCFR(prefer=self.preference or (), vulnerability=self.vulnerability, rule=rule)
 
     def __str__(self) -> str:
@@ -92,14 +92,14 @@ class Style:
 
 @dataclass(frozen=True)
 class StyleRow(Row):
-    """All runs of one style in one game by one rule.
+    """All runs of one style in one game with one rule.
 
     Frequencies are player 0's at its first decision: of raises over all cards, and of calls holding a king.
 
     Attributes
     ----------
     cards : int
-        Of the game.
+        Number of cards in the game.
     rule : str
     style : str
     preference : str
@@ -107,24 +107,26 @@ class StyleRow(Row):
         β, antes.
     runs : int
     touched : int
-        Histories touched by each run, about.
+        Approximate number of histories touched by each run.
     nash_conv : Band
         Antes.
     loss : float
-        What player 0's strategy loses of the value of the game at most, in the end, on the average.
+        The largest possible loss of player 0's final strategy, relative to the value of the game, averaged over the
+        runs.
     raises, calls : Band
     equilibrium_raises, equilibrium_calls : float
-        Of equilibrium strategies, by linear programs.
+        Values of equilibrium strategies, from linear programs.
     allowed_raises, allowed_calls : Range
-        What linear programs allow at the NashConv of the runs, on the average.
+        The range that linear programs allow at the NashConv of the runs, on average.
     excess : float
-        By how much any run at any of its points is outside of what linear programs allow at its own NashConv or loss.
+        The largest distance of any run at any point from the range that linear programs allow at its own NashConv or
+        loss.
     efficiency, efficiency_by_loss : float or None
-        Of raises, as :class:`~treeplex.validation.papers.preference_runs.Measured` has them.
+        For raises, as in :class:`~treeplex.validation.papers.preference_runs.Measured`.
     points : tuple of int
-        Histories touched at which curves were sampled.
+        Numbers of touched histories at which curves were sampled.
     raises_by_loss_curve, calls_by_loss_curve : tuple of float
-        The furthest that linear programs allow towards the style at the loss of the runs' own strategies, on the
+        The limit in the preferred direction that linear programs allow at the loss of the runs' own strategies, on
         average; empty for the normal style.
     """
 
@@ -193,21 +195,21 @@ def style_row(cards: int, rule: Rule, style: Style, points: Sequence[int], runs:
 
 @dataclass(frozen=True)
 class LeducStyles(Experiment[StyleRow]):
-    """Convergence, calls with the king, and raises, by histories touched, of some styles.
+    """Convergence, calls with the king, and raises, by histories touched, for several styles.
 
     Parameters
     ----------
     cards : tuple of int
-        Of the games, 6 or 12.
+        Numbers of cards in the games, 6 or 12.
     rules : tuple of {"rm", "br"}
     runs : int
-        Of each style.
+        Number of runs per style.
     histories : int
-        That each run touches, about.
+        Approximate number of histories touched by each run.
     seed : int
-        Of the first run; the others have the next ones.
+        Seed of the first run; the others have the following ones.
     jobs : int, optional
-        How many processes share the runs, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
+        Number of processes for the runs, as in :func:`~treeplex.validation.papers.experiment.sweep`.
     """
 
     cards: Annotated[tuple[int, ...], Limits(choices=GAMES)] = (6, 12)
@@ -231,7 +233,7 @@ class LeducStyles(Experiment[StyleRow]):
     full_settings: ClassVar = {"jobs": -1}
 
     def rows(self, tell: Tell) -> Iterator[StyleRow]:
-        """Yield the rows of a game by one rule after the other."""
+        """Yield the rows game by game and rule by rule."""
         tell("linear programs")
         for cards in self.cards:
             for share in (RAISES, CALLS):
@@ -250,7 +252,7 @@ class LeducStyles(Experiment[StyleRow]):
             yield before[-1]
 
     def _out_of_order(self, row: StyleRow, before: Sequence[StyleRow]) -> list[str]:
-        """Say which earlier rows have more vulnerability and less style, or the other way."""
+        """Return the earlier rows with more vulnerability but less style, or vice versa."""
         sign = -1.0 if row.style.startswith("defensive") else 1.0
         wrong = []
         for other in before:
@@ -265,7 +267,7 @@ class LeducStyles(Experiment[StyleRow]):
         return wrong
 
     def claims(self, rows: Sequence[StyleRow]) -> list[Claim]:
-        """Return what the paper says of the styles."""
+        """Return the paper's statements on the styles."""
         found = []
         for cards, rule in product(self.cards, self.rules):
             own = [row for row in rows if (row.cards, row.rule) == (cards, rule)]
@@ -294,9 +296,9 @@ class LeducStyles(Experiment[StyleRow]):
         ]
 
     def draw(self, rows: Sequence[StyleRow]) -> "Figure":
-        """Draw NashConv, calls with the king and raises by histories touched, with the exact ranges behind.
+        """Draw NashConv, calls with the king and raises by histories touched, above the exact ranges.
 
-        There is a line of panels for each game and rule.
+        There is a row of panels for each game and rule.
         """
         lines = list(product(self.cards, self.rules))
         figure, grid = panels(len(lines), 3, (12.0, 1.4 + 2.8 * len(lines)), squeeze=False)
@@ -343,18 +345,19 @@ class LeducStyles(Experiment[StyleRow]):
 
 @dataclass(frozen=True)
 class PrefCFRFigure3(LeducStyles):
-    """Styles of two degrees, with and without vulnerability, beside the style without preferences.
+    """Styles of two degrees, with and without vulnerability, compared with the style without preferences.
 
     Parameters
     ----------
     cards, rules, runs, histories, seed, jobs
-        As :class:`LeducStyles` has them.
+        As in :class:`LeducStyles`.
 
     Notes
     -----
-    The paper says "12-card (6-pair)", and its published code plays the usual game of six cards; both are made here.
-    That code plays by the rule ``br`` at all infosets, so that its normal style is not external-sampling MCCFR but
-    sampled fictitious play; with the rule ``rm`` it is. The paper holds one card; here it is a king of either suit.
+    The paper says "12-card (6-pair)", but its published code plays the usual game of six cards; both are available
+    here. That code uses the rule ``br`` at all infosets, so its normal style is not external-sampling MCCFR but sampled
+    fictitious play; with the rule ``rm`` it is the former. The paper's player holds one particular card; here it is a
+    king of either suit.
 
     References
     ----------
@@ -378,17 +381,17 @@ class PrefCFRFigure3(LeducStyles):
 
 @dataclass(frozen=True)
 class PrefCFRFigure4(LeducStyles):
-    """The offensive style of degree 5 by its vulnerability, beside the style without preferences.
+    """The offensive style of degree 5 by its vulnerability, compared with the style without preferences.
 
     Parameters
     ----------
     cards, rules, runs, histories, seed, jobs
-        As :class:`LeducStyles` has them.
+        As in :class:`LeducStyles`.
 
     Notes
     -----
-    The paper contradicts itself: by the caption a larger β makes calls more frequent, by the text raises. Preferred are
-    raises.
+    The paper contradicts itself: according to the caption a larger β makes calls more frequent, according to the text
+    raises. Raises are preferred.
 
     References
     ----------
@@ -431,15 +434,15 @@ class PrefCFRFigure4(LeducStyles):
         ]
 
 
-#: By how much a frequency may fall short of that with less vulnerability: runs of finite length differ by as much.
+#: By how much a frequency may fall below that with less vulnerability, because runs are finite.
 NOISE = 0.005
-#: Up to what a difference of frequencies is negligible.
+#: Differences of frequencies up to this are negligible.
 NEGLIGIBLE = 0.02
 
 
 @dataclass(frozen=True)
 class EfficiencyRow(Row):
-    """One run, and what its price would have bought.
+    """One run, compared with the optimum at its price.
 
     Attributes
     ----------
@@ -455,19 +458,19 @@ class EfficiencyRow(Row):
     raises : float
         Player 0's frequency of raises at its first decision.
     equilibrium : float
-        That of equilibrium strategies.
+        The frequency of equilibrium strategies.
     nash_conv : float
-        Of the profile, antes.
+        NashConv of the profile, in antes.
     allowed : float
-        The furthest that linear programs allow towards the style at that NashConv.
+        The limit in the preferred direction that linear programs allow at that NashConv.
     efficiency : float or None
-        Of the way from the equilibrium's frequency to that, the part that was gone.
+        The share achieved of the distance from the equilibrium's frequency to that limit.
     loss : float
-        What player 0's strategy loses of the value of the game at most, antes.
+        The largest possible loss of player 0's strategy relative to the value of the game, in antes.
     allowed_by_loss, efficiency_by_loss : float, float or None
-        The same at that loss.
+        The same for that loss.
     excess : float
-        By how much the frequency is outside of what its loss allows.
+        The distance of the frequency from the range that its loss allows.
     """
 
     cards: int
@@ -489,26 +492,26 @@ class EfficiencyRow(Row):
 
 @dataclass(frozen=True)
 class PrefCFREfficiency(Experiment[EfficiencyRow]):
-    """Frequencies of raises in Leduc poker by rule, degree and vulnerability, beside the linear programs'.
+    """Frequencies of raises in Leduc poker by rule, degree and vulnerability, compared with linear programs.
 
     Parameters
     ----------
     degrees : tuple of float
     vulnerabilities : tuple of float
-        Antes, rising.
+        In antes, increasing.
     styles : tuple of {"offensive", "defensive"}
     rules : tuple of {"rm", "br"}
     cards : int
-        Of the game, 6 or 12.
+        Number of cards in the game, 6 or 12.
     iterations : int
-        Of each run through the whole game, both players at once.
+        Iterations of each run through the whole game, with simultaneous updates.
     jobs : int, optional
-        How many processes share the runs, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
+        Number of processes for the runs, as in :func:`~treeplex.validation.papers.experiment.sweep`.
 
     Notes
     -----
-    The styles of figures 3 and 4, through the whole game in place of samples: see
-    :func:`~treeplex.solvers.style_efficiency`. The paper has no such numbers: it compares styles with each other alone.
+    The styles of figures 3 and 4, computed on the whole game instead of samples: see
+    :func:`~treeplex.solvers.style_efficiency`. The paper has no such numbers: it only compares styles with each other.
 
     References
     ----------
@@ -525,7 +528,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
     jobs: int | None = None
 
     name = "pref-cfr-efficiency"
-    title = "how much of the style that its price would buy Preference-CFR finds in Leduc poker"
+    title = "share of the affordable style that Preference-CFR finds in Leduc poker"
     figure = "3, 4"
     axes = ("styles", "rules", "degrees", "vulnerabilities")
     paper = PREFERENCE_CFR
@@ -538,7 +541,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
     full_settings: ClassVar = {"iterations": 200_000, "jobs": -1}
 
     def rows(self, tell: Tell) -> Iterator[EfficiencyRow]:
-        """Yield the rows of a style by one rule after the other, with rising vulnerability for each degree."""
+        """Yield the rows style by style and rule by rule, with increasing vulnerability for each degree."""
         tell("linear programs")
         exact_range(MERGED[self.cards], *RAISES)
         groups = [
@@ -552,7 +555,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
             yield last
 
     def claims(self, rows: Sequence[EfficiencyRow]) -> list[Claim]:
-        """Return what the paper says of degrees, and what it does not ask."""
+        """Return the paper's statements on degrees, and measurements that it does not report."""
         costly = [row for row in rows if row.vulnerability > 0.0]
         found = [
             Claim(
@@ -575,9 +578,9 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
         return found
 
     def draw(self, rows: Sequence[EfficiencyRow]) -> "Figure":
-        """Draw runs by what they lose and how often they raise, between the exact limits; a panel a rule."""
+        """Draw runs by loss and frequency of raises, between the exact limits; one panel per rule."""
         figure, grid = panels(1, len(self.rules), (5.2 * len(self.rules), 4.9), squeeze=False, sharey=True)
-        # Degrees differ by little: marks are hollow, and smaller ones lie in larger ones.
+        # Degrees differ little: marks are hollow, and smaller ones lie inside larger ones.
         marks = zip(
             map(Look, cycle(("green", "blue", "red", "orange", "pink")), cycle("osD^v")),
             cycle((10, 7, 4)),
@@ -605,7 +608,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
 
 
 def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> EfficiencyRow:
-    """Return the row of one run, as yet without looking at others."""
+    """Return the row of one run, before comparing it with others."""
     spec = MERGED[cards]
     method = PrefCFR(style.preference, vulnerability=style.vulnerability, rule=rule)
     solution = completed(Nash(game_of(spec)), method, tol=0.0, max_iterations=iterations)
@@ -631,7 +634,7 @@ def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> Eff
 
 
 def _against_vulnerability(row: EfficiencyRow, before: EfficiencyRow | None) -> str:
-    """Say what is wrong with a row beside the one before, if that differs in its vulnerability alone."""
+    """Return a failure if a row contradicts the one before, which differs only in its vulnerability."""
     if before is None or (before.style, before.rule, before.degree) != (row.style, row.rule, row.degree):
         return ""
     further = row.raises - before.raises if row.style == "offensive" else before.raises - row.raises
@@ -641,7 +644,7 @@ def _against_vulnerability(row: EfficiencyRow, before: EfficiencyRow | None) -> 
 
 
 def _pairs(rows: Sequence[EfficiencyRow]) -> list[tuple[EfficiencyRow, EfficiencyRow]]:
-    """Return the rows of degree 5 beside those of degree 10 that are alike otherwise."""
+    """Return the rows of degree 5 with the corresponding rows of degree 10."""
 
     def key(row: EfficiencyRow) -> tuple[str, str, float]:
         return row.style, row.rule, row.vulnerability

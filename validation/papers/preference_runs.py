@@ -1,4 +1,4 @@
-"""Runs of Preference-CFR on the way: how exploitable they are, and what they do of a style."""
+"""Recorded runs of Preference-CFR: exploitability and frequencies of a style at several points."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,29 +28,29 @@ PREFERENCE_CFR = Paper(
     "https://proceedings.mlr.press/v267/",
 )
 
-#: The band of all runs is between these quantiles.
+#: The quantiles of the band over all runs.
 QUANTILES = (0.05, 0.95)
-#: By how much a value may be outside of what the linear programs allow, for round-off.
+#: Permitted distance of a value from the range of linear programs, for round-off.
 ROUNDING = 1e-7
-#: Walks until the histories that a walk touches are first counted.
+#: Number of walks used to estimate the histories touched per walk.
 _FIRST_WALKS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run, at some points on its way.
+    """One run, recorded at several points.
 
     Attributes
     ----------
     work : ndarray of float64, shape (k,)
         Iterations, or histories touched.
     nash_convs : ndarray of float64, shape (k,)
-        Of the average profiles, payoff units.
+        NashConv of the average profiles, in payoff units.
     guarantees : ndarray of float64, shape (k,)
-        What player 0's average earns against its best response.
+        The payoff of player 0's average strategy against a best response.
     values : ndarray of float64, shape (number of functionals, k)
     behaviour : ndarray of float64, shape (num_sequences,)
-        Of player 0's average in the end.
+        The final behaviour of player 0's average strategy.
     """
 
     work: Floats
@@ -62,10 +62,10 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Band(Curve):
-    """Means of a number over all runs, and between which quantiles most of them are, at each point.
+    """Means over all runs, and the quantiles that contain most runs, at each point.
 
-    In a row's dictionary the field ``raises`` is ``raises``, ``raises_low`` and ``raises_high`` in the end, and
-    ``raises_curve``, ``raises_low_curve`` and ``raises_high_curve`` at all points.
+    In a row's dictionary the field ``raises`` becomes ``raises``, ``raises_low`` and ``raises_high`` for the final
+    values, and ``raises_curve``, ``raises_low_curve`` and ``raises_high_curve`` for all points.
     """
 
     mean: tuple[float, ...]
@@ -79,12 +79,12 @@ class Band(Curve):
 
     @property
     def end(self) -> float:
-        """The mean in the end."""
+        """The final mean."""
         return self.mean[-1]
 
     @property
     def spread(self) -> "Range":
-        """Between what most runs are."""
+        """The final range of most runs."""
         return Range(self.low, self.high)
 
     def __format__(self, form: str) -> str:
@@ -96,16 +96,16 @@ class Band(Curve):
         look.shade(axes, points, self.low, self.high, alpha=alpha)
 
     def parts(self, name: str) -> dict[str, Any]:
-        """Return the entries of a field of this name."""
+        """Return the dictionary entries of a field with this name."""
         return _entries({name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high})
 
 
 @dataclass(frozen=True, eq=False)
 class Range(Curve):
-    """Between which numbers another one is, at each point.
+    """The range of another quantity, at each point.
 
-    In a row's dictionary the field ``allowed`` is ``allowed_low`` and ``allowed_high`` in the end, and
-    ``allowed_low_curve`` and ``allowed_high_curve`` at all points.
+    In a row's dictionary the field ``allowed`` becomes ``allowed_low`` and ``allowed_high`` for the final values, and
+    ``allowed_low_curve`` and ``allowed_high_curve`` for all points.
     """
 
     low: tuple[float, ...]
@@ -115,32 +115,32 @@ class Range(Curve):
         return f"{self.low[-1]:{form}} to {self.high[-1]:{form}}"
 
     def parts(self, name: str) -> dict[str, Any]:
-        """Return the entries of a field of this name."""
+        """Return the dictionary entries of a field with this name."""
         return _entries({f"{name}_low": self.low, f"{name}_high": self.high})
 
 
 def _entries(curves: dict[str, tuple[float, ...]]) -> dict[str, Any]:
-    """Return where curves end, and the curves, by the names of entries of a row's dictionary."""
+    """Return the final values and the curves, by the names of a row's dictionary entries."""
     return {key: curve[-1] for key, curve in curves.items()} | {f"{key}_curve": c for key, c in curves.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The style of runs beside the range that linear programs allow.
+    """The style of runs compared with the range that linear programs allow.
 
     Attributes
     ----------
     values : Band
     allowed : Range
     excess : float
-        By how much any run, at any of its points, is outside of what is allowed at its own NashConv, or outside of the
-        narrower range at the own loss of player 0's strategy.
+        The largest distance of any run, at any point, from the range allowed at its own NashConv, or from the narrower
+        range at the loss of player 0's strategy.
     bounds_by_loss : tuple of float
-        The furthest that is allowed towards the style at the loss of the runs' own strategies, on the average, at each
-        point; empty where nothing is preferred.
+        The limit in the preferred direction at the loss of the runs' own strategies, on average, at each point; empty
+        without a preference.
     ratio, ratio_by_loss : float or None
-        Of the way from the equilibria to the furthest that is allowed, the part that was gone in the end, on the
-        average; ``None`` where nothing is preferred.
+        The final share achieved of the distance from the equilibria to the limit, on average; ``None`` without a
+        preference.
     """
 
     values: Band
@@ -152,7 +152,7 @@ class Measured:
 
     @classmethod
     def of(cls, curve: TradeOff, runs: Sequence[Run], number: int, towards: Towards | None) -> "Measured":
-        """Hold a number of some runs against what a trade-off allows."""
+        """Compare a quantity of several runs with the range of a trade-off."""
         values = np.array([run.values[number] for run in runs])
         losses = np.maximum(0.0, curve.game_value - np.array([run.guarantees for run in runs]))
         columns = values.tolist(), [run.nash_convs.tolist() for run in runs], losses.tolist()
@@ -174,14 +174,14 @@ class Measured:
 
 
 def _mean_of(ratios: Sequence[float | None]) -> float | None:
-    """Return the mean of what there is; ``None`` if there is nothing."""
+    """Return the mean of the available numbers; ``None`` if there are none."""
     known = [ratio for ratio in ratios if ratio is not None]
     return float(np.mean(known)) if known else None
 
 
 @lru_cache(maxsize=4)
 def game_of(spec: str) -> Game:
-    """Return a game; the last ones stay in memory."""
+    """Return a game; the most recent ones stay in memory."""
     return load_game(spec)
 
 
@@ -192,7 +192,7 @@ def share_of(spec: str, action: str, card: str = "") -> Functional:
     Parameters
     ----------
     spec : str
-        Of a poker game whose first infosets are named by the card.
+        A poker game whose first infosets are named by the card.
     action : str
     card : str
         The rank; by default any.
@@ -211,7 +211,7 @@ def share_of(spec: str, action: str, card: str = "") -> Functional:
 
 @lru_cache(maxsize=8)
 def exact_range(spec: str, action: str, card: str = "") -> TradeOff:
-    """Return what linear programs allow that probability to be, by the loss; with all its pieces."""
+    """Return the range of that probability that linear programs allow, by the loss, with all its pieces."""
     return trade_off(game_of(spec), share_of(spec, action, card))
 
 
@@ -223,9 +223,9 @@ def full_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: 
     spec : str
     method : Method
     shares : sequence of (action, rank)
-        As :func:`share_of` takes them.
+        As in :func:`share_of`.
     points : sequence of int
-        Iterations, rising.
+        Iterations, increasing.
     seed : int
     """
     recorder = _Recorder(spec, shares)
@@ -238,7 +238,7 @@ def full_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: 
 
 
 def sampled_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: Sequence[int], seed: int) -> Run:
-    """Return a run that samples, as :func:`full_run` does; its points are histories touched, which it comes near to."""
+    """Return a sampled run, as :func:`full_run` does; its points are approximate numbers of touched histories."""
     recorder = _Recorder(spec, shares)
     solution = completed(Nash(recorder.game), method, tol=0.0, max_iterations=_FIRST_WALKS, seed=seed)
     for point in points:
@@ -253,24 +253,24 @@ def sampled_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], point
 def runs_of(
     run: Callable[..., Run], kinds: Mapping[str, tuple[Any, ...]], seeds: Sequence[int], tell: Tell, jobs: int | None
 ) -> Iterator[list[Run]]:
-    """Yield the runs of each kind, one a seed.
+    """Yield the runs of each kind, one per seed.
 
     Parameters
     ----------
     run : callable
         :func:`full_run` or :func:`sampled_run`.
     kinds : mapping of str to tuple
-        Its arguments but for the seed, by what is told of them.
+        Its arguments except the seed, by the description of the kind.
     seeds : sequence of int
     tell, jobs
-        As :func:`~treeplex.validation.papers.experiment.sweep_groups` takes them.
+        As in :func:`~treeplex.validation.papers.experiment.sweep_groups`.
     """
     groups = [(words, [(*arguments, seed) for seed in seeds]) for words, arguments in kinds.items()]
     return sweep_groups(run, groups, tell, jobs)
 
 
 class _Recorder:
-    """Collects what a run does at its points."""
+    """Records a run at given points."""
 
     def __init__(self, spec: str, shares: Sequence[tuple[str, str]]) -> None:
         self.game = game_of(spec)
@@ -296,6 +296,6 @@ class _Recorder:
 
 
 def points_up_to(last: int, first: int, each_decade: int) -> list[int]:
-    """Return whole numbers that rise by equal factors, up to and with the last one."""
+    """Return integers that grow by equal factors, up to and including the last one."""
     between = (round(first * 10 ** (step / each_decade)) for step in range(40 * each_decade))
     return [*dict.fromkeys(takewhile(lambda point: point < last, between)), last]

@@ -1,4 +1,4 @@
-"""Styles of the small blind before the flop by Preference-CFR, and the least that the same frequencies cost."""
+"""Styles of the small blind before the flop by Preference-CFR, and the smallest cost of the same frequencies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
     "aggressive": (4.2, 64.8, 9.8, 21.1, 0.0),
     "loose-passive": (0.3, 73.3, 21.7, 4.7, 0.0),
 }
-#: What each style prefers.
+#: The preferred actions of each style.
 PREFERRED: Mapping[str, tuple[str, ...]] = {"aggressive": ("raise 2", "raise 3"), "loose-passive": ("call",)}
 #: Table 2, mBB/hand: the style of the small blind, then of the big blind.
 TABLE: Mapping[str, Mapping[str, float]] = {
@@ -43,9 +43,10 @@ TABLE: Mapping[str, Mapping[str, float]] = {
 DEGREE, VULNERABILITY, SMALL = 5.0, 0.05, 0.015
 #: To what the normal style and linear programs are solved, in big blinds.
 TOLERANCE = 0.0005
-#: The paper's bar for the normal style, and round-off, mBB.
+#: The paper's bar for the normal style, and the allowance for round-off, in mBB.
 BAR, ROUNDING = 4.0, 1e-6
-#: How far frequencies may be from the printed ones, in points; and how far styles may fall behind by the text, mBB.
+#: Permitted distance of frequencies from the printed ones, in points; and of styles from the normal one according to
+#: the text, in mBB.
 POINTS, WITHIN = 1.0, 10.0
 #: Why styles fall further behind.
 TAKES_BETA = "β = 0.05 lets each hand give up 50 mBB, and styles take a fifth to a half of that"
@@ -101,7 +102,7 @@ class _Styles:
         return mixed.value(0)
 
     def least_loss(self, style: str, frequencies: Sequence[float], value: tuple[float, float]) -> tuple[float, float]:
-        """Return between which numbers the least loss is with which anybody has the style's frequencies, big blinds."""
+        """Return bounds on the smallest loss of any strategy with the style's frequencies, in big blinds."""
         taken = dict(zip(MENU, frequencies, strict=True))
         raises = taken["raise 2"] + taken["raise 3"]
         text = {
@@ -125,19 +126,20 @@ class PreflopStyleRow(Row):
         β, big blinds; 0 for the normal style.
     style : str
     fold, call, raise_2, raise_3, all_in : float
-        How often each action is taken at the first decision, over all hands.
+        The frequency of each action at the first decision, over all hands.
     paper : str
         The same, as the paper prints it for its β.
     exploitability : float
         NashConv / 2 of both players' strategies, mBB.
     loss : float
-        What the small blind's strategy loses of the value of the game at most, mBB, proven by best responses.
+        The largest possible loss of the small blind's strategy relative to the value of the game, in mBB, proven by
+        best responses.
     bound : float
-        What Preference-CFR may lose in the limit: β, mBB.
+        The largest possible loss of Preference-CFR in the limit: β, in mBB.
     least_low, least_high : float or None
-        Between which numbers the least loss is with which a strategy folds as rarely, or raises as often, mBB.
+        Bounds on the smallest loss of a strategy that folds as rarely, or raises as often, in mBB.
     strategy : tuple of tuple of float
-        How often each of the 169 classes takes each action.
+        The frequency of each action for each of the 169 classes.
     """
 
     vulnerability: Annotated[float, Column("β", "g")]
@@ -184,9 +186,9 @@ class PrefCFRFigure5(_InModel):
     Parameters
     ----------
     stack, streets, continuations : int
-        As :class:`~treeplex.models.games.holdem.Preflop` takes them.
+        As in :class:`~treeplex.models.games.holdem.Preflop`.
     iterations : int
-        Of Preference-CFR.
+        Iterations of Preference-CFR.
     rule : {"rm", "br"}
         Its rule: in proportion to regrets, or the best action alone, the paper's. Regrets are discounted as DCFR's.
     updates : {"alternating", "simultaneous"}
@@ -203,7 +205,7 @@ class PrefCFRFigure5(_InModel):
     styles: ClassVar[tuple[str, ...]] = tuple(PRINTED)
 
     name = "pref-cfr-figure-5"
-    title = "styles before the flop by Preference-CFR: action frequencies, charts, and what they cost"
+    title = "preflop styles by Preference-CFR: action frequencies, charts, and their cost"
     figure = "5"
     criterion = (
         "loose-passive folds less often than normal, and aggressive raises more often; no style loses more than β, or "
@@ -327,11 +329,11 @@ class MatchRow(Row):
     vulnerability : float
         β of styles but the normal one, big blinds.
     small_blind, big_blind : str
-        Styles: the big blind's is what it does where it was trained against a small blind of that style.
+        Styles: the big blind plays the strategy trained against a small blind of that style.
     paper, value : float
         The small blind's winnings, in mBB/hand; the paper's with its β.
     least, most : float
-        Between which numbers that is, as best responses to both strategies prove.
+        Bounds on the value, proven by best responses to both strategies.
     """
 
     vulnerability: Annotated[float, Column("β", "g")]
@@ -357,7 +359,7 @@ class PrefCFRTable2(_InModel):
     big_blinds: ClassVar[tuple[str, ...]] = small_blinds
 
     name = "pref-cfr-table-2"
-    title = "styles before the flop against each other"
+    title = "preflop styles against each other"
     figure = "table 2"
     criterion = "everybody wins at least what its strategy guarantees; the normal ones win the value, to within 4 mBB"
     axes = ("vulnerabilities", "small_blinds", "big_blinds")
@@ -380,7 +382,7 @@ class PrefCFRTable2(_InModel):
             yield MatchRow(beta, mine, theirs, TABLE[mine][theirs], value, least, most, failure=failure)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """Return every printed number beside ours, and how far styles are from the normal one."""
+        """Return every printed number beside ours, and the distance of styles from the normal one."""
         cells = [row for row in rows if isinstance(row, MatchRow)]
         found = [
             Claim(f"{row.small_blind} against {row.big_blind}, mBB/hand", row.paper, row.value).judged(
@@ -457,16 +459,16 @@ def draw_tables(
     styles: Sequence[str],
     seats: tuple[str, str],
 ) -> "Figure":
-    """Draw what styles win from each other in this model and in the paper; cells may be missing.
+    """Draw the winnings of styles against each other in this model and in the paper; cells may be missing.
 
     Parameters
     ----------
     here, there : mapping of pairs of str to float
-        mBB/hand, by the style of either side.
+        In mBB/hand, by the styles of both sides.
     styles : sequence of str
-        In their order.
+        The styles in order.
     seats : two str
-        What the sides are called: rows, then columns.
+        The names of the sides: rows, then columns.
     """
     figure, (line,) = panels(1, 2, (9.0, 3.6), squeeze=False)
     for axes, found, title in zip(line, (here, there), ("this model", "paper"), strict=True):

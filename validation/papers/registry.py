@@ -11,13 +11,13 @@ from .experiment import Experiment
 
 
 def _accept(kind: Any) -> tuple[str, type[Experiment[Any]], type[Any]]:
-    """Return the name of an experiment, and its class twice."""
+    """Return the name of an experiment and, twice, its class."""
     check_class(kind, Experiment, UnsupportedProblemError)
-    check_attribute(kind, "name", str, "what reproduce calls it, such as name = 'my-figure-1'", UnsupportedProblemError)
+    check_attribute(kind, "name", str, "the name for reproduce, such as name = 'my-figure-1'", UnsupportedProblemError)
     return kind.name, kind, kind
 
 
-#: The library's own experiments, in the order in which they are listed.
+#: The library's own experiments, in listing order.
 _OWN = {
     "ccfr-figure-2a": "ccfr_transit:CCFRFigure2a",
     "ccfr-figure-2b": "ccfr_transit:CCFRFigure2b",
@@ -43,7 +43,7 @@ _OWN = {
     "pref-cfr-table-2": "preflop_styles:PrefCFRTable2",
     "pref-cfr-table-3": "three_handed_styles:PrefCFRTable3",
 }
-#: Every experiment under its name; other packages add some by entry points of the group ``treeplex.experiments``.
+#: Every experiment by name; other packages add experiments by entry points of the group ``treeplex.experiments``.
 EXPERIMENTS: Registry[type[Experiment[Any]]] = Registry(
     Grammar("experiment", UnsupportedProblemError, UnsupportedProblemError),
     "treeplex.experiments",

@@ -1,4 +1,4 @@
-"""Styles of the button before the flop with three players, and what they win from each other."""
+"""Styles of the button in three-handed preflop play, and their winnings against each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ from .preflop_styles import (
     draw_charts,
 )
 
-#: Table 3, mBB/hand: the style of the button, then of both blinds. One cell is not printed.
+#: Table 3, in mBB/hand: the style of the button, then of both blinds. One cell is not printed.
 TABLE: Mapping[tuple[str, str], float | None] = {
     ("normal", "normal"): None,
     ("normal", "aggressive"): 247.2,
@@ -42,7 +42,7 @@ TABLE: Mapping[tuple[str, str], float | None] = {
     ("loose-passive", "aggressive"): 256.3,
     ("loose-passive", "loose-passive"): 260.0,
 }
-#: What the text says of actions, per cent of hands: the style, the action of the menu, and how often it is taken.
+#: The text's frequencies of actions, in per cent of hands: the style, the action of the menu, and its frequency.
 PRINTED = (
     ("normal", "fold", 61.4),
     ("normal", "call", 0.0),
@@ -58,11 +58,11 @@ class Trained:
     Attributes
     ----------
     frequencies : tuple of float
-        Of the button's first decision, in the order of the menu.
+        At the button's first decision, in the order of the menu.
     gains : tuple of float
-        What each player would gain by a best response to the others' average strategies, big blinds.
+        Each player's gain from a best response to the others' average strategies, in big blinds.
     cce_gap : float
-        The coarse-correlated gap of the profiles that were recorded, big blinds.
+        The coarse-correlated gap of the recorded profiles, in big blinds.
     plans : list of ndarray
         The average plans.
     strategy : tuple of tuple of float
@@ -106,20 +106,20 @@ def train(stack: int, style: str, iterations: int, every: int, vulnerability: fl
 
 @dataclass(frozen=True)
 class ThreeHandedRow(Row):
-    """A style of the button against blinds of another one.
+    """A style of the button against blinds of another style.
 
     Attributes
     ----------
     button, blinds : str
-        Styles: the blinds do what they do where they were trained against a button of that style.
+        Styles: the blinds play the strategies trained against a button of that style.
     paper : float or None
-        The button's winnings in the paper, in mBB/hand; one number is missing there.
+        The button's winnings in the paper, in mBB/hand; one number is missing.
     value : float
         The same here, exact in the model.
     fold, call, raise_2, raise_3, all_in : float
-        How often the button takes each action at its first decision, over all hands.
+        The frequency of each action at the button's first decision, over all hands.
     nash_conv : float
-        Of the three players' strategies where the button has its style, mBB.
+        NashConv of the three players' strategies in the run with the button's style, in mBB.
     cce_gap : float
         The coarse-correlated gap of the joint play of that run, mBB.
     strategy : tuple of tuple of float
@@ -155,7 +155,8 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
         In big blinds.
     iterations : int
     every : int
-        One profile in so many iterations is recorded, of which the average strategies and the joint play are made.
+        Interval of iterations between recorded profiles, from which the average strategies and the joint play are
+        formed.
     slack : float
         What a best response may gain beyond β, mBB: runs end.
     vulnerability : float
@@ -175,7 +176,7 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
     vulnerability: Annotated[float, Limits("[0, inf)")] = VULNERABILITY
 
     name = "pref-cfr-table-3"
-    title = "styles before the flop against each other, with three players"
+    title = "preflop styles against each other, with three players"
     figure = "table 3"
     paper = PREFERENCE_CFR
     criterion = (
@@ -241,7 +242,7 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
         )
 
     def _behind(self, rows: Sequence[ThreeHandedRow], style: str) -> Claim:
-        """Return how far a style is from the normal button against the same blinds."""
+        """Return the distance of a style from the normal button against the same blinds."""
         normal = {row.blinds: row for row in rows if row.button == "normal"}
         own = [(row, normal[row.blinds]) for row in rows if row.button == style and row.blinds in normal]
         apart = largest(abs(row.value - other.value) for row, other in own)
