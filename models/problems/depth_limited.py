@@ -155,7 +155,7 @@ class CDRNR(DepthLimitedResponse):
     ``reach-resolving`` has the same bound along paths, and each of its programs contains only the subgame of its step.
     The opponent either enters the subgame on its own path or leaves it for 0. Each entry is measured relative to the
     value promised for it by the step before. The promise is the value in that step's solution minus a share of the
-    gift, which is what the opponent gives away by entering there. Shares are handed on once, so no two subgames spend
+    gift, the amount that the opponent gives away by entering there. Shares are handed on once, so no two subgames spend
     the same gift. It gains less than the full gadget along levels, which decides jointly which subgame spends a gift.
 
     Other gadgets solve only the subgames of a step, starting from the solution of the step before. ``none`` takes the

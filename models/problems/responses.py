@@ -92,12 +92,12 @@ class ResponseProblem(OnePlayerProblem):
     @property
     def meaning(self) -> str:
         """The meaning of the objective."""
-        return "against the worst opponent who meets the constraints" if self.constraints else "against the model"
+        return "against the worst opponent who keeps to the constraints" if self.constraints else "against the model"
 
     @property
     def followed(self) -> str:
         """The opponent's behaviour in words: it follows the model, or it meets constraints."""
-        return f"meets {in_few_words(self.constraints)}" if self.constraints else "follows the model"
+        return f"keeps to {in_few_words(self.constraints)}" if self.constraints else "follows the model"
 
     @property
     def opposed(self) -> str:

@@ -182,7 +182,7 @@ def test_styles(arguments: tuple[str, ...], objective: Fraction, capsys: pytest.
 
 def test_the_table_of_a_style_says_what_is_large(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(capsys, *STYLE, "--maximise", "0/J_:b", "--epsilon", "0.01")
-    assert "0.3633333333, the largest that there is of 0/J_:b" in shown
+    assert "0.3633333333, the largest attainable value of 0/J_:b" in shown
     assert "price of safety" in shown
 
 

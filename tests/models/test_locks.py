@@ -232,7 +232,7 @@ def test_hands_of_a_lock_are_read_as_ranges_are(hands, kept):
 
 
 def test_several_weights_of_a_hand_in_a_lock_are_noted():
-    with pytest.warns(RangeWarning, match="QhQd has the weight 1 by an item before, and 0.5 by this one"):
+    with pytest.warns(RangeWarning, match="QhQd has the weight 1 from an earlier item and 0.5 from this one"):
         _ = toy(Lock("ip", {"call": 1}, "all-in", hands="QQ, QdQh:0.5")).constraints
 
 

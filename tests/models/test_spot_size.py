@@ -196,7 +196,7 @@ def test_betting_without_end_is_refused_in_time(monkeypatch):
         1_000_000,
         Betting(",".join(f"{n}%" for n in range(1, 60)), "1.1x, 1.5x, 2x", merge=0),
     )
-    with pytest.raises(GameTooLargeError, match="its betting has more than 20,000 actions, cards left out"):
+    with pytest.raises(GameTooLargeError, match="its betting has more than 20,000 actions, not counting cards"):
         _ = spot.size
 
 

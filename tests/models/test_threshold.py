@@ -121,7 +121,7 @@ def test_wrong_automata_are_refused() -> None:
 
 
 def test_games_without_bets_are_refused() -> None:
-    with pytest.raises(UnsupportedProblemError, match="does not say what is bet"):
+    with pytest.raises(UnsupportedProblemError, match="does not describe its betting"):
         PLAIN.strategy(load_game("goofspiel:cards=3"), 0)
 
 

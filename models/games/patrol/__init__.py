@@ -1,4 +1,4 @@
-"""Patrols on any map: bodies that walk on a graph, meet, and come to goals or back to their bases."""
+"""Patrols on any map: units and attackers move on a graph, meet, and reach goals or return to their bases."""
 
 import lazy_loader
 

@@ -17,59 +17,62 @@ from ...problems.certificate import Certificate
 from ...problems.features import Feature
 from ...problems.problem import Problem
 
-if TYPE_CHECKING:  # the command line lists problems without loading maps
+if TYPE_CHECKING:  # so that the command line lists problems without loading maps
     from .encounters import Encounters
     from .route_mixtures import Mixture
     from .walker import Whole
 
-#: What mixtures of routes are called in a dual certificate, by player.
+#: The names of route mixtures in a dual certificate, by player.
 ROUTES = ("attackers' routes", "units' routes")
 
 
 @dataclass(frozen=True, eq=False)
 class CaughtOnce(Problem):
-    r"""A patrol in which it matters whether an attacker is detected, not how often.
+    r"""A patrol in which only the first detection of an attacker counts.
 
     The game of :class:`~treeplex.models.games.patrol.PatrolGame` pays for every meeting. Here an attacker is caught by
     its first detection, with probability 1 − Π (1 − p) over the meetings of its route with the units' routes and with
-    sensors, and :attr:`Patrol.meeting <treeplex.models.games.patrol.Patrol.meeting>` is what that is worth to it. So
-    payoffs are no longer a product of flows: they depend on which routes are played together, and the answer is a
-    mixture of routes of each type of attackers, and of joint routes of all units.
+    sensors. :attr:`Patrol.meeting <treeplex.models.games.patrol.Patrol.meeting>` is the attacker's payoff for being
+    caught. Payoffs are therefore no longer a product of flows: they depend on which routes are played together. The
+    answer is a mixture of routes for each type of attacker, and a mixture of joint routes of all units.
 
     Parameters
     ----------
     game : PatrolGame
-        Moves do not fail.
+        Moves must not fail.
     forfeits : bool
-        Whether an attacker who is caught also loses what its way pays, goals and steps; by default it keeps that.
+        Whether an attacker who is caught also loses the payoffs of its route, for goals and steps; by default it keeps
+        them.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a patrol, moves may fail, or being caught is worth more than some route.
+        If the game is not a patrol, moves may fail, or being caught pays more than some route.
 
     Notes
     -----
-    With A(r, j) what a route earns against a joint route (:class:`~treeplex.models.games.patrol.encounters.Encounters`)
-    and π the probabilities of types, mixtures x of routes and q of joint routes prove
+    Let A(r, j) be the payoff of a route against a joint route
+    (:class:`~treeplex.models.games.patrol.encounters.Encounters`) and π the probabilities of types. Mixtures x of
+    routes and q of joint routes prove
 
     .. math::
         \min_j \sum_c \pi_c \sum_r x_c(r) A_c(r, j) \le v \le
         \sum_c \pi_c \max_r \sum_j q(j) A_c(r, j)
 
-    of the value v of the game to the attackers. Both ends are integer programs. The units' best reply is a problem of
-    maximum coverage: F(j) = 1 − S(r, j) is submodular in the set of sequences that the units make, and at most
+    for the value v of the game to the attackers. Both bounds are integer programs. The units' best response is a
+    maximum coverage problem. F(j) = 1 − S(r, j) is submodular in the set of the units' sequences, and at most
 
         F(T) + Σ_{s ∉ T} (F(T ∪ s) − F(T)) y(s)    and    1 − e^{−h(T)} + e^{−h(T)} (h · y − h(T))
 
-    for each set T, with h(s) = −log(1 − p(s)): the first is from G. L. Nemhauser and L. A. Wolsey, "Maximizing
+    for each set T, with h(s) = −log(1 − p(s)). The first bound is from G. L. Nemhauser and L. A. Wolsey, "Maximizing
     submodular set functions: formulations and analysis of algorithms", Annals of Discrete Mathematics 11, 1981; the
-    second is a tangent. They are added where a reply claims more than it catches, until none does. The
-    attacker's survival is a chain of variables, one a contact: t ≤ (1 − p) t' + p D (1 − x(k)), t ≤ t'. Detection
-    probabilities from 0 to 1 are exact in both.
+    second is a tangent. These inequalities are added wherever a reply claims to catch more than it does, until none
+    does. The attacker's survival is a chain of variables, one per contact: t ≤ (1 − p) t' + p D (1 − x(k)), t ≤ t'.
+    Detection probabilities from 0 to 1 are exact in both.
 
-    The marginals of the mixtures are the profile: who is where and when. They do not tell which routes of two units go
-    together, which matters here: sample from the mixtures, ``solution.state``, not from the profile.
+    The marginals of the mixtures form the profile, which gives each body's position at each time. The profile does not
+    tell which routes of two units are combined, which matters here: sample from the mixtures, ``solution.state``, not
+    from the profile.
 
     Examples
     --------
@@ -88,7 +91,7 @@ class CaughtOnce(Problem):
     """
 
     game: Game
-    forfeits: Annotated[bool, About("whether an attacker who is caught also loses what its way pays")] = field(
+    forfeits: Annotated[bool, About("whether an attacker who is caught also loses the payoffs of its route")] = field(
         default=False, kw_only=True
     )
 
@@ -108,7 +111,7 @@ class CaughtOnce(Problem):
             raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, and {self.given_game.spec} is none")
 
     def check_game(self) -> None:
-        """Refuse a game without routes."""
+        """Raise an error if the game has no routes."""
         _ = self.encounters
 
     @cached_property
@@ -121,7 +124,7 @@ class CaughtOnce(Problem):
         return Encounters.of(self.game.patrol, self.forfeits)
 
     def value_of(self, attackers: "Mixture", units: "Mixture") -> float:
-        """Return what mixtures pay the attackers."""
+        """Return the attackers' payoff with given mixtures."""
         meetings = self.encounters
         found = [
             share * (own.probabilities @ meetings.payoffs(body, own.matrix, units.matrix) @ units.probabilities)
@@ -136,16 +139,16 @@ class CaughtOnce(Problem):
         multipliers: Mapping[str, float] | None = None,
         dual_certificate: Mapping[str, Floats] | None = None,
     ) -> Certificate:
-        """Compute what mixtures of routes prove: both best replies are found anew, by integer programs.
+        """Compute the bounds that mixtures of routes prove: both best responses are recomputed by integer programs.
 
         Parameters
         ----------
         profile : Profile
-            Where no mixtures are given, they are those of :func:`taken_apart`.
+            If no mixtures are given, those of :func:`taken_apart` are used.
         multipliers : mapping of str to float, optional
-            Not read.
+            Ignored.
         dual_certificate : mapping of str to ndarray, optional
-            The mixtures under the names of :data:`ROUTES`, as :meth:`Mixture.saved` writes them.
+            The mixtures under the names of :data:`ROUTES`, in the format of :meth:`Mixture.saved`.
         """
         from .route_mixtures import Mixture
 
@@ -160,7 +163,7 @@ class CaughtOnce(Problem):
     def proven(
         self, attackers: "Mixture", units: "Mixture", lower: float | None = None, upper: float | None = None
     ) -> Certificate:
-        """Return the certificate of mixtures, with bounds that are known of them or are found."""
+        """Return the certificate of mixtures, with known or computed bounds."""
         from .route_responses import best_joint_route, best_route
 
         value = self.value_of(attackers, units)
@@ -189,10 +192,10 @@ class CaughtOnce(Problem):
 
 
 def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> "Mixture":
-    """Return routes whose mixture has a player's plan for its marginals: those of each body on its own.
+    """Return routes whose mixture has a player's plan as marginals: those of each body separately.
 
-    A flow is taken apart along the path of its largest parts; joint routes are drawn from all bodies with one and the
-    same quantile, so that there are few of them.
+    A flow is decomposed along the path of its largest parts. Joint routes use the same quantile for all bodies, so that
+    there are few of them.
     """
     from .route_mixtures import Mixture
 

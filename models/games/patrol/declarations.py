@@ -1,4 +1,4 @@
-"""Who takes part in a patrol: units, attackers, what stands still and what is closed."""
+"""The parts of a patrol: units, attackers, sensors and closures."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,17 +13,17 @@ Side = Literal["all", "units", "attackers"]
 
 
 class PatrolError(InvalidGameError):
-    """Something in the declaration of a patrol is wrong.
+    """An error in the declaration of a patrol.
 
     Parameters
     ----------
     message : str
     key : str
-        What of the declaration it is about, such as ``units[2].start``.
+        The affected part of the declaration, such as ``units[2].start``.
     """
 
     def __init__(self, message: str, key: str) -> None:
-        super().__init__(one_line(message, 500))  # names of nodes may be of any length
+        super().__init__(one_line(message, 500))  # names of nodes may have any length
         self.key = key
 
 
@@ -34,22 +34,23 @@ class Unit:
     Parameters
     ----------
     start : str, optional
-        Where its shift begins; at its base if not given.
+        Where its shift begins; by default at its base.
     base : str, optional
-        Where it should be at the end of its shift, which ``risk`` is about; where it starts if not given.
+        Where it should be at the end of its shift (used by ``risk``); by default where it starts.
     name : str, optional
-        ``unit 1``, ``unit 2``, … if not given.
+        By default ``unit 1``, ``unit 2``, ….
     shift : tuple of int, optional
-        The times at which its shift begins and ends: 0 and the number of steps if not given. Before and after, it is
-        not on the map.
+        The times at which its shift begins and ends; by default 0 and the number of steps. At other times it is not on
+        the map.
     speed : float
         Multiple of the map's usual speed; travel times are rounded up to whole steps.
     detection : float, or mapping of place to float
-        Probability that it detects an attacker whom it meets; in a mapping by node or edge (``"a -- b"``), 1 elsewhere.
+        Probability that it detects an attacker whom it meets. A mapping gives it by node or edge (``"a -- b"``), with 1
+        elsewhere.
     no_go : sequence of str
         Nodes and edges that it does not enter.
     ends : sequence of str, optional
-        Where its shift has to end; anywhere if not given.
+        Where its shift must end; by default anywhere.
     """
 
     start: Hashable | None = None
@@ -64,24 +65,24 @@ class Unit:
 
 @dataclass(frozen=True)
 class Attacker:
-    """An attacker, or one type of them: the units do not know which type comes.
+    """An attacker, or one type of attacker: the units do not know which type comes.
 
     Parameters
     ----------
     entries : sequence of str, or mapping of str to (first, last)
-        Nodes where it may enter the map; with times, when.
+        Nodes where it may enter the map, possibly with times.
     goals : mapping of str to float
-        What arriving at each target or exit is worth to it. There its way is over.
+        Its payoff for arriving at each target or exit. Its route ends there.
     probability : float, optional
-        Of this type; the same for all if none is given.
+        Probability of this type; by default equal for all types.
     window : tuple of int
-        When it may enter, for entries without times of their own; at the beginning if not given.
+        When it may enter, for entries without times; by default at the beginning.
     name : str, optional
-        ``attacker 1``, ``attacker 2``, … if not given.
+        By default ``attacker 1``, ``attacker 2``, ….
     may_stay_away : bool
-        Whether it may choose not to come, which is worth 0.
+        Whether it may choose not to come, with payoff 0.
     meeting, step : float, optional
-        What a meeting and a step are worth to it; what the patrol says if not given.
+        Its payoffs for a meeting and for a step; by default those of the patrol.
     speed : float
         Multiple of the map's usual speed.
     no_go : sequence of str
@@ -102,17 +103,17 @@ class Attacker:
 
 @dataclass(frozen=True)
 class Sensor:
-    """A sensor: it stands still and detects.
+    """A stationary sensor.
 
     Parameters
     ----------
     at : str
         A node, or an edge (``"a -- b"``, or ``"a -> b"`` for one direction).
     detection : float
-        Probability that it detects an attacker who is there: at a node in each step that ends there, on an edge each
-        time that the attacker passes.
+        Probability that it detects an attacker there: at a node in each step that ends there, on an edge each time that
+        the attacker passes.
     times : tuple of int, optional
-        The first and the last time at which it is on: of arrival at a node, of leaving for an edge.
+        The first and the last time at which it is on: of arrival at a node, or of departure on an edge.
     """
 
     at: Any
@@ -122,18 +123,18 @@ class Sensor:
 
 @dataclass(frozen=True)
 class Closure:
-    """A node or an edge that is closed.
+    """A closed node or edge.
 
     Parameters
     ----------
     at : str
-        A node, or an edge (``"a -- b"``, or ``"a -> b"`` for one direction). Nobody arrives or waits at a closed node;
-        whoever is there may leave. Nobody is on a closed edge.
+        A node, or an edge (``"a -- b"``, or ``"a -> b"`` for one direction). Nobody arrives or waits at a closed node,
+        but bodies that are there may leave. Nobody is on a closed edge.
     times : tuple of int, optional
-        The first and the last time at which it is closed; always if not given. An edge that is closed from 3 to 5 is
-        closed in the steps that begin at these times.
+        The first and the last time at which it is closed; by default always. An edge closed from 3 to 5 is closed in
+        the steps that begin at these times.
     side : {"all", "units", "attackers"}
-        For whom.
+        The side to which it applies.
     """
 
     at: Any
@@ -141,13 +142,13 @@ class Closure:
     side: Side = "all"
 
 
-#: What is declared in lists, by the key of the list.
+#: Declarations in lists, by the key of the list.
 KINDS: dict[str, type[Any]] = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
 
 
 @contextmanager
 def about(key: str) -> Iterator[None]:
-    """Let errors in the block know what of the declaration they are about."""
+    """Let errors in the block name a part of the declaration."""
     try:
         yield
     except PatrolError:
@@ -157,7 +158,7 @@ def about(key: str) -> Iterator[None]:
 
 
 def list_of(given: Any, name: str, kind: type) -> list[Any]:
-    """Return declarations of a kind as a list; a single one counts as such a list."""
+    """Return declarations of one type as a list; a single declaration is accepted too."""
     if isinstance(given, kind):
         given = [given]
     if not isinstance(given, Sequence) or not all(isinstance(one, kind) for one in given):
@@ -166,16 +167,16 @@ def list_of(given: Any, name: str, kind: type) -> list[Any]:
 
 
 def texts(given: Any, name: str) -> list[Any]:
-    """Return a list of names; a single one counts as such a list."""
+    """Return a list of names; a single name is accepted too."""
     if isinstance(given, str):
         return [given]
     if not isinstance(given, Sequence):
         raise PatrolError(f"{name} is {shown(given, 60)}, expected a list of names", name)
-    return [tuple(one) if isinstance(one, list) else one for one in given]  # a node of a grid, as files have it
+    return [tuple(one) if isinstance(one, list) else one for one in given]  # a node of a grid, in the format of files
 
 
 def free_names(kind: str, given: Sequence[str]) -> list[str]:
-    """Return names, with a kind and a number in the place of those that are empty."""
+    """Return names, with a type and a number instead of empty ones."""
     numbered = (f"{kind} {number}" for number in count(1))
     free = (name for name in numbered if name not in given)
     return [name or next(free) for name in given]

@@ -12,11 +12,11 @@ from .patrol import Patrol
 
 
 def doubts(patrol: Patrol) -> list[str]:
-    """Return what of a declaration is allowed and can hardly be meant.
+    """Return notes on valid parts of a declaration that are probably mistakes.
 
     Examples
     --------
-    A slip of the sign, with which units keep out of the attacker's way:
+    A sign error that makes units avoid the attacker:
 
     >>> import networkx as nx
     >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
@@ -54,7 +54,7 @@ def _of_attacker(patrol: Patrol, number: int, notes: Notes) -> None:
         notes.add(f"a step is worth {step:g} to attackers, who gain by staying on the map", one.name)
     goals = patrol.goal_values(number)
     best = float(np.nanmax(goals))
-    comes = "they stay away" if one.may_stay_away else "they come all the same, since they may not stay away"
+    comes = "they stay away" if one.may_stay_away else "they come anyway, because they may not stay away"
     if best <= 0 and step <= 0 and meeting <= 0:
         notes.add(f"attackers with no goal that is worth more than 0 have nothing to gain: {comes}", one.name)
     elif one.may_stay_away:
@@ -94,7 +94,7 @@ def _of_unit(patrol: Patrol, number: int, notes: Notes) -> None:
 
 
 def idle_limits(patrol: Patrol, limits: Iterable[Constraint]) -> Iterator[str]:
-    """Yield which linear limits every plan keeps, which none does, and which ask for a risk instead of bounding it."""
+    """Yield linear limits that every plan or no plan meets, and limits that require a risk instead of bounding it."""
     for limit in limits:
         if not isinstance(limit, LinearConstraint):
             continue
@@ -106,9 +106,9 @@ def idle_limits(patrol: Patrol, limits: Iterable[Constraint]) -> Iterator[str]:
         most, least = best_response_value(treeplex, gradient), -best_response_value(treeplex, -gradient)
         if most <= limit.limit + slack:
             extreme = f"at {'most' if sign > 0 else 'least'} {sign * most + 0.0:g}"
-            yield f"the limit {limit.name} changes nothing: whatever the plan, it is {extreme}"
+            yield f"the limit {limit.name} changes nothing: under every plan it is {extreme}"
         elif least > limit.limit + slack:
             extreme = f"at {'least' if sign > 0 else 'most'} {sign * least + 0.0:g}"
-            yield f"no plan keeps the limit {limit.name}: it is {extreme}"
+            yield f"no plan meets the limit {limit.name}: it is {extreme}"
         elif limit.sense == ">=" and limit.name.startswith("risk"):
             yield f"the limit {limit.name} asks for units to be away from their bases (<= bounds the risk)"

@@ -1,4 +1,4 @@
-"""Who is caught on which pair of routes: a patrol's payoff if it matters whether, not how often, one is detected."""
+"""Payoffs of pairs of routes, for a patrol in which only the first detection counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,32 +27,33 @@ def routes_matrix(routes: Sequence[Whole], num_sequences: int) -> sp.csr_array:
 class Encounters:
     r"""The payoffs of pairs of routes in a patrol where the first detection catches an attacker.
 
-    A route is the set of a body's sequences that a pure plan makes; a *joint* route has one of each unit. With p(k, s)
-    the probability that the unit's sequence s detects an attacker at the contact k, a time and a place, a route r
-    escapes a joint route with probability
+    A route is the set of a body's sequences in a pure plan; a *joint* route consists of one route per unit. Let p(k, s)
+    be the probability that the unit's sequence s detects an attacker at the contact k, which is a time and a place. A
+    route r escapes a joint route with probability
 
     .. math:: S(r, j) = \prod_{k \in r} \prod_{s \in j} (1 - p(k, s)),
 
-    and is paid w(r) + κ (1 − S) if it keeps what its way pays, or w(r) S + κ (1 − S) if it forfeits that by being
-    caught. Both are b(r) + D(r) S(r, j), with D(r) at least 0.
+    and is paid w(r) + κ (1 − S) if it keeps the payoffs of its route, or w(r) S + κ (1 − S) if it forfeits them by
+    being caught. Both have the form b(r) + D(r) S(r, j), with D(r) at least 0.
 
     Attributes
     ----------
     treeplexes : tuple of Treeplex
-        Of player 0, whose bodies are the types of attackers, and of player 1, whose bodies are the units.
+        The treeplexes of player 0, whose bodies are the types of attackers, and of player 1, whose bodies are the
+        units.
     bodies : tuple of tuple of slice
         The sequences of each body, by player.
     shares : ndarray of float64, shape (types,)
-        How likely each type is.
+        The probability of each type.
     rewards : ndarray of float64, shape (num_sequences of player 0,)
-        w, of each sequence.
+        w of each sequence.
     caught : ndarray of float64, shape (types,)
         κ, at most 0.
     forfeits : bool
     attending : csr_array, shape (num_sequences of player 0, contacts)
-        1 where a sequence of an attacker comes to a contact; a route comes to each once at most.
+        1 if a sequence of an attacker reaches a contact; a route reaches each contact at most once.
     hazards, sure : csr_array, shape (contacts, num_sequences of player 1)
-        −log(1 − p) where p is below 1, and 1 where p is 1. Column 0 has sensors.
+        −log(1 − p) if p is below 1, and 1 if p is 1. Column 0 contains the sensors.
     """
 
     treeplexes: tuple[Treeplex, Treeplex]
@@ -72,7 +73,7 @@ class Encounters:
         Raises
         ------
         UnsupportedProblemError
-            If moves may fail, so that there are no routes, or being caught is worth more than some route.
+            If moves may fail, so that there are no routes, or being caught pays more than some route.
         """
         if patrol.failure:
             raise UnsupportedProblemError(
@@ -111,7 +112,7 @@ class Encounters:
         return found
 
     def _check(self) -> None:
-        """Refuse what pays more to be caught than to escape."""
+        """Raise an error if being caught pays more than escaping."""
         worst = self.least
         for number, (least, caught) in enumerate(zip(worst.tolist(), self.caught.tolist(), strict=True), 1):
             if least < 0.0:
@@ -122,7 +123,7 @@ class Encounters:
 
     @cached_property
     def least(self) -> Floats:
-        """The least D of a route of each type, shape (types,)."""
+        """The smallest D of a route of each type, shape (types,)."""
         least = [self.most_earned(body, -1.0) if self.forfeits else 0.0 for body in range(len(self.shares))]
         return -np.array(least) - self.caught
 
@@ -133,13 +134,13 @@ class Encounters:
         return np.array(most) - self.caught
 
     def most_earned(self, body: int, sign: float = 1.0) -> float:
-        """Return the most that a route of a type earns where nobody detects it, times a sign."""
+        """Return the largest reward of a type's route without detections, times a sign."""
         gradient = np.zeros(len(self.rewards))
         gradient[self.bodies[0][body]] = sign * self.rewards[self.bodies[0][body]]
         return best_response_value(self.treeplexes[0], gradient)
 
     def survival(self, attackers: sp.csr_array, joint: sp.csr_array) -> Floats:
-        """Return S of routes of attackers, rows of zeros and ones, and joint routes, shape (routes, joint routes)."""
+        """Return S of attackers' routes (rows of zeros and ones) and joint routes, shape (routes, joint routes)."""
         came = attackers @ self.attending
         logs, certain = (came @ (one @ joint.T) for one in (self.hazards, self.sure))
         return np.where(certain.toarray() > 0.0, 0.0, np.exp(-logs.toarray()))
@@ -152,7 +153,7 @@ class Encounters:
         return ways + caught, np.full(len(ways), -caught)
 
     def payoffs(self, body: int, attackers: sp.csr_array, joint: sp.csr_array) -> Floats:
-        """Return what routes of a type are paid against joint routes, shape (routes, joint routes)."""
+        """Return the payoffs of a type's routes against joint routes, shape (routes, joint routes)."""
         base, free = self.split(body, attackers)
         return base[:, None] + free[:, None] * self.survival(attackers, joint)
 
@@ -165,13 +166,13 @@ def _summed(values: Floats, rows: Whole, columns: Whole, shape: tuple[int, int])
 
 
 def _bodies(party: Party) -> tuple[slice, ...]:
-    """Return the sequences of each body of a player, which stand together."""
+    """Return the sequences of each body of a player, which are contiguous."""
     ends = [1, *(int(walker.sequences[-1]) + 1 for walker in party.walkers)]
     return tuple(slice(first, last) for first, last in pairwise(ends))
 
 
 def _sensors(patrol: Patrol) -> list[Entries]:
-    """Return what sensors detect, as what the empty sequence of the units does: they are there however these walk."""
+    """Return the sensors' detections as those of the units' empty sequence, because sensors do not move."""
     found = []
     for number, one in enumerate(patrol.sensors, 1):
         place = patrol.map.place(one.at, f"sensors[{number}].at")

@@ -23,15 +23,15 @@ _WINDOW = re.compile(r"(\d+)\s*\.\.\s*(\d+)")
 
 @dataclass(frozen=True, eq=False)
 class _Region:
-    """Nodes and moves of the map that are meant together."""
+    """A group of nodes and moves of the map."""
 
     words: str
     nodes: Mask
-    moves: Mask  # of bodies
+    moves: Mask  # of all bodies
 
 
 class _Call:
-    """A requested functional: whom it is about, where and when."""
+    """A requested functional: its bodies, places and times."""
 
     def __init__(self, patrol: Patrol, fingerprint: str, name: str, arguments: Sequence[str]) -> None:
         self.patrol, self.fingerprint, self.name = patrol, fingerprint, name
@@ -53,7 +53,7 @@ class _Call:
         self.player = 0 if chosen and chosen[0] in attackers else 1
         self.numbers = [(units, attackers)[1 - self.player].get(one, -1) for one in chosen]
         if -1 in self.numbers:
-            raise InvalidGameError("units stand beside attackers, expected one side's")
+            raise InvalidGameError("units and attackers are given together, expected one side's")
         self.bodies = chosen
         self.party = self.patrol.patrolling if self.player == 1 else self.patrol.attacking
         self.region = self._region(places) if places else None
@@ -89,7 +89,7 @@ class _Call:
         return _Region(" and ".join(places), nodes, moves)
 
     def only(self, **allowed: bool) -> None:
-        """Refuse arguments that the functional does not take."""
+        """Raise an error for arguments that the functional does not take."""
         form = _KINDS[self.name][0]
         if self.region is not None and not allowed.get("places"):
             raise InvalidGameError(f"{self.region.words} is a place, expected {form}")
@@ -102,13 +102,13 @@ class _Call:
 
     @property
     def walkers(self) -> Iterator[tuple[int, Walker]]:
-        """The bodies that it is about, each with its number."""
+        """The bodies of the functional, each with its number."""
         for number in self.numbers or range(len(self.party.walkers)):
             yield number, self.party.walkers[number]
 
     @property
     def whose(self) -> str:
-        """The bodies and the times that the functional counts, in words."""
+        """A description of the bodies and the times."""
         when = f" from {self.window[0]} to {self.window[1]}" if self.window is not None else ""
         return (f" of {' and '.join(self.bodies)}" if self.bodies else "") + when
 
@@ -118,7 +118,7 @@ class _Call:
         return (times >= first) & (times <= last)
 
     def made(self, description: str, amounts: Callable[[int, Walker], Floats], constant: float = 0.0) -> Functional:
-        """Return the functional that adds up amounts of each move of each body."""
+        """Return the functional that sums given amounts over the moves of each body."""
         coefficients = np.zeros(self.party.treeplex.num_sequences)
         for number, walker in self.walkers:
             coefficients[walker.sequences] += amounts(number, walker)
@@ -219,7 +219,7 @@ def _meetings(call: _Call) -> Functional:
 
 
 def _pairs(patrol: Patrol, region: _Region) -> Whole:
-    """Return the numbers of the pairs of nodes that moves of a region lead between."""
+    """Return the indices of the pairs of nodes connected by moves of a region."""
     body = patrol.attacker_bodies[0]
     ends = body.sources * len(region.nodes) + body.targets
     return ends[region.moves]
@@ -241,7 +241,7 @@ def _handover(call: _Call) -> Functional:
     return Functional(1, -away, words, 1.0, call.fingerprint)
 
 
-#: How each is written, and what makes it.
+#: The syntax of each functional, and its constructor.
 _KINDS: dict[str, tuple[str, Callable[[_Call], Functional]]] = {
     "risk": ("risk(UNIT)", _risk),
     "visits": ("visits(PLACE, …, FIRST..LAST, UNIT)", _visits),
@@ -254,13 +254,13 @@ _KINDS: dict[str, tuple[str, Callable[[_Call], Functional]]] = {
 
 
 class PatrolFunctionals(Named[str, Functional]):
-    """The functionals of a patrol: those without arguments and of each unit are listed, others made when asked for.
+    """The functionals of a patrol: those without arguments and of each unit are listed, others are made on request.
 
     Parameters
     ----------
     patrol : Patrol
     game : Game
-        What is made of it.
+        The game made from it.
 
     Examples
     --------

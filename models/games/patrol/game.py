@@ -1,4 +1,4 @@
-"""A patrol as a game that every problem and method takes."""
+"""A patrol as a game for every problem and method."""
 
 from dataclasses import fields
 from functools import cached_property
@@ -30,10 +30,10 @@ class PatrolGame(Game):
     Parameters
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph, path-like, RoadMap or Patrol
-        As :meth:`RoadMap.from_graph <treeplex.models.games.patrol.RoadMap.from_graph>` reads it.
+        In a format accepted by :meth:`RoadMap.from_graph <treeplex.models.games.patrol.RoadMap.from_graph>`.
     **declared
-        What :class:`~treeplex.models.games.patrol.Patrol` takes beside the map, `steps`, `units` and `attackers` at
-        least, and what `RoadMap.from_graph` takes beside the graph.
+        The arguments of :class:`~treeplex.models.games.patrol.Patrol` except the map (at least `steps`, `units` and
+        `attackers`), and those of `RoadMap.from_graph` except the graph.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class PatrolGame(Game):
 
     Notes
     -----
-    Each unit and each type of attacker walks on its own, so a player's plans are a product of flows over time and
-    place (:func:`~treeplex.models.games.patrol.walker.party`). The payoff adds up over meetings and is kept in
-    factors, one for each time and place where two may meet.
+    Each unit and each type of attacker moves independently, so a player's plans are a product of flows over time and
+    place (:func:`~treeplex.models.games.patrol.walker.party`). The payoff is a sum over meetings and is kept in
+    factors, one for each time and place where bodies may meet.
 
     References
     ----------
@@ -57,7 +57,7 @@ class PatrolGame(Game):
 
     Examples
     --------
-    Two ways lead from the gate to the bank, and the unit can watch one of them:
+    Two ways lead from the gate to the bank, and the unit can watch only one of them:
 
     >>> import networkx as nx
     >>> from treeplex import Nash, solve
@@ -71,7 +71,7 @@ class PatrolGame(Game):
     def __init__(self, graph: Any, **declared: Any) -> None:
         if isinstance(graph, Patrol) and declared:
             raise InvalidGameError(
-                f"a Patrol stands beside {one_of(list(declared))}, expected one of the two; "
+                f"a Patrol is given together with {one_of(list(declared))}, expected one of the two; "
                 "dataclasses.replace(patrol, …) changes one"
             )
         known = [*_DECLARED, *_OF_MAPS]
@@ -107,12 +107,12 @@ class PatrolGame(Game):
 
     @cached_property
     def constraints(self) -> tuple[LinearConstraint | RiskConstraint, ...]:
-        """The limits that are declared, read as :func:`~treeplex.models.constraints.parse_constraint` does.
+        """The declared limits, parsed by :func:`~treeplex.models.constraints.parse_constraint`.
 
         Raises
         ------
         InvalidConstraintError
-            If one cannot be read; it is on the units' plans where it names no functional of an attacker.
+            If a limit cannot be parsed; it applies to the units' plans unless it names a functional of an attacker.
         """
         read: list[LinearConstraint | RiskConstraint] = []
         for number, text in enumerate(self.patrol.limits, 1):
@@ -132,18 +132,18 @@ class PatrolGame(Game):
         Raises
         ------
         InvalidConstraintError
-            If a limit cannot be read.
+            If a limit cannot be parsed.
         """
         return (*self.patrol.map.notes, *doubts(self.patrol), *idle_limits(self.patrol, self.constraints))
 
 
 def patrol_of(game: Game) -> Patrol:
-    """Return the patrol that a game is of.
+    """Return the patrol of a game.
 
     Raises
     ------
     UnsupportedProblemError
-        If it is another game.
+        If the game is not a patrol.
     """
     check_type(game, "game", UnsupportedProblemError, Game, "a patrol's game")
     if not isinstance(game, PatrolGame):

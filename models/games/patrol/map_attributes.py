@@ -1,4 +1,4 @@
-"""What the attributes of a map mean: headings in any spelling, and the directions of streets."""
+"""The attributes of a map: names in any spelling, and the directions of streets."""
 
 import difflib
 import math
@@ -14,15 +14,15 @@ from ....seqform.checks import is_number
 from ....seqform.errors import InvalidGameError, nearest, one_line, shown
 from ....seqform.number_texts import read_float
 
-#: What an edge may say that the library reads, and a node.
+#: The attributes of edges and of nodes that the library reads.
 OF_EDGES = ("steps", "length", "oneway", "directed", "name")
 OF_NODES = ("x", "y", "lon", "lat", "longitude", "latitude", "lng", "pos", "name", "label")
-#: What may name a node of GeoJSON.
+#: The attributes that may name a node of GeoJSON.
 IDS = ("id", "osmid", "name", "label")
-#: The attributes that say between which nodes an edge leads.
+#: The attributes that name the two ends of an edge.
 ENDS = (("source", "target"), ("from", "to"), ("u", "v"), ("start", "end"))
 
-#: How somebody may drive along a street: in the direction in which it is drawn, and against it.
+#: The directions in which a street may be used: the direction in which it is drawn, and the opposite one.
 Way = tuple[bool, bool]
 WITH, AGAINST, BOTH = (True, False), (False, True), (True, True)
 _WAYS: dict[str, Way] = {
@@ -30,16 +30,16 @@ _WAYS: dict[str, Way] = {
     **dict.fromkeys(("-1", "reverse", "reversed", "tf", "tofrom", "backward", "against"), AGAINST),
     **dict.fromkeys(("no", "n", "false", "0", "b", "both", "twoway", "undirected", "mutual", "bidirectional"), BOTH),
 }
-#: Geofabrik's letters. In lower case PostgreSQL means true and false by them.
+#: Geofabrik's letters. In lower case PostgreSQL uses them for true and false.
 _LETTERS = {"F": WITH, "T": AGAINST}
 #: Streets whose direction changes with time.
 _CHANGING = ("reversible", "alternating")
-#: What stands for nothing: pandas and JSON write it so.
+#: The representations of missing values in pandas and JSON.
 _NOTHING = ("", "nan", "none", "null", "<na>")
-#: Tags of OpenStreetMap by which a street leads one way if it does not say otherwise.
+#: OpenStreetMap tags that make a street one-way by default.
 _IMPLYING = {"junction": ("roundabout", "circular"), "highway": ("motorway",)}
 _WORDS = re.compile(r"[^\W\d_]+")
-#: From this similarity on, a name may be meant to be another.
+#: Similarity from which one name may be a misspelling of another.
 _ALIKE = 0.75
 
 
@@ -50,7 +50,7 @@ class Notes:
     _places: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(self, what: str, where: str = "") -> None:
-        """Note that something was done, and where."""
+        """Note a change and its place."""
         self._places.setdefault(what, [where, 0])[1] += 1
 
     def __iter__(self) -> Iterator[str]:
@@ -60,13 +60,13 @@ class Notes:
 
 
 class ReadGraph(nx.MultiDiGraph):  # type: ignore[type-arg]  # networkx's own class takes none at run time
-    """A graph that was read from a file, with what its reader tells :meth:`RoadMap.from_graph`; a copy tells nothing.
+    """A graph read from a file, with the reader's notes for :meth:`RoadMap.from_graph`; a copy has none.
 
     Attributes
     ----------
     notes : tuple of str
     names : tuple of str or None
-        Of all attributes of edges in the file, directions among them, which the graph no longer has.
+        The names of all attributes of edges in the file, including directions, which the graph no longer has.
     """
 
     notes: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class ReadGraph(nx.MultiDiGraph):  # type: ignore[type-arg]  # networkx's own cl
 
 @lru_cache(maxsize=4096)
 def meaning(name: str, known: tuple[str, ...]) -> str:
-    """Return which of some known names a name means, in any case and with blanks, ``_`` or ``-`` in it; else itself.
+    """Return the known name meant by a name in any case or with blanks, ``_`` or ``-`` in it; else the name itself.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def meant(
     refusal: Callable[[str], InvalidGameError],
     notes: Notes | None = None,
 ) -> dict[Any, Any]:
-    """Return attributes under the names that they mean, without those that are ``None``.
+    """Return attributes under their standard names, without those that are ``None``.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def meant(
     refusal : callable
         Returns the exception for a message, if two attributes mean the same.
     notes : Notes, optional
-        Gets a note of each name that is spelled with other characters.
+        Receives a note for each name with a different spelling.
     """
     found: dict[Any, Any] = {}
     spelled: dict[str, str] = {}
@@ -124,7 +124,7 @@ def meant(
 
 
 def lookalikes(names: Iterable[Hashable], known: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield names that no reader knows with the known name that each is like.
+    """Yield unknown names with the known name that each resembles.
 
     Examples
     --------
@@ -143,19 +143,19 @@ def lookalikes(names: Iterable[Hashable], known: Collection[str]) -> Iterator[tu
 
 
 def way_of(value: Any, name: str = "oneway") -> Way | None:
-    """Return how somebody may drive along a street of which an attribute says so much; nothing if it says nothing.
+    """Return the directions in which a street may be used, from one of its attributes; nothing if it is empty.
 
     Parameters
     ----------
     value : object
-        A text, in any case, a number or a truth value.
+        A text in any case, a number or a truth value.
     name : str
-        The attribute: ``oneway`` or ``directed``.
+        The name of the attribute: ``oneway`` or ``directed``.
 
     Raises
     ------
     InvalidGameError
-        If the value is none that the library knows.
+        If the value is unknown.
 
     Examples
     --------
@@ -188,14 +188,14 @@ def way_of(value: Any, name: str = "oneway") -> Way | None:
 
 
 def way_of_street(data: Mapping[str, Any], where: str, notes: Notes) -> Way:
-    """Return how somebody may drive along a street, from all that its attributes say.
+    """Return the directions in which a street may be used, from all of its attributes.
 
     Parameters
     ----------
     data : mapping of str to object
-        Attributes by what they mean (:func:`meant`).
+        Attributes by standard name (:func:`meant`).
     where : str
-        What notes call the street.
+        The description of the street in notes.
     notes : Notes
 
     Raises
@@ -219,7 +219,7 @@ def way_of_street(data: Mapping[str, Any], where: str, notes: Notes) -> Way:
             said[name] = way
     tags = {key.strip().casefold(): value for key, value in data.items() if isinstance(value, str)}
     kind = tags.get("type", "").strip().casefold()
-    if kind in ("directed", "undirected", "mutual"):  # as Gephi writes its tables
+    if kind in ("directed", "undirected", "mutual"):  # in Gephi's tables
         said["type"] = _WAYS[kind]
     if len(set(said.values())) > 1:
         raise InvalidGameError(
@@ -239,13 +239,13 @@ def way_of_street(data: Mapping[str, Any], where: str, notes: Notes) -> Way:
 
 
 def ends_of(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the pairs of names that say between which nodes an edge leads, of some names of attributes."""
+    """Return the pairs of attributes, among some names, that give the two ends of an edge."""
     known = frozenset(names)
     return [pair for pair in ENDS if known.issuperset(pair)]
 
 
 def number_of(value: Any) -> float:
-    """Return a number that may be given as text; not a number if it is none."""
+    """Return a number that may be given as text; NaN if it is not a number."""
     try:
         return float(value) if is_number(value) else read_float(value) if isinstance(value, str) else math.nan
     except (ValueError, OverflowError):
@@ -253,5 +253,5 @@ def number_of(value: Any) -> float:
 
 
 def unknown_name(name: str, known: Collection[str]) -> str:
-    """Return which of the known names was probably meant, in parentheses, as messages have it."""
+    """Return a suggestion in parentheses among the known names, for messages."""
     return one_line(nearest(name, known), 80) if len(known) < 10_000 else ""

@@ -1,4 +1,4 @@
-"""Coordinates of maps: degrees or a plane, lengths in metres, and where to draw what lies on a globe."""
+"""Coordinates of maps: degrees or a plane, lengths in metres, and drawing positions."""
 
 import math
 import re
@@ -13,15 +13,15 @@ from ....seqform.arrays import Floats
 from ....seqform.errors import GameFileError, needing, shown
 
 Place = tuple[float, ...]
-#: Of the earth, in metres.
+#: Radius of the earth in metres.
 _RADIUS = 6_371_008.8
-#: A degree of latitude, in metres.
+#: Length of a degree of latitude in metres.
 DEGREE = math.radians(_RADIUS)
 #: The systems of longitude and latitude in degrees that need no library, by authority and code.
 _DEGREES = {("EPSG", code) for code in ("4326", "4979", "4258", "4269")} | {("OGC", "CRS84"), ("OGC", "CRS84H")}
 #: ``EPSG:25832``, ``urn:ogc:def:crs:EPSG::25832``, ``http://www.opengis.net/def/crs/EPSG/0/25832``.
 _CODE = re.compile(r"\b(epsg|ogc|esri|ignf)\b(?:[:/][\d.]*)?[:/](\w+)\s*$", re.IGNORECASE)
-#: Distances in a plane that are off by a larger part are measured on the ellipsoid instead.
+#: Distances in a plane with a larger relative error are measured on the ellipsoid instead.
 _DISTORTION = 2.5e-3
 
 
@@ -33,14 +33,14 @@ class System:
     ----------
     name : str
     geographic : bool
-        Whether they are longitude and latitude in degrees.
+        Whether the coordinates are longitude and latitude in degrees.
     unit : float
-        Metres of a unit, in a plane.
+        Metres per unit, in a plane.
     decimals : int
-        To how many decimals coordinates are rounded, to about a centimetre: lines that meet may differ in the last
+        Number of decimals to which coordinates are rounded, about a centimetre: lines that meet may differ in the last
         digits.
     crs : pyproj.CRS, optional
-        In a plane.
+        For a plane.
     """
 
     name: str = "WGS 84"
@@ -55,7 +55,7 @@ class System:
         Raises
         ------
         GameFileError
-            If it cannot be one of this system.
+            If the position is not possible in this system.
         """
         first, second = given
         if self.geographic and not (abs(first) <= 180 and abs(second) <= 90):
@@ -76,14 +76,14 @@ class System:
         return self.unit * sum(math.dist(first, second) for first, second in pairwise(points))
 
     def scales(self, places: Floats) -> Floats:
-        """Return what differences of coordinates are multiplied by to be metres near some places, shape (2,)."""
+        """Return the factors that convert differences of coordinates to metres near some places, shape (2,)."""
         if self.geographic:
             return DEGREE * np.array([shrinking(places), 1.0])
         return np.full(2, self.unit)
 
 
 def _haversine(first: Place, second: Place) -> float:
-    """Return how far apart two points of longitude and latitude are on a sphere, in metres."""
+    """Return the distance of two points of longitude and latitude on a sphere, in metres."""
     (east, north), (other_east, other_north) = (map(math.radians, point) for point in (first, second))
     half = math.sin((other_north - north) / 2) ** 2
     half += math.cos(north) * math.cos(other_north) * math.sin((other_east - east) / 2) ** 2
@@ -91,17 +91,17 @@ def _haversine(first: Place, second: Place) -> float:
 
 
 def shrinking(places: Floats) -> float:
-    """Return how much shorter a degree of longitude is than one of latitude, half-way between the outmost places."""
+    """Return the ratio of a degree of longitude to one of latitude, half-way between the outermost places."""
     return max(math.cos(math.radians((places[:, 1].min() + places[:, 1].max()) / 2)), 1e-3)
 
 
 def in_proportion(places: Floats) -> Floats:
-    """Return longitudes and latitudes as points of a plane: east is shortened to the scale of north.
+    """Return longitudes and latitudes as points of a plane, with east scaled to the unit of north.
 
     Parameters
     ----------
     places : ndarray of float64, shape (n, 2)
-        Degrees; a map that crosses the antimeridian is put together again.
+        Degrees; a map that crosses the antimeridian is joined.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def in_proportion(places: Floats) -> Floats:
 
 
 def is_degrees(crs: object, places: Floats) -> bool:
-    """Return whether positions are degrees of a system that a graph names, as OSMnx's attribute ``crs`` does."""
+    """Return whether positions are degrees in a system named by the graph, as in OSMnx's attribute ``crs``."""
     if not (np.abs(places) <= [180.0, 90.0]).all():
         return False
     known = getattr(crs, "is_geographic", None)
@@ -131,14 +131,14 @@ def is_degrees(crs: object, places: Floats) -> bool:
 
 
 def system_of(member: Any) -> System:
-    """Return the system of coordinates that the member ``crs`` of GeoJSON names; degrees if there is none.
+    """Return the coordinate system named by the member ``crs`` of GeoJSON; degrees if there is none.
 
     Raises
     ------
     GameFileError
-        If it names none that is known, or whose coordinates are neither degrees nor lengths.
+        If the system is unknown, or its coordinates are neither degrees nor lengths.
     MissingExtraError
-        If it takes pyproj, which is not installed.
+        If the system needs pyproj, which is not installed.
 
     Examples
     --------
@@ -174,12 +174,12 @@ def system_of(member: Any) -> System:
 
 
 def on_the_ellipsoid(system: System, lines: Iterable[Sequence[Place]]) -> "_Ellipsoid | None":
-    """Return how to measure lines where a plane distorts them too much; nothing where it does not.
+    """Return the ellipsoid for measuring lines if a plane distorts them too much; otherwise nothing.
 
     Raises
     ------
     GameFileError
-        If places lie outside of what the plane shows, or are degrees.
+        If places lie outside of the plane's area, or are degrees.
     """
     places = np.array([place for line in lines for place in line])
     if system.geographic or not len(places):
@@ -199,7 +199,7 @@ def on_the_ellipsoid(system: System, lines: Iterable[Sequence[Place]]) -> "_Elli
 
 
 class _Ellipsoid:
-    """Lengths of lines in a plane, measured on the ellipsoid that it shows."""
+    """Lengths of lines in a plane, measured on its ellipsoid."""
 
     def __init__(self, system: System) -> None:
         from pyproj import Geod, Transformer

@@ -1,4 +1,4 @@
-"""Maps from files: GraphML, node-link JSON, GeoJSON and edge lists as CSV, as other programs write them."""
+"""Maps from files: GraphML, node-link JSON, GeoJSON and CSV edge lists of other programs."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from .map_attributes import ENDS, OF_EDGES, ends_of, number_of
 from .map_geojson import read_features
 from .map_reading import Roads, name_in_file
 
-#: Headings that no node of a list without a header has.
+#: Headings that cannot be nodes of a list without a header.
 _HEADINGS = {*OF_EDGES, "source", "target", "from", "to"} - {"name"}
 
 
@@ -30,18 +30,18 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
     ----------
     path : path-like
         ``.graphml``, as networkx, OSMnx, Gephi, yEd and QGIS write it; ``.json``, node-link data of networkx;
-        ``.geojson``, points and lines, which meet where they have a point in common; or ``.csv``, an edge a line.
+        ``.geojson``, points and lines, which meet at common points; or ``.csv``, one edge per line.
 
     Returns
     -------
     networkx.MultiDiGraph
-        An edge that leads both ways is there twice. :meth:`RoadMap.from_graph
-        <treeplex.models.games.patrol.RoadMap.from_graph>` takes it.
+        A two-way edge appears twice. :meth:`RoadMap.from_graph <treeplex.models.games.patrol.RoadMap.from_graph>`
+        accepts it.
 
     Raises
     ------
     GameFileError
-        If there is no such file, or it cannot be read; the message names the file, and the line where it is known.
+        If the file does not exist or cannot be read; the message names the file, and the line if known.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
 
 
 class _MapReader(GraphmlReader):
-    """Reads all attributes as text, and the positions and labels of nodes from the drawings of yEd."""
+    """Reads all attributes as text, and positions and labels of nodes from yEd's drawings."""
 
     drawing = ("Geometry", "NodeLabel")
 
@@ -85,14 +85,14 @@ class _MapReader(GraphmlReader):
         return Key(key.name, "string") if key.name else None
 
     def take(self, element: Element, key: Key, text: str) -> None:
-        if text.strip():  # an empty text means that nothing is given, as an empty cell of CSV does
+        if text.strip():  # an empty text is a missing value, like an empty cell of CSV
             element.values[key.name] = text.strip()
 
     def draw(self, element: Element, tag: str, attributes: dict[str, str], text: str) -> None:
         if tag == "NodeLabel":
             element.values.setdefault("label", text.strip())
             return
-        # The corner, and the size.
+        # The corner and the size.
         place = [number_of(attributes.get(key, "")) for key in ("x", "y", "width", "height")]
         if all(map(math.isfinite, place[:2])):
             x, y, width, height = (number if math.isfinite(number) else 0.0 for number in place)
@@ -103,7 +103,7 @@ def _read_graphml(content: bytes, roads: Roads) -> None:
     reader = _MapReader()
     reader.parse(content)
     for graph in reader.elements["graph"]:
-        if "crs" in graph.values:  # as OSMnx writes it
+        if "crs" in graph.values:  # in OSMnx's format
             roads.graph.graph.setdefault("crs", graph.values["crs"])
     for node in reader.elements["node"]:
         roads.add_node(node.ids[0], node.values, "<node>", node.line)
@@ -194,7 +194,7 @@ def _read_csv(content: bytes, roads: Roads) -> None:
 
 
 def _rows(text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not empty, each with the number of its line."""
+    """Yield the rows that are not empty, each with its line number."""
     reader = csv.reader(io.StringIO(text), delimiter=mark, strict=True)
     try:
         for row in reader:

@@ -15,7 +15,7 @@ from .map_coordinates import Place, System, on_the_ellipsoid, system_of
 from .map_junctions import NEAR, Junctions, junctions
 from .map_reading import Roads, name_in_file
 
-#: Of attributes that hold for a whole line, the part that belongs to an edge is its own, or is kept beside them.
+#: For attributes that hold for a whole line, the suffix of the attribute that stores the part's share.
 SHARED, PART = ("steps", "length"), "part of its line"
 _AREAS = ("Polygon", "MultiPolygon")
 _KINDS = ("Point", "MultiPoint", "LineString", "MultiLineString", "GeometryCollection", *_AREAS)
@@ -27,13 +27,13 @@ class _Spot:
 
     where: str
     place: Place
-    own: Any  # what the file calls it
+    own: Any  # its name in the file
     data: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of a feature, without points that are there twice in a row."""
+    """A line of a feature, without repeated consecutive points."""
 
     where: str
     feature: int
@@ -48,7 +48,7 @@ def read_features(data: Mapping[str, Any], roads: Roads) -> None:
     Raises
     ------
     GameFileError
-        If something is not GeoJSON, or cannot be a map.
+        If the data are not GeoJSON, or cannot be a map.
     """
     features = data.get("features")
     if not isinstance(features, list):
@@ -85,7 +85,7 @@ class _Features:
     def _note(self, what: str, where: str = "") -> None:
         self._roads.notes.add(what, where)
 
-    # What features hold
+    # Features
 
     def _collect(self, number: int, feature: Any) -> None:
         where = f"features[{number}]"
@@ -174,7 +174,7 @@ class _Features:
         taken = set(self._at)
         for spot in self._spots:
             if spot.own is None and spot.place in taken:
-                continue  # it says nothing that the node there does not
+                continue  # the node there already has all of its attributes
             taken.add(spot.place)
             self._add_node(
                 spot.place, spot.where, name_in_file(spot.own, spot.where) if spot.own is not None else "", spot.data
@@ -225,7 +225,7 @@ class _Features:
         return self._at[place] if place in self._at else self._add_node(place, where)
 
     def _part_of(self, line: _Line, part: float) -> dict[str, Any]:
-        """Return the attributes of a part of a line: what holds for the whole line is divided."""
+        """Return the attributes of a part of a line; attributes of the whole line are divided."""
         data = {**line.data, PART: part}
         for name in SHARED:
             whole = number_of(data.get(name))
@@ -249,7 +249,7 @@ class _Features:
                     f"{lines[one].where} and {lines[other].where}",
                 )
         if found.unknown:
-            self._note("so many streets lie on each other that crossings without a common point were not looked for")
+            self._note("too many streets lie on each other, so crossings without a common point were not searched")
 
 
 def _is_level(data: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Where lines of a map meet: at points that they share, and where the end of one lies on another."""
+"""Junctions of a map's lines: shared points, and ends that lie on another line."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -11,11 +11,11 @@ from ....seqform.arrays import Floats
 from .map_coordinates import Place
 from .walker import Whole
 
-#: How near, in metres, a place is on a line, and how near an end is that looks as if it should be.
+#: Distance in metres within which a place is on a line, and within which an end is reported as nearly touching one.
 ON, NEAR = 0.03, 1.0
-#: So many segments at the end of a line are not taken for another street that it touches.
+#: Number of segments at the end of a line that do not count as another street that it touches.
 _OWN = 2
-#: Boxes that are compared at once, and how many are, at most, in search of crossings.
+#: Number of boxes compared at once, and largest total number, in the search for crossings.
 _AT_ONCE, _MOST = 500_000, 20_000_000
 
 
@@ -26,15 +26,15 @@ class Junctions:
     Attributes
     ----------
     pieces : list of list of list of Place
-        Of each line, from node to node.
+        The pieces of each line, from node to node.
     touched : list of Place
-        The nodes that lie on a line between its points.
+        Nodes that lie on a line between its points.
     near : list of (Place, int)
-        Ends that are less than :data:`NEAR` metres from a line that they do not touch, and its number.
+        Ends within :data:`NEAR` metres of a line that they do not touch, with the index of the line.
     crossings : list of (int, int)
-        Lines that cross where they have no point in common.
+        Lines that cross without a common point.
     unknown : bool
-        Whether there were too many lines on top of each other to look for all crossings.
+        Whether there were too many overlapping lines to find all crossings.
     """
 
     pieces: list[list[list[Place]]]
@@ -47,17 +47,17 @@ class Junctions:
 def junctions(lines: Sequence[Sequence[Place]], places: Collection[Place], scales: Floats) -> Junctions:
     """Cut lines where they meet.
 
-    A point of a line is one of all lines on which it lies. It is a node if it is an end of a line or one of some
-    places, or if lines lead from it in three directions or more. So lines that lie on each other have no nodes where
-    they only bend.
+    A point of a line belongs to all lines on which it lies. It is a node if it is an end of a line or one of the given
+    places, or if lines lead from it in at least three directions. Overlapping lines therefore have no nodes where they
+    only bend.
 
     Parameters
     ----------
     lines : sequence of sequence of Place
-        Of at least one point each, no two in a row equal.
+        Lines of at least one point each, with no equal consecutive points.
     places : collection of Place
     scales : ndarray of float64, shape (2,)
-        What differences of coordinates are multiplied by to be metres.
+        Factors that convert differences of coordinates to metres.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def junctions(lines: Sequence[Sequence[Place]], places: Collection[Place], scale
         return Junctions([[list(line)] for line in lines], [], [], [])
     firsts = np.cumsum([0, *(len(line) - 1 for line in lines)])
     corners = np.array([pair for line in lines for pair in pairwise(line)], dtype=np.float64) * scales
-    # Which points lie on each line, and how far along it in segments; and which lines ends nearly touch.
-    lying: dict[Place, set[int]] = {place: set() for place in places}  # the lines that have each as a point
+    # The points that lie on each line, with their position in segments; and the lines that ends nearly touch.
+    lying: dict[Place, set[int]] = {place: set() for place in places}  # the lines that contain each point
     for number, line in enumerate(lines):
         for place in line:
             lying.setdefault(place, set()).add(number)
@@ -123,7 +123,7 @@ def junctions(lines: Sequence[Sequence[Place]], places: Collection[Place], scale
 
 
 def _far_from_its_end(line: Sequence[Place], place: Place, segment: int) -> bool:
-    """Return whether a line comes back to one of its own ends in a segment, rather than begins or ends there."""
+    """Return whether a line returns to one of its own ends in a segment, rather than beginning or ending there."""
     if place in line[1:-1] or line[0] == line[-1]:
         return False
     last = len(line) - 2
@@ -138,7 +138,7 @@ def _crossings(
     loose = np.ones(len(owners), dtype=bool)
     if touched:
         given = np.array([place in touched for line in lines for place in line])
-        points = np.arange(len(owners)) + owners  # each line has a point more than it has segments
+        points = np.arange(len(owners)) + owners  # each line has one more point than segments
         loose = ~(given[points] | given[points + 1])
     found: set[tuple[int, int]] = set()
     compared = 0
@@ -160,16 +160,17 @@ def _crossings(
 
 
 def _side(begin: Floats, end: Floats, point: Floats) -> Floats:
-    """Return on which side of the line through two points others lie: a sign, 0 within :data:`ON`."""
+    """Return the side of the line through two points on which others lie: a sign, or 0 within :data:`ON`."""
     along, aside = end - begin, point - begin
     area = along[:, 0] * aside[:, 1] - along[:, 1] * aside[:, 0]
     return np.where(np.abs(area) <= ON * np.linalg.norm(along, axis=1), 0.0, np.sign(area))
 
 
 def _boxes_that_meet(low: Floats, high: Floats, lows: Floats, highs: Floats) -> Iterator[tuple[Whole, Whole]]:
-    """Yield the numbers of boxes and of other boxes that meet, many at once; corners have shape (n, 2).
+    """Yield the indices of intersecting pairs of boxes, many at once; corners have shape (n, 2).
 
-    Others are looked for by their middles, in classes of like size, so that a large one makes no others be compared.
+    Candidates are found by their centres, in classes of similar size, so that a large box does not cause comparisons of
+    all others.
     """
     from scipy.spatial import KDTree
 
@@ -192,7 +193,7 @@ def _boxes_that_meet(low: Floats, high: Floats, lows: Floats, highs: Floats) -> 
 
 
 def _with(line: Sequence[Place], more: list[tuple[float, Place]]) -> list[Place]:
-    """Return a line with further points, each so many segments along it."""
+    """Return a line with additional points at given positions in segments."""
     points = sorted([*((float(number), place) for number, place in enumerate(line)), *more], key=lambda each: each[0])
     return [place for number, (_, place) in enumerate(points) if not number or place != points[number - 1][1]]
 

@@ -11,7 +11,7 @@ from ....seqform.arrays import Floats
 from ....seqform.interchange.page import Content, Page, element, folded, prose, shipped, table
 from .map_view import Layer, MapView
 
-#: Probabilities below this part are not on a page.
+#: Smaller probabilities are left out of a page.
 _LEAST = 5e-5
 _WIDTH, _MARGIN = 1000.0, 30.0
 #: A triangle, a diamond and a house, as paths.
@@ -23,7 +23,7 @@ _MARKS = {
 
 
 def map_blocks(view: MapView) -> Iterator[Content]:
-    """Return a map for a page of :func:`framed`, and what its marks mean.
+    """Return a map for a page of :func:`framed`, and the legend of its marks.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ def map_blocks(view: MapView) -> Iterator[Content]:
             for layer in view.layers
         ],
     }
-    # The largest numbers, which the script fills.
+    # The largest numbers, filled in by the script.
     rows = [(layer.name, "") for layer in view.layers]
     numbers = table(("who", "where, most likely first"), rows, words=(0, 1), sortable=False, fold=None)
     numbers.set("aria-live", "polite")
-    yield element("noscript", prose("The slider of the map needs a script; the strategies below do not."))
+    yield element("noscript", prose("The slider of the map needs JavaScript; the strategies below do not."))
     yield element(
         "section",
         element(
@@ -93,12 +93,12 @@ def map_blocks(view: MapView) -> Iterator[Content]:
     yield folded(
         "What the map shows",
         prose(
-            "A disc grows with the probability that a unit is at a place at that step, its area in proportion, and a "
-            "street widens with the probability that the unit is on it in the step after. Rings are attackers, "
-            "meetings and what limits use up. Below the map stand the largest numbers. Over the whole day numbers add "
-            "up: of a unit to the steps that it spends somewhere on average, of meetings to how many there are. "
-            "Triangles mark entries, diamonds goals, and houses bases; streets that are closed at some time are dotted "
-            "in red."
+            "The area of a disc is proportional to the probability that a unit is at that place at that step, and "
+            "the width of a street to the probability that the unit is on it in the next step. Rings are attackers, "
+            "meetings and the use of limits. The largest numbers are listed below the map. Over the whole day "
+            "numbers are summed: for a unit the expected number of steps at a place, for meetings their expected "
+            "number. Triangles mark entries, diamonds goals, and houses bases; streets that are closed at some time "
+            "are dotted in red."
         ),
     )
 
@@ -120,7 +120,7 @@ def _placed(positions: Floats) -> Floats:
 
 
 def _sparse(amounts: Floats) -> list[list[int]]:
-    """Return for each time places and their amounts in ten-thousandths, in turn, of those that are not zero."""
+    """Return, for each time, alternating places and amounts in ten-thousandths, without zeros."""
     rows = []
     for row in amounts:
         (found,) = np.nonzero(row >= _LEAST)

@@ -1,4 +1,4 @@
-"""Patrols drawn on their maps: who is where at several times, and as animations."""
+"""Patrols drawn on their maps: positions at several times, and animations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
@@ -14,14 +14,14 @@ from ....seqform.interchange.pictures import COLOURS, Figure, blank_figure, chos
 from ....seqform.strategy import Profile, Strategy
 from .map_view import MapView, map_view
 
-#: More times of a picture are refused.
+#: More times in a picture are rejected.
 MAX_TIMES = 24
 _UNITS = ("blue", "green", "purple", "orange", "sky", "pink")
 _HUES = {"attacker": "red", "meeting": "black", "limit": "grey"}
 _MARKS = {"goal": "D", "entry": "^", "base": "s"}
-# Inches across, and below the maps for the key and for prices.
+# Width in inches, and height below the maps for the legend and for prices.
 _WIDTH, _KEY, _LINE = 9.0, 0.35, 0.22
-# Points of a name, and the area of a disc of probability 1.
+# Font size of a name in points, and the area of a disc of probability 1.
 _FONT, _DISC = 6.5, 320.0
 _LEAST = 2e-3
 
@@ -33,21 +33,21 @@ def draw_map(
     times: Sequence[int] | None = None,
     prices: Mapping[str, float] | None = None,
 ) -> "Figure":
-    """Draw who is where on the map of a patrol, at several times.
+    """Draw the positions of units and attackers on the map of a patrol, at several times.
 
-    Discs are units, rings attackers and crosses meetings, their areas in proportion to the probability; streets are as
-    wide as they are likely to be used in the step after.
+    Discs are units, rings attackers and crosses meetings, with areas proportional to the probability. The width of a
+    street is proportional to the probability of its use in the next step.
 
     Parameters
     ----------
     game : Game
         A :class:`~treeplex.models.games.patrol.PatrolGame`.
     strategies : Profile or Strategy
-        Of both sides, or of one.
+        The strategies of both sides, or of one.
     times : sequence of int, optional
-        From 0 to the number of steps, at most 24; six at equal distances if not given.
+        From 0 to the number of steps, at most 24; by default six at equal distances.
     prices : mapping of str to float, optional
-        Of limits by name, such as ``solution.multipliers``, to be written below.
+        Prices of limits by name, such as ``solution.multipliers``, written below the maps.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def draw_map(
     UnsupportedProblemError
         If the game is not a patrol, or has no such time.
     InvalidStrategyError
-        If a strategy is of another game.
+        If a strategy belongs to another game.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -87,25 +87,25 @@ def draw_map(
 
 
 def animate_map(game: Game, strategies: Profile | Strategy, path: str | PathLike[str], *, seconds: float = 0.6) -> None:
-    """Write an animation of who is where on the map of a patrol: a ``.gif`` that repeats, with one frame per time.
+    """Write an animation of positions on the map of a patrol: a repeating ``.gif`` with one frame per time.
 
     Parameters
     ----------
     game, strategies
-        As :func:`draw_map` takes them.
+        As in :func:`draw_map`.
     path : path-like
         A file name that ends with ``.gif``.
     seconds : float
-        How long a frame is shown, from 0.02 to 60; the last one four times as long.
+        Duration of a frame, from 0.02 to 60; the last one takes four times as long.
 
     Raises
     ------
     UnsupportedProblemError
         If the game is not a patrol, or has more than 300 steps.
     InvalidStrategyError
-        If a strategy is of another game.
+        If a strategy belongs to another game.
     GameFileError
-        If the suffix is another one, or the file cannot be written.
+        If the file has another suffix or cannot be written.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -137,7 +137,7 @@ def write_map(
     Raises
     ------
     GameFileError
-        If the suffix is another one, or the file cannot be written. Other errors are those of the two.
+        If the file has another suffix or cannot be written. Other errors are those of the two functions.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def write_map(
 
 
 def _panes(view: MapView, rows: int, columns: int, prices: Mapping[str, float] | None = None) -> "tuple[Figure, Any]":
-    """Return a figure with places for maps, and a key below."""
+    """Return a figure with axes for maps, and a legend below."""
     low, high = view.positions.min(axis=0), view.positions.max(axis=0)
     wide, tall = np.maximum(high - low, 1e-9 * max(*(high - low), 1.0))
     across = _WIDTH / columns
@@ -164,7 +164,7 @@ def _panes(view: MapView, rows: int, columns: int, prices: Mapping[str, float] |
     below = _LINE * bool(prices)
     height = rows * down + _KEY + below
     figure = blank_figure((_WIDTH, height))
-    from matplotlib.lines import Line2D  # once it is known to be installed
+    from matplotlib.lines import Line2D  # after checking that it is installed
 
     panes = figure.subplots(
         rows, columns, squeeze=False,
@@ -213,7 +213,7 @@ def _colour(view: MapView, place: int) -> str:
 
 
 def _palette(view: MapView) -> list[int]:
-    """Return the colours of an animation, three numbers a colour: layers on white and on each other, and greys."""
+    """Return the colours of an animation, three numbers per colour: layers on white and on each other, and greys."""
     from matplotlib.colors import to_rgb
 
     hues = [np.array(to_rgb(_colour(view, place))) for place in range(len(view.layers))][:8]
@@ -253,7 +253,7 @@ def _draw(axes: Any, view: MapView, time: int) -> None:
             axes.scatter(*spots.T, s=sizes, facecolors="none", edgecolors=colour, linewidths=1.5, zorder=4)
         elif layer.kind == "unit":
             axes.scatter(*spots.T, s=sizes, color=colour, alpha=0.6, linewidths=0, zorder=4)
-    east = places[:, 0].min() + 0.8 * np.ptp(places[:, 0])  # from where on there is no room to the right
+    east = places[:, 0].min() + 0.8 * np.ptp(places[:, 0])  # position beyond which there is no space to the right
     for number in sorted(view.noted):
         side, at = ("right", -5) if places[number, 0] > east else ("left", 5)
         look = {"fontsize": _FONT, "parse_math": False, "zorder": 7, "ha": side, "textcoords": "offset points"}

@@ -1,4 +1,4 @@
-"""What readers of maps put together: nodes, and streets with their directions."""
+"""The graph that readers of maps build: nodes, and streets with their directions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from .map_attributes import OF_EDGES, OF_NODES, WITH, Notes, ReadGraph, meant, u
 
 
 class Roads:
-    """A graph that is read from a file.
+    """A graph under construction from a file.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Roads:
         self._names: dict[str, None] = {}  # of all attributes of edges
 
     def add_node(self, node: Any, data: Mapping[str, Any], where: str, line: int | None = None) -> str:
-        """Add a node, or refuse one that is there already; return its name."""
+        """Add a node and return its name, or raise an error if it already exists."""
         name = name_in_file(node, where, line)
         if name in self.graph:
             raise GameFileError(f"{where}: there are two nodes {shown(name, 60)}", line)
@@ -34,7 +34,7 @@ class Roads:
         return name
 
     def attributes(self, data: Mapping[str, Any], where: str, line: int | None = None) -> dict[str, Any]:
-        """Return what a file says of an edge, by what it means."""
+        """Return the attributes of an edge by standard name."""
         found = meant(data, OF_EDGES, _refusal(where, line), self.notes)
         self._names.update(dict.fromkeys(key for key in found if isinstance(key, str)))
         return found
@@ -49,21 +49,21 @@ class Roads:
         directed: bool = False,
         drawn: bool = True,
     ) -> None:
-        """Add a street between nodes that are there.
+        """Add a street between existing nodes.
 
         Parameters
         ----------
         ends : pair of objects
             Its ends, in the order in which it is drawn.
         data : mapping of str to object
-            Of :meth:`attributes`.
+            The result of :meth:`attributes`.
         where : str
-            What messages call it.
+            The description of the street in messages.
         line : int, optional
         directed : bool
-            Whether it is an edge of a directed graph, which leads one way whatever attributes say.
+            Whether it is an edge of a directed graph, which is one-way regardless of its attributes.
         drawn : bool
-            Whether the file tells in which direction the street is drawn; undirected graphs only list its ends.
+            Whether the file specifies the direction in which the street is drawn; undirected graphs only list its ends.
         """
         first, second = (name_in_file(node, where, line) for node in ends)
         for name in (first, second):
@@ -74,7 +74,7 @@ class Roads:
         if directed:
             self._add(first, second, data)
             return
-        if not drawn:  # OSMnx keeps the direction of drawing beside the ends of an undirected edge
+        if not drawn:  # OSMnx stores the direction of drawing in addition to the ends of an undirected edge
             said = [str(data.get(key, "")).strip() for key in ("from", "to")]
             first, second = said if said == [second, first] else (first, second)
             drawn = said == [first, second]
@@ -100,7 +100,7 @@ class Roads:
         self.graph.edges[source, target, key].update(data)
 
     def read(self) -> "nx.MultiDiGraph[str]":
-        """Return the graph, with what is known of how it was read."""
+        """Return the graph, with notes on how it was read."""
         self.graph.notes, self.graph.names = tuple(self.notes), tuple(self._names)
         graph: nx.MultiDiGraph[str] = self.graph
         return graph
@@ -111,7 +111,7 @@ def _refusal(where: str, line: int | None) -> Any:
 
 
 def name_in_file(node: Any, where: str, line: int | None = None) -> str:
-    """Return what a node of a file is called.
+    """Return the name of a node of a file.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def name_in_file(node: Any, where: str, line: int | None = None) -> str:
         If it is neither a text nor a number.
     """
     plain = isinstance(node, str | int | float) and not isinstance(node, bool)
-    pair = isinstance(node, list) and len(node) > 1  # networkx writes nodes of grids, which are tuples, so
+    pair = isinstance(node, list) and len(node) > 1  # networkx's format for nodes of grids, which are tuples
     name = str(tuple(node) if pair else node).strip() if plain or pair else ""
     if not name:
         raise GameFileError(f"{where}: a node is called {shown(node, 60)}, expected a text or a number", line)

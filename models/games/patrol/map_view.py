@@ -1,4 +1,4 @@
-"""What there is to see of a patrol on its map: units, attackers, meetings and what limits use, by place and time."""
+"""The visible content of a patrol's map: units, attackers, meetings and the use of limits, by place and time."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from .patrol import Patrol
 from .walker import Whole
 
 Kind = Literal["unit", "attacker", "meeting", "limit"]
-#: How many units have a colour of their own; further ones begin again.
+#: Number of units with their own colours, which then repeat.
 HUES = 6
 
 
@@ -28,10 +28,10 @@ class Street:
     Attributes
     ----------
     source, target : int
-        Its ends, by number.
+        Its ends, by index.
     name : str
     one_way, closed : bool
-        Whether it leads from the source to the target alone, and whether it is closed at some time to somebody.
+        Whether it leads only from the source to the target, and whether it is closed at some time to some body.
     """
 
     source: int
@@ -43,7 +43,7 @@ class Street:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """How much of something is where and when.
+    """Amounts of one quantity by place and time.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Layer:
     nodes : ndarray of float64, shape (steps + 1, num_nodes)
         At each node at each time.
     streets : ndarray of float64, shape (steps + 1, num_streets)
-        On each street in the step that begins then.
+        On each street in the step that begins at that time.
     shown : bool
-        Whether it is shown before somebody asks.
+        Whether it is shown initially.
     """
 
     name: str
@@ -69,15 +69,15 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class MapView:
-    """A map, and what there is to see on it.
+    """A map and its layers.
 
     Attributes
     ----------
     title : str
     names : tuple of str
-        Of the nodes.
+        The names of the nodes.
     positions : ndarray of float64, shape (num_nodes, 2)
-        Where to draw them, in a plane.
+        Drawing positions in a plane.
     streets : tuple of Street
     marks : mapping of str to frozenset of int
         The nodes that are an ``entry``, a ``goal`` or a ``base``.
@@ -100,29 +100,29 @@ class MapView:
 
 
 def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constraint] = ()) -> MapView:
-    """Return what there is to see of strategies of a patrol.
+    """Return the visible content of a patrol's map, given strategies.
 
     Parameters
     ----------
     game : Game
         A :class:`~treeplex.models.games.patrol.PatrolGame`.
     strategies : iterable of Strategy
-        Of the attackers, the units or both; meetings need both.
+        Strategies of the attackers, the units or both; meetings need both.
     limits : iterable of Constraint, optional
-        On the units' plans: in a layer each, how much of it is used where and when; those that are linear.
+        Constraints on the units' plans: for each linear one, a layer shows how much of it is used where and when.
 
     Raises
     ------
     UnsupportedProblemError
         If the game is not a patrol.
     InvalidStrategyError
-        If a strategy is of another game.
+        If a strategy belongs to another game.
 
     Notes
     -----
-    Where bodies are and meet: :func:`~treeplex.models.games.patrol.patrol_occupancy` and
-    :func:`~treeplex.models.games.patrol.patrol_meetings`. Types of attackers are weighted by how likely they are. Of a
-    limit Σ g(s) y(s) a place and time has the terms of the moves that lead there, without their signs.
+    Positions and meetings come from :func:`~treeplex.models.games.patrol.patrol_occupancy` and
+    :func:`~treeplex.models.games.patrol.patrol_meetings`. Types of attackers are weighted by their probabilities. For a
+    limit Σ g(s) y(s), a place and time shows the terms of the moves that lead there, without their signs.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
         layers.extend(
             layer(f"used by {limit.name}", "limit", "limit", *_used(patrol, limit, known[1].plan))
             for limit in limits
-            if isinstance(limit, LinearConstraint)  # what is convex is used everywhere at once
+            if isinstance(limit, LinearConstraint)  # a convex limit is not a sum over places
         )
     marks = {
         "entry": {int(node) for walker in patrol.attacking.walkers for node in walker.entry_nodes},
@@ -187,7 +187,7 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
 
 
 def _used(patrol: Patrol, limit: LinearConstraint, plan: Floats) -> tuple[Floats, Floats]:
-    """Return what the moves that lead to each node at each time add to a limit; nothing on moves."""
+    """Return what the moves to each node at each time contribute to a limit; zero on moves."""
     amounts = np.zeros(len(plan))
     amounts[list(limit.terms)] = [abs(float(term)) for term in limit.terms.values()]
     nodes = np.zeros((patrol.steps + 1, patrol.map.num_nodes))
@@ -198,7 +198,7 @@ def _used(patrol: Patrol, limit: LinearConstraint, plan: Floats) -> tuple[Floats
 
 
 def _streets(patrol: Patrol) -> tuple[tuple[Street, ...], Whole]:
-    """Return the streets, and the number of that of each move of the map."""
+    """Return the streets, and the index of the street of each move."""
     roads = patrol.map
     pairs = np.stack([np.minimum(roads.sources, roads.targets), np.maximum(roads.sources, roads.targets)], axis=1)
     _, first, of_move, counts = np.unique(pairs, axis=0, return_index=True, return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""What meetings pay: an additive payoff in factors, each of which is a place and time where bodies may meet."""
+"""Payoffs of meetings: an additive payoff in factors, one for each place and time where bodies may meet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from .walker import Mask, Party, Walker, Whole, sums
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """How much of which factor sequences hold.
+    """The amounts of factors in sequences.
 
     Attributes
     ----------
     keys : ndarray of int64, shape (k,)
-        A number that tells a factor apart from every other.
+        A unique number of each factor.
     sequences : ndarray of int64, shape (k,)
     amounts : ndarray of float64, shape (k,)
     """
@@ -29,7 +29,7 @@ class Entries:
 
     @classmethod
     def joined(cls, parts: "Sequence[Entries]") -> "Entries":
-        """Return several as one; nothing if there are none."""
+        """Return several entries as one; empty if there are none."""
         none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
         return cls(
             np.concatenate([none, *(part.keys for part in parts)]),
@@ -38,18 +38,18 @@ class Entries:
         )
 
     def where(self, kept: Mask) -> "Entries":
-        """Return those that a mask keeps."""
+        """Return the entries selected by a mask."""
         return Entries(self.keys[kept], self.sequences[kept], self.amounts[kept])
 
 
 @dataclass(frozen=True, eq=False)
 class Amounts:
-    """How much a player brings to each factor.
+    """The amount that a player contributes to each factor.
 
     Attributes
     ----------
     keys : ndarray of int64, shape (k,)
-        Sorted, each once.
+        Sorted and unique.
     values : ndarray of float64, shape (k,)
     """
 
@@ -58,12 +58,12 @@ class Amounts:
 
     @classmethod
     def of(cls, entries: Entries, plan: Floats) -> "Amounts":
-        """Return what a plan brings."""
+        """Return the contributions of a plan."""
         keys, places = np.unique(entries.keys, return_inverse=True)
         return cls(keys, sums(places, entries.amounts * plan[entries.sequences], len(keys)))
 
     def at(self, keys: Whole) -> Floats:
-        """Return how much is brought to some factors, none to those that are not known."""
+        """Return the contributions to some factors, 0 for unknown ones."""
         if not len(self.keys):
             return np.zeros(len(keys))
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -72,7 +72,7 @@ class Amounts:
 
 @dataclass(frozen=True, eq=False)
 class Spots:
-    """The times and places that numbers stand for: a node twice, or the ends of a move of player 0's."""
+    """The times and places that keys represent: a node twice, or the ends of player 0's move."""
 
     times: Whole
     first: Whole
@@ -81,13 +81,13 @@ class Spots:
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """Numbers for times and places, the same for both players.
+    """Numbers of times and places, the same for both players.
 
     Attributes
     ----------
     num_nodes : int
     paces : tuple of ndarray of int64, each of shape (m,)
-        The durations of the map's moves for each of player 0's bodies that differ in them.
+        The durations of the map's moves, for each of player 0's bodies with different durations.
     """
 
     num_nodes: int
@@ -95,7 +95,7 @@ class Keys:
 
     @classmethod
     def of(cls, walkers: Sequence[Walker]) -> "Keys":
-        """Return the keys with which player 0's bodies are told apart by their paces."""
+        """Return the keys that distinguish player 0's bodies by their speeds."""
         paces: list[Whole] = []
         for walker in walkers:
             if not any(np.array_equal(walker.body.durations, pace) for pace in paces):
@@ -107,28 +107,28 @@ class Keys:
         return ((times * self.num_nodes + first) * self.num_nodes + second) * len(self.paces) + pace
 
     def read(self, keys: Whole) -> Spots:
-        """Return what numbers stand for; a time at a node is that before the step."""
+        """Return the meaning of numbers; a time at a node is the time before the step."""
         places, nodes = keys // len(self.paces), self.num_nodes
         return Spots(places // (nodes * nodes), places // nodes % nodes, places % nodes)
 
     def standing(self, walker: Walker, amounts: Floats | float = 1.0) -> Entries:
-        """Return where a body comes to stand, times amounts of each node, or one for all."""
+        """Return the nodes that a body reaches, multiplied by an amount per node or by one amount."""
         there = walker.presences
         held = np.broadcast_to(amounts, walker.body.num_nodes)[there.nodes] * there.chances
         return Entries(self.number(there.times - 1, there.nodes, there.nodes), walker.sequences[there.moves], held)
 
     def passing(self, walker: Walker, amount: float = 1.0) -> Entries:
-        """Return where one of player 0's bodies is on its way."""
+        """Return the edges on which one of player 0's bodies moves."""
         pace = next(number for number, each in enumerate(self.paces) if np.array_equal(walker.body.durations, each))
         on = np.flatnonzero(walker.moved)
         keys = self.number(walker.times[on], walker.sources[on], walker.targets[on], pace)
         return Entries(keys, walker.sequences[on], amount * walker.success[on])
 
     def met(self, walker: Walker, amounts: Floats | float = 1.0) -> Entries:
-        """Return which of player 0's moves one of player 1's bodies meets inside an edge.
+        """Return the moves of player 0 that one of player 1's bodies meets inside an edge.
 
-        Moves in opposite directions meet if they share a step, moves in the same direction if one begins later and
-        ends earlier than the other. Amounts are of each move of the map, or one for all.
+        Moves in opposite directions meet if they share a step, and moves in the same direction if one begins later and
+        ends earlier than the other. There is an amount per move of the map, or one for all.
         """
         body = walker.body
         on = np.flatnonzero(walker.moved)
@@ -142,7 +142,7 @@ class Keys:
                 theirs = np.where(others >= 0, durations[others], 0)
                 ends = (walker.targets[on], walker.sources[on]) if towards else (walker.sources[on], walker.targets[on])
                 ranges = [(times - theirs + 1, times + lengths)]
-                if not towards:  # overtaken by a faster one, or by a slower one before
+                if not towards:  # overtaken by a faster body, or overtaking a slower one
                     ranges = [(times + lengths - theirs + 1, times), (times + 1, times + lengths - theirs)]
                 for first, stop in ranges:
                     counts = np.where(others >= 0, np.maximum(stop - first, 0), 0)
@@ -154,7 +154,7 @@ class Keys:
 
 
 def _places(known: Whole, wanted: Whole) -> Whole:
-    """Return where each wanted number stands among known ones, −1 where it does not."""
+    """Return the position of each wanted number among known ones, −1 if it is missing."""
     order = np.argsort(known, kind="stable")
     found = np.searchsorted(known, wanted, sorter=order)
     places = order[np.minimum(found, len(known) - 1)]
@@ -169,18 +169,18 @@ def assembled(
     right: Entries,
     scale: float | None = None,
 ) -> FactoredPayoff:
-    """Put the factors that both players can hold in order; one more, of which player 1 holds 1, pays rewards.
+    """Order the factors that both players contribute to; an additional factor, of which player 1 has 1, pays rewards.
 
     Parameters
     ----------
     attackers, units : Party
-        Of player 0 and of player 1.
+        The bodies of player 0 and of player 1.
     rewards : sequence of ndarray of float64, each of shape (num_moves,)
-        What the moves of each of player 0's walkers pay whatever player 1 does.
+        The payoffs of the moves of each of player 0's walkers that do not depend on player 1.
     left, right : Entries
-        What each player's sequences hold, with what it pays in the left ones.
+        The contributions of each player's sequences, with payoffs in the left ones.
     scale : float, optional
-        The largest absolute payoff, as :class:`~treeplex.seqform.factored.FactoredPayoff` takes it.
+        The largest absolute payoff, as in :class:`~treeplex.seqform.factored.FactoredPayoff`.
     """
     shared = np.intersect1d(left.keys, right.keys)
     left, right = (each.where(np.isin(each.keys, shared) & (each.amounts != 0.0)) for each in (left, right))

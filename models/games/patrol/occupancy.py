@@ -1,4 +1,4 @@
-"""Where bodies of a patrol are at each time, and where they meet, as far as strategies say."""
+"""Positions and meetings of a patrol's bodies at each time, given strategies."""
 
 from dataclasses import dataclass
 
@@ -17,14 +17,14 @@ from .walker import Walker, sums
 
 @dataclass(frozen=True, eq=False)
 class Occupancy(ReadOnly):
-    """Where one body is at each time.
+    """The position of one body at each time.
 
     Attributes
     ----------
     name : str
-        Of the unit or of the type of attacker.
+        The name of the unit or of the type of attacker.
     standing : ndarray of float64, shape (steps + 1, num_nodes)
-        Probability of standing at each node at each time. An attacker who has come to a goal counts there from then on.
+        Probability of standing at each node at each time. An attacker who has reached a goal counts there from then on.
     moving : ndarray of float64, shape (steps, m)
         Probability of being on each of the map's moves in each step.
     """
@@ -35,31 +35,31 @@ class Occupancy(ReadOnly):
 
 
 def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
-    """Return where each unit, or each type of attacker, is at each time.
+    """Return the position of each unit, or of each type of attacker, at each time.
 
     Parameters
     ----------
     game : PatrolGame
     strategy : Strategy
-        Of either player.
+        A strategy of either player.
 
     Returns
     -------
     tuple of Occupancy
-        One a unit, or one a type of attacker.
+        One per unit, or one per type of attacker.
 
     Raises
     ------
     UnsupportedProblemError
         If the game is not a patrol.
     InvalidStrategyError
-        If the strategy is of another game.
+        If the strategy belongs to another game.
 
     Notes
     -----
-    Both are linear in the realization plan: with x(t, k, m) the probability of making the move m at time t and p(m)
-    the probability that it does not fail, a body stands at l at time t with Σ p(m) x(t − d(m), k, m) over the moves
-    from k to l that take d(m) steps, and Σ (1 − p(m)) x(t − 1, l, m) over those that failed there.
+    Both are linear in the realization plan. Let x(t, k, m) be the probability of making the move m at time t and p(m)
+    the probability that it does not fail. A body stands at l at time t with probability Σ p(m) x(t − d(m), k, m) over
+    the moves from k to l that take d(m) steps, plus Σ (1 − p(m)) x(t − 1, l, m) over those that failed there.
 
     Examples
     --------
@@ -100,16 +100,16 @@ def _moving(walker: Walker, plan: Floats, patrol: Patrol) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Meetings(ReadOnly):
-    """How often attackers are expected to be detected, by time and place.
+    """Expected number of detections of attackers, by time and place.
 
     Attributes
     ----------
     standing : ndarray of float64, shape (steps + 1, num_nodes)
-        By units at each node at each time.
+        By units, at each node at each time.
     passing : ndarray of float64, shape (steps, m)
-        By units inside the edge of each of the map's moves, by when the attacker begins the move.
+        By units inside the edge of each of the map's moves, by the time at which the attacker begins the move.
     sensed : float
-        By sensors, in all.
+        By sensors, in total.
     """
 
     standing: Floats
@@ -118,12 +118,12 @@ class Meetings(ReadOnly):
 
     @property
     def total(self) -> float:
-        """By whatever, wherever and whenever."""
+        """The total over all detectors, places and times."""
         return float(self.standing.sum() + self.passing.sum()) + self.sensed
 
 
 def patrol_meetings(game: Game, profile: Profile) -> Meetings:
-    """Return how often attackers are expected to be detected where.
+    """Return the expected number of detections of attackers by place and time.
 
     Parameters
     ----------
@@ -133,14 +133,14 @@ def patrol_meetings(game: Game, profile: Profile) -> Meetings:
     Returns
     -------
     Meetings
-        Types of attackers weighted by how likely they are.
+        Types of attackers are weighted by their probabilities.
 
     Raises
     ------
     UnsupportedProblemError
         If the game is not a patrol.
     InvalidStrategyError
-        If the strategies are of another game.
+        If the strategies belong to another game.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Patrols on a map: who attacks what, who watches, and the game between them."""
+"""Patrols on a map: attackers, units, and the game between them."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,45 +18,45 @@ from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
 from .walker import Body, Mask, Party, Walker, Whole, form_size, party, sums
 
-#: Steps of a game are at most this many.
+#: The largest number of steps of a game.
 _MOST_STEPS = 10_000
-#: Bytes at the peak of building, a sequence of either player: arrays of its moves and meetings, and text for labels;
-#: and how many more where moves may fail.
+#: Peak memory of building in bytes per sequence: arrays of its moves and meetings, and text for labels; and the
+#: addition if moves may fail.
 _SEQUENCE, _FAILING = 370, 180
 
 
 @dataclass(frozen=True, eq=False)
 class Patrol:
-    """A patrol: a map, who walks on it, and what that pays.
+    """A patrol: a map, its units and attackers, and their payoffs.
 
     Parameters
     ----------
     map : RoadMap
-        Or a graph of networkx.
+        Or a networkx graph.
     steps : int
-        How long it lasts; time t is after t steps.
+        Number of steps; time t is after t steps.
     units : sequence of Unit
-        None, ``[]``, for what attackers gain where nobody patrols.
+        Use ``[]`` to compute the attackers' gain without patrols.
     attackers : sequence of Attacker
         Types of attackers.
     sensors : sequence of Sensor
     closures : sequence of Closure
     meeting : float
-        What each meeting is worth to the attacker, times the probability that it is detected.
+        The attacker's payoff for each meeting, multiplied by the probability of detection.
     step : float
-        What each step is worth to it.
+        The attacker's payoff for each step.
     failure : float
-        Probability that a move fails: whoever makes it stays where it is for one step. The moves of step 0 and waiting
+        Probability that a move fails, which keeps the body where it is for one step. The moves of step 0 and waiting
         never fail.
     areas : mapping of str to sequence of str
-        Nodes that functionals know under one name.
+        Named groups of nodes for functionals.
     limits : sequence of str
-        Constraints as text, which problems about the game get.
+        Constraints as text, for problems about the game.
     name : str
     spec : str
-        The file that it was read from.
+        The file from which it was read.
     table : Table, optional
-        What is in it, for errors that say where.
+        The content of the file, so that errors can state the position.
 
     Raises
     ------
@@ -65,11 +65,11 @@ class Patrol:
 
     Notes
     -----
-    Whoever moves covers its edge at an even pace. An attacker and a unit *meet* when they come to stand at one node at
-    the same time, by arriving or by waiting there, in every step anew; and when they pass each other strictly inside
-    an edge, which they do at most once: moving in opposite directions if both are on it in one and the same step,
-    moving in the same direction if one of them begins later and arrives earlier. Where an attacker enters and where a
-    shift begins, nobody meets before the end of the first step. The costs of meetings add up over meetings and units.
+    Bodies move along edges at a constant speed. An attacker and a unit *meet* at a node, in every step in which both
+    stand there at its end, by arriving or by waiting. They also meet inside an edge when they pass each other, at most
+    once per edge. Bodies with opposite directions meet if both are on the edge in the same step; bodies with the same
+    direction meet if one begins later and arrives earlier. At an attacker's entry and at the start of a shift, there
+    are no meetings before the end of the first step. The costs of meetings add up over meetings and units.
     """
 
     map: RoadMap
@@ -112,7 +112,7 @@ class Patrol:
         places = (self.steps + 1) * len(self.moves)
         needed = places * (3 * (len(self.units) + len(self.attackers)) + 16 * bool(self.sensors))
         Budget().require(needed, f"the patrol has {places:,} moves at all times: who may be where")
-        _ = self._opened, self._sensed, self.unit_bodies, self.attacker_bodies  # what does not fit is refused now
+        _ = self._opened, self._sensed, self.unit_bodies, self.attacker_bodies  # invalid declarations are rejected now
 
     def _shares(self) -> list[float]:
         given = [one.probability for one in self.attackers]
@@ -146,7 +146,7 @@ class Patrol:
 
     @cached_property
     def _moves(self) -> list[Whole]:
-        """The moves of all bodies, those of the map and waiting at each node first: the map's number, and both ends."""
+        """The moves of all bodies, those of the map and waiting at each node first: the map's index, and both ends."""
         nodes, numbers = np.arange(self.map.num_nodes), np.arange(len(self.map.sources))
         pairs = ((np.full(len(nodes), -1), numbers), (nodes, self.map.sources), (nodes, self.map.targets))
         columns = [np.concatenate(pair) for pair in pairs]
@@ -154,7 +154,7 @@ class Patrol:
 
     @property
     def moves(self) -> Whole:
-        """The map's move that each move of a body is, −1 for waiting, shape (num_nodes + m,)."""
+        """The map's move of each move of a body, −1 for waiting, shape (num_nodes + m,)."""
         return self._moves[0]
 
     @property
@@ -172,7 +172,7 @@ class Patrol:
         return durations
 
     def _no_go(self, places: Any, what: str) -> Mask:
-        """Return which moves of bodies some places leave, shape (num_nodes + m,)."""
+        """Return the moves of bodies that some places allow, shape (num_nodes + m,)."""
         targets, left = self._ends_of_moves[1], np.ones(len(self.moves), dtype=bool)
         with about(f"{what}.no_go"):
             for at in texts(places, f"{what}.no_go"):
@@ -199,7 +199,7 @@ class Patrol:
         return closed
 
     def _times(self, given: Any, what: str, most: int | None = None) -> Times:
-        """Return a first and a last time, by default all."""
+        """Return a first and a last time, by default the whole range."""
         most = self.steps if most is None else most
         if given is None:
             return 0, most
@@ -211,7 +211,7 @@ class Patrol:
         return int(given[0]), int(given[1])
 
     def _opened_to(self, side: str, durations: Whole, no_go: Mask) -> Mask | None:
-        """Return whether each move may begin at each time; nothing if all may always."""
+        """Return whether each move may begin at each time; nothing if all are always allowed."""
         closed = self._opened[side]
         if not closed:
             return None if no_go.all() else np.broadcast_to(no_go, (self.steps, len(no_go)))
@@ -256,7 +256,7 @@ class Patrol:
                     key,
                 )
             bodies.append(body)
-            _ = self.unit_base(number - 1), self.detection(number - 1)  # refused now if they are wrong
+            _ = self.unit_base(number - 1), self.detection(number - 1)  # rejected now if they are wrong
         return tuple(bodies)
 
     def unit_start(self, number: int) -> int:
@@ -276,7 +276,7 @@ class Patrol:
             return self.map.node(getattr(unit, name), f"{key}.{name}")
 
     def round_trip(self, number: int) -> float:
-        """Return how many steps it takes a unit at least to leave its base and be back; infinite if no way leads back.
+        """Return the smallest number of steps in which a unit can leave its base and return; infinite if it cannot.
 
         Streets that are closed at some times count as open.
         """
@@ -296,7 +296,7 @@ class Patrol:
         return [self.map.nodes[target] for target in self._ends_of_moves[1].tolist()]
 
     def _body(self, side: str, key: str, one: Unit | Attacker, **own: Any) -> Body:
-        """Return what a unit or a type of attacker may do."""
+        """Return the possible moves of a unit or a type of attacker."""
         durations = self._durations(one.speed, key)
         sources, targets = self._ends_of_moves
         return Body(
@@ -344,7 +344,7 @@ class Patrol:
                     f"{key}.entries",
                 )
         meeting, step = self.worth(number - 1)
-        # Whoever does not come to a goal gains nothing, and could as well stay away.
+        # An attacker who does not reach a goal gains nothing, and could as well stay away.
         idle = one.may_stay_away and self.failure == 0 and meeting <= 0 and step <= 0
         times, nodes = (np.array(each) for each in zip(*entries, strict=True))
         body = self._body(
@@ -371,7 +371,7 @@ class Patrol:
         return body
 
     def _check_connected(self, body: Body, key: str) -> None:
-        """Refuse goals to which no way leads, however long it takes."""
+        """Raise an error if no route leads to a goal, regardless of its length."""
         assert body.gone is not None
         missed = body.gone & ~body.reachable.any(axis=0)
         if not missed.any():
@@ -388,7 +388,7 @@ class Patrol:
             raise PatrolError(f"{key} has {name}, to which no route leads from an entry, expected one", key)
 
     def goal_values(self, number: int) -> Floats:
-        """Return what each node is worth to an attacker, shape (num_nodes,); NaN where it has no goal."""
+        """Return the value of each node to an attacker, shape (num_nodes,); NaN if it has no goal there."""
         key, goals = f"attackers[{number + 1}].goals", self.attackers[number].goals
         values = np.full(self.map.num_nodes, np.nan)
         with about(key):
@@ -402,7 +402,7 @@ class Patrol:
         return values
 
     def worth(self, number: int) -> tuple[float, float]:
-        """Return what a meeting and a step are worth to an attacker."""
+        """Return an attacker's payoffs for a meeting and a step."""
         one, key = self.attackers[number], f"attackers[{number + 1}]"
         found = []
         for name in ("meeting", "step"):
@@ -412,7 +412,7 @@ class Patrol:
         return found[0], found[1]
 
     def detection(self, number: int) -> tuple[Floats, Floats]:
-        """Return how likely a unit detects whom it meets at each node, and inside the edge of each move of bodies."""
+        """Return a unit's probability of detection at each node, and inside the edge of each move of bodies."""
         given, key = self.units[number].detection, f"units[{number + 1}].detection"
         by_place: Mapping[Any, float] = given if isinstance(given, Mapping) else {}
         with about(key):
@@ -426,7 +426,7 @@ class Patrol:
 
     @cached_property
     def _sensed(self) -> tuple[Floats, Floats] | None:
-        """How likely sensors detect whoever comes to stand at each node, and leaves along each move, by time."""
+        """The sensors' probability of detecting arrivals at each node, and departures along each move, by time."""
         if not self.sensors:
             return None
         nodes = np.zeros((self.steps + 1, self.map.num_nodes))
@@ -454,20 +454,20 @@ class Patrol:
 
     @cached_property
     def keys(self) -> Keys:
-        """The numbers of times and places at which bodies may meet."""
+        """The keys of times and places at which bodies may meet."""
         return Keys.of(self.attacking.walkers)
 
     def rewards(self, number: int) -> Floats:
-        """Return what each move of an attacker is worth to it whatever the units do, shape (num_moves,)."""
+        """Return the payoff of each move of an attacker that does not depend on the units, shape (num_moves,)."""
         return self.paid(self.attacking.walkers[number], np.nan_to_num(self.goal_values(number)), *self.worth(number))
 
     def paid(self, walker: Walker, goals: Floats, meeting: float, step: float) -> Floats:
-        """Return what an attacker's moves pay for goals by node, for sensors' detections and for steps."""
+        """Return the payoffs of an attacker's moves for goals by node, for sensors' detections and for steps."""
         paid: Floats = walker.success * goals[walker.targets]
         return paid + step * (walker.success * walker.durations + walker.failure) + meeting * self.sensed(walker)
 
     def sensed(self, walker: Walker) -> Floats:
-        """Return how often sensors are expected to detect each move of an attacker, shape (num_moves,)."""
+        """Return the expected number of sensor detections of each move of an attacker, shape (num_moves,)."""
         if self._sensed is None:
             return np.zeros(len(walker.times))
         nodes, moves = self._sensed
@@ -479,17 +479,17 @@ class Patrol:
 
     @property
     def probabilities(self) -> list[float]:
-        """How likely each type of attacker is."""
+        """The probability of each type of attacker."""
         return [float(one.probability or 0.0) for one in self.attackers]
 
     def coming(self, weights: Sequence[float]) -> Entries:
-        """Return how much of each factor the moves of attackers hold, times a weight of each."""
+        """Return the contributions of the attackers' moves to each factor, multiplied by a weight."""
         pairs = zip(self.attacking.walkers, weights, strict=True)
         each = ((self.keys.standing(walker, weight), self.keys.passing(walker, weight)) for walker, weight in pairs)
         return Entries.joined([entries for both in each for entries in both])
 
     def watched(self, numbers: Iterable[int] | None = None) -> Entries:
-        """Return how much of each factor, a time and place of meeting, the moves of units hold; of all by default."""
+        """Return the units' contributions to each factor, a time and place of meeting; by default of all units."""
         found = []
         for number in range(len(self.units)) if numbers is None else numbers:
             walker, (at_nodes, on_moves) = self.patrolling.walkers[number], self.detection(number)
@@ -497,7 +497,7 @@ class Patrol:
         return Entries.joined(found)
 
     def size(self) -> FormSize:
-        """Return how large the sequence form is, which is not made for it."""
+        """Return the size of the sequence form without building it."""
         return form_size((self.attacker_bodies, self.unit_bodies), _SEQUENCE + _FAILING * (self.failure > 0.0))
 
     def sequence_form(self) -> SequenceForm:
@@ -506,7 +506,7 @@ class Patrol:
         Raises
         ------
         GameTooLargeError
-            If it would take more than the budget of :mod:`treeplex.seqform.budget`.
+            If it would exceed the budget of :mod:`treeplex.seqform.budget`.
         """
         size = self.size()
         Budget().require(size.bytes, f"the game has {sum(size.sequences):,} sequences: its sequence form")
@@ -518,6 +518,6 @@ class Patrol:
 
     @property
     def scale(self) -> float:
-        """The largest of what a goal, a meeting and a step are worth."""
+        """The largest absolute payoff of a goal, a meeting and a step."""
         worth = [*map(abs, (one for number in range(len(self.attackers)) for one in self.worth(number)))]
         return max(*worth, *(float(np.nanmax(abs(self.goal_values(n)))) for n in range(len(self.attackers)))) or 1.0

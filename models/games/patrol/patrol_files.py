@@ -1,4 +1,4 @@
-"""Patrols from TOML files, whose errors name the line and the key that they are about."""
+"""Patrols from TOML files, with errors that name the line and the key."""
 
 from dataclasses import MISSING, fields
 from os import PathLike, fspath
@@ -12,23 +12,23 @@ from .map_files import read_map
 from .patrol import Patrol
 from .road_map import RoadMap
 
-#: The keys of the file, and of its payoffs; those of other tables are what their kind is declared by.
+#: The keys of the file, and of its payoffs; the keys of other tables are the fields of their type.
 _KEYS = (
     *("map", "steps", "speed", "length", "names", "failure", "units", "attackers", "payoffs", "limits", "sensors"),
     *("closures", "areas"),
 )
 _PAYOFFS = ("meeting", "step")
-#: What tables hold, for messages; of those that are not listed something at a place.
+#: The contents of tables, for messages; unlisted ones contain something at a place.
 _SUCH_AS, _AT = {"units": 'start = "gate"', "attackers": 'entries = ["gate"]'}, 'at = "gate"'
 
 
 def is_patrol(top: Table) -> bool:
-    """Return whether a TOML file holds a patrol rather than a spot of hold'em."""
+    """Return whether a TOML file describes a patrol rather than a spot of hold'em."""
     return "board" not in top and any(key in top for key in ("map", "units", "attackers"))
 
 
 def read_patrol(path: str | PathLike[str]) -> Patrol:
-    r"""Read a patrol from a TOML file: the reference page on patrols has its keys.
+    r"""Read a patrol from a TOML file; the reference page on patrols lists its keys.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def read_patrol(path: str | PathLike[str]) -> Patrol:
 
 
 def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
-    """Return what a file declares on a map.
+    """Return the declarations of a file for a map.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
 
 
 def _values(table: Table, kind: type[Any]) -> dict[str, Any]:
-    """Return what a kind is declared by; it needs what has no default."""
+    """Return the arguments of a type; those without a default are required."""
     table.check_keys([each.name for each in fields(kind)])
     for each in fields(kind):
         if each.default is MISSING:

@@ -1,4 +1,4 @@
-"""A solved patrol in one file: its map and declaration, both sides' strategies, and what is known of them."""
+"""A solved patrol in one file: its map and declaration, both sides' strategies, and its certificate."""
 
 import dataclasses
 import json
@@ -20,7 +20,7 @@ from .game import PatrolGame, patrol_of
 from .patrol import Patrol
 from .road_map import BOTH_WAYS, RoadMap
 
-#: Of the declaration; strategies are those of every file of strategies.
+#: The version of the declaration; strategies have the format of strategy files.
 _PLAN = 1
 _ARRAYS = ("sources", "targets", "times")
 _MAP = ("nodes", "attributes", "ids", "streets", "notes", "geographic")
@@ -35,7 +35,7 @@ class PatrolPlan:
     game : PatrolGame
     profile : Profile
     certificate : mapping, optional
-        What is known of the solution, such as its method and proven bounds.
+        Information on the solution, such as its method and proven bounds.
 
     Raises
     ------
@@ -68,14 +68,14 @@ class PatrolPlan:
         return patrol_of(self.game)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the plan to a file (``.npz``) that needs no other, whole or not at all.
+        """Write the plan to a self-contained file (``.npz``), atomically.
 
-        It is a file of strategies too, for all that takes one.
+        It is also a strategy file for every function that accepts one.
 
         Raises
         ------
         GameFileError
-            If the suffix is another one, or the file cannot be written.
+            If the file has another suffix or cannot be written.
         """
         if Path(path).suffix.lower() != ".npz":
             raise GameFileError(f"{one_line(fspath(path))}: a plan is written as .npz; name it so")
@@ -106,7 +106,7 @@ class PatrolPlan:
         Raises
         ------
         GameFileError
-            If it is not the file of a plan, or a damaged one.
+            If the file is not a plan, or is damaged.
         """
         name = fspath(path)
         with naming(name), refusing_damaged(name, "is not the plan of a patrol, or a damaged one", GameFileError):
@@ -130,7 +130,7 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
         ids=said["ids"],
         streets=tuple(said["streets"]),
         notes=tuple(said["notes"]),
-        geographic=bool(said.get("geographic", False)),  # plans of earlier versions do not say
+        geographic=bool(said.get("geographic", False)),  # plans of earlier versions lack it
     )
     declared = {name: value for name, value in metadata["patrol"].items() if name != "table"}
     for name, kind in KINDS.items():
@@ -139,7 +139,7 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
 
 
 def _plain(value: Any, roads: RoadMap) -> Any:
-    """Return a declaration as JSON has it: dataclasses and mappings as objects, whose keys are nodes or edges."""
+    """Return a declaration in a form for JSON: dataclasses and mappings as objects, whose keys are nodes or edges."""
     if dataclasses.is_dataclass(value):
         return {each.name: _plain(getattr(value, each.name), roads) for each in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -15,7 +15,7 @@ from .patrol import Patrol
 
 
 def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
-    """Return what each type of attackers earns at best, against each goal alone or all, and how likely that is."""
+    """Return the best earnings of each type of attacker, against each goal or all, and their probabilities."""
     losses, chances = list[Loss](), list[float]()
     watched = patrol.watched()
     for number, (walker, share) in enumerate(zip(patrol.attacking.walkers, patrol.probabilities, strict=True)):
@@ -62,7 +62,7 @@ def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: M
     return spread(each, norm, words)
 
 
-#: How each is written, and what makes it of the patrol, the game's fingerprint, arguments and the functionals.
+#: The syntax of each measure, and its constructor from the patrol, the game's fingerprint, arguments and functionals.
 RISKS: Mapping[str, tuple[str, Callable[[Patrol, str, Sequence[str], Mapping[str, Functional]], Risk]]] = {
     "cvar": ("cvar(LEVEL)", _cvar),
     "worst": ("worst", _worst),

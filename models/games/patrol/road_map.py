@@ -1,4 +1,4 @@
-"""A map: nodes by name, the moves between them and how long they take, and where everything lies."""
+"""A map: nodes by name, the moves between them with travel times, and positions."""
 
 import math
 from collections import Counter
@@ -34,13 +34,13 @@ from .map_files import read_map
 from .map_geojson import PART, SHARED
 from .walker import Mask, Whole
 
-#: Attributes of nodes that give positions, in the order in which they are looked for.
+#: Attributes of nodes that give positions, in order of preference.
 _COORDINATES = (("x", "y"), ("lon", "lat"), ("longitude", "latitude"), ("lng", "lat"))
 #: Attributes of nodes that give names.
 _NAMES = ("name", "label")
-#: How much less than a whole step more is rounded down, for what floats are off.
+#: Fractions of a step below this are rounded down, to allow for round-off.
 _ROUND_OFF = 1e-9
-#: How places on edges are written.
+#: The notation of places on edges.
 BOTH_WAYS, ONE_WAY = " -- ", " -> "
 #: The longest travel time, in steps.
 _LONGEST = 10**6
@@ -48,7 +48,7 @@ _LONGEST = 10**6
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A node, or an edge: which nodes and which moves of a map belong to it.
+    """A node or an edge: the nodes and the moves of a map that belong to it.
 
     Attributes
     ----------
@@ -68,23 +68,23 @@ class RoadMap(ReadOnly):
     Parameters
     ----------
     nodes : tuple of str
-        Their names, all different.
+        Unique names.
     sources, targets : ndarray of int64, shape (m,)
-        The moves from a node to another, sorted by source and target; each pair once.
+        The moves between nodes, sorted by source and target and without duplicates.
     times : ndarray of float64, shape (m,)
-        How many steps each takes, before it is rounded up.
+        Number of steps that each takes, before rounding up.
     places : ndarray of float64, shape (num_nodes, 2), optional
-        Where the nodes lie; :attr:`positions` lays the map out without.
+        Positions of the nodes; without them :attr:`positions` computes a layout.
     attributes : mapping of str to tuple of str
-        What the graph says of nodes, such as their districts: an entry a node, ``""`` where it says nothing.
+        Attributes of nodes in the graph, such as their districts: an entry per node, ``""`` if missing.
     ids : mapping of str to int
-        What nodes are called elsewhere; they may be called so here too.
+        Alternative names of nodes.
     streets : tuple of str
-        What the edge of each move is called, ``""`` where that is not known; empty if no edge has a name.
+        The name of each move's edge, ``""`` if unknown; empty if no edge has a name.
     notes : tuple of str
-        What was done to read the map, in sentences.
+        Changes made while reading the map, as sentences.
     geographic : bool
-        Whether places are longitudes and latitudes in degrees.
+        Whether positions are longitudes and latitudes in degrees.
 
     Examples
     --------
@@ -121,26 +121,27 @@ class RoadMap(ReadOnly):
         length: str = "length",
         names: str = "",
     ) -> "RoadMap":
-        """Return the map of a graph of networkx, directed or not.
+        """Return the map of a networkx graph, directed or not.
 
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph, or path-like
-            Or a file, as :func:`~treeplex.models.games.patrol.read_map` reads it. Edges may have ``steps``, how many
-            steps it takes along them; by default one. Nodes may have positions (``x`` and ``y``, ``lon`` and ``lat``,
-            or ``pos``), names (``name`` or ``label``; otherwise they are called what they are) and other attributes.
-            Of parallel edges the quickest counts; loops are left out.
+            Or a file, as accepted by :func:`~treeplex.models.games.patrol.read_map`. Edges may have ``steps``, the
+            number of steps it takes to pass them; by default one. Nodes may have positions (``x`` and ``y``, ``lon``
+            and ``lat``, or ``pos``), names (``name`` or ``label``; by default the node itself) and other attributes. Of
+            parallel edges the fastest counts; loops are left out.
         speed : float, optional
-            How much of `length` is covered in a step; travel times are then lengths divided by it, rounded up.
+            Amount of `length` covered in a step; travel times are lengths divided by it, rounded up.
         length : str
-            The attribute of edges that `speed` is of, such as ``travel_time``.
+            The attribute of edges to which `speed` refers, such as ``travel_time``.
         names : str, optional
-            The attribute of nodes with their names, or ``id`` for what they are in the graph.
+            The attribute of nodes with their names, or ``id`` for the graph's node identifiers.
 
         Raises
         ------
         InvalidGameError
-            If it is no such graph, two nodes have one name, or a travel time is missing or not positive.
+            If the argument is not such a graph, two nodes have the same name, or a travel time is missing or not
+            positive.
         """
         if isinstance(graph, RoadMap):
             return graph
@@ -219,7 +220,7 @@ class RoadMap(ReadOnly):
 
     @cached_property
     def positions(self) -> Floats:
-        """Where the nodes lie, shape (num_nodes, 2): x or longitude, y or latitude; laid out if nothing is known."""
+        """The nodes' positions, shape (num_nodes, 2): x or longitude, y or latitude; a layout if there are none."""
         if self.places is not None:
             return self.places
         graph: nx.Graph[int] = nx.Graph()
@@ -230,16 +231,16 @@ class RoadMap(ReadOnly):
 
     @cached_property
     def plane(self) -> Floats:
-        """Where to draw the nodes, shape (num_nodes, 2): :attr:`positions`, of degrees in true proportion."""
+        """The nodes' drawing positions, shape (num_nodes, 2): :attr:`positions`, with degrees in true proportion."""
         return in_proportion(self.positions) if self.geographic else self.positions
 
     def street(self, move: int) -> str:
-        """Return what the edge of a move is called: its name, or its two ends."""
+        """Return the name of a move's edge: its own name, or its two ends."""
         named = self.streets[move] if self.streets else ""
         return named or BOTH_WAYS.join(self.nodes[end[move]] for end in (self.sources, self.targets))
 
     def durations(self, speed: float = 1.0) -> Whole:
-        """Return how many steps each move takes at a multiple of the usual speed, rounded up, shape (m,)."""
+        """Return the number of steps of each move at a multiple of the usual speed, rounded up, shape (m,)."""
         return _whole(self.times / speed)
 
     @cached_property
@@ -247,12 +248,12 @@ class RoadMap(ReadOnly):
         return {**self.ids, **{name: number for number, name in enumerate(self.nodes)}}
 
     def node(self, name: Hashable, what: str = "the node") -> int:
-        """Return the number of a node.
+        """Return the index of a node.
 
         Raises
         ------
         InvalidGameError
-            If there is none of that name; the message begins with `what`, and says which one was probably meant.
+            If there is no node of that name; the message begins with `what` and suggests the closest name.
         """
         number = self._numbers.get(name_of(name))
         if number is None:
@@ -264,20 +265,20 @@ class RoadMap(ReadOnly):
         return name_of(name) in self._numbers
 
     def node_mask(self, names: Iterable[Hashable], what: str) -> Mask:
-        """Return which nodes have one of some names, shape (num_nodes,)."""
+        """Return which nodes have one of the given names, shape (num_nodes,)."""
         mask = np.zeros(self.num_nodes, dtype=bool)
         mask[[self.node(name, what) for name in names]] = True
         return mask
 
     def place(self, at: Any, what: str = "the place") -> "Place":
-        """Return the nodes and the moves that a place is: a node, or an edge.
+        """Return the nodes and the moves of a place: a node, or an edge.
 
         Parameters
         ----------
         at : str, or tuple of two str
-            A node; or an edge: a pair of nodes or ``"A -- B"`` for both directions, ``"A -> B"`` for one.
+            A node, or an edge as a pair of nodes, ``"A -- B"`` for both directions or ``"A -> B"`` for one.
         what : str
-            What messages call it.
+            The description in messages.
 
         Raises
         ------
@@ -309,7 +310,7 @@ class RoadMap(ReadOnly):
 
 
 def name_of(node: object) -> str:
-    """Return the name of a node of a graph; what is a pair in Python is a list in files."""
+    """Return the name of a node of a graph; a tuple in Python is a list in files."""
     return str(tuple(node) if isinstance(node, list) else node)
 
 
@@ -318,7 +319,7 @@ def _whole(times: Floats) -> Whole:
 
 
 def _meant(graph: "nx.Graph[Any]", notes: Notes) -> "nx.Graph[Any]":
-    """Return a graph whose attributes are called what they mean; and refuse or note directions that it cannot have."""
+    """Return a graph with standard attribute names; reject or note directions that it cannot have."""
     kinds = ((graph.nodes(data=True), OF_NODES), (graph.edges(data=True), OF_EDGES))
     keys = {(key, known) for entries, known in kinds for *_, data in entries for key in data}
     if any(isinstance(key, str) and meaning(key, known) != key for key, known in keys):
@@ -343,17 +344,17 @@ def _refusal(where: str) -> Any:
 
 
 def _note_lookalikes(graph: "nx.Graph[Any]", read: Sequence[str] | None, length: str, notes: Notes) -> None:
-    """Note attributes of edges that are called nearly as one that no edge has."""
+    """Note attributes of edges whose names resemble a known one that no edge has."""
     own = dict.fromkeys(key for *_, data in graph.edges(data=True) for key in data)
     names = own if read is None else dict.fromkeys(read)
-    of_edges = OF_EDGES[:2] if read is None and graph.is_directed() else OF_EDGES  # edges say themselves how they lead
+    of_edges = OF_EDGES[:2] if read is None and graph.is_directed() else OF_EDGES  # edges state their own direction
     for name, known in lookalikes(names, of_edges):
         if known not in names and name != length:
             notes.add(f"the attribute {shown(name, 40)} of edges is not read (did you mean {known}?)")
 
 
 def _check_way(graph: "nx.Graph[Any]", source: Any, target: Any, data: Mapping[str, Any], notes: Notes) -> None:
-    """Refuse one-way streets in an undirected graph, and note those of a directed one that say otherwise than it."""
+    """Raise an error for one-way streets in an undirected graph; note contradicting ones in a directed graph."""
     for name in ("oneway", "directed"):
         try:
             way = way_of(data.get(name), name)
@@ -374,7 +375,7 @@ def _check_way(graph: "nx.Graph[Any]", source: Any, target: Any, data: Mapping[s
 
 
 def _names(graph: "nx.Graph[Any]", attribute: str) -> tuple[str, ...]:
-    """Return what nodes are called."""
+    """Return the names of the nodes."""
     own = [str(node) for node in graph]
     for key in () if attribute == "id" else (attribute,) if attribute else _NAMES:
         given = [_text(data.get(key)) for _, data in graph.nodes(data=True)]
@@ -392,14 +393,14 @@ def _names(graph: "nx.Graph[Any]", attribute: str) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str:
-    """Return the value of an attribute as text; nothing for fractional numbers and for values that are not plain."""
+    """Return the value of an attribute as text; nothing for fractional numbers and for structured values."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip() if isinstance(value, str | int) else ""
 
 
 def _attributes(graph: "nx.Graph[Any]") -> dict[str, tuple[str, ...]]:
-    """Return the attributes of nodes that are texts or whole numbers, positions left out."""
+    """Return the attributes of nodes that are texts or integers, without positions."""
     coordinates = {key for pair in _COORDINATES for key in pair}
     keys = dict.fromkeys(key for _, data in graph.nodes(data=True) for key in data if isinstance(key, str))
     found = {key: tuple(_text(data.get(key)) for _, data in graph.nodes(data=True)) for key in keys}
@@ -407,14 +408,14 @@ def _attributes(graph: "nx.Graph[Any]") -> dict[str, tuple[str, ...]]:
 
 
 def _travel(graph: "nx.Graph[Any]", speed: float | None, length: str) -> tuple[str, float]:
-    """Return the attribute that travel times follow from, and what it is divided by; no attribute if all are 1."""
+    """Return the attribute that determines travel times, and its divisor; no attribute if all times are 1."""
     if speed is not None:
         return length, check_number(speed, "speed", InvalidGameError, "(0, inf)")
     return ("steps" if any("steps" in data for *_, data in graph.edges(data=True)) else ""), 1.0
 
 
 def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> float:
-    """Return how many steps it takes along an edge."""
+    """Return the travel time of an edge in steps."""
     if not attribute:
         return 1.0
     if attribute not in data:
@@ -431,7 +432,7 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
 
 
 def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str, bool]:
-    """Return where all nodes lie, otherwise which do not say so, in words; and whether they say longitude, latitude."""
+    """Return the positions of all nodes, or a text on those without; and whether they are longitude and latitude."""
     most, last = 0, ""
     for keys in (*_COORDINATES, ("pos",)):
         found, lacking = [], ""
@@ -454,7 +455,7 @@ def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str, bool]:
 def _is_geographic(graph: "nx.Graph[Any]", places: Floats, degrees: bool) -> bool:
     """Return whether positions are longitudes and latitudes.
 
-    They are called so, or the graph has OSMnx's attribute ``crs``, or edges are as long in metres as they would be.
+    They are if they have these names, the graph has OSMnx's attribute ``crs``, or the lengths of edges match in metres.
     """
     if degrees or not (np.abs(places) <= [180.0, 90.0]).all():
         return is_degrees("EPSG:4326", places)

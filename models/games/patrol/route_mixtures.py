@@ -13,18 +13,18 @@ from .walker import Mask, Whole
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Routes of one player, each with its probability.
+    """Routes of one player with their probabilities.
 
     Attributes
     ----------
     routes : tuple of ndarray of int64
-        The sequences of each: of one type of attackers, or a joint route of all units.
+        The sequences of each route: of one type of attacker, or a joint route of all units.
     bodies : ndarray of int64, shape (len(routes),)
-        The type that each is of; 0 for units.
+        The type of each route; 0 for units.
     probabilities : ndarray of float64, shape (len(routes),)
         Those of each type sum to 1.
     num_sequences : int
-        Of the player.
+        The player's number of sequences.
     """
 
     routes: tuple[Whole, ...]
@@ -39,7 +39,7 @@ class Mixture:
 
     @property
     def plan(self) -> Floats:
-        """How likely each sequence is made: the realization plan, which does not tell which of them go together."""
+        """The probability of each sequence: the realization plan, which does not tell which sequences are combined."""
         plan: Floats = self.probabilities @ self.matrix
         plan[0] = 1.0
         return plan
@@ -50,7 +50,7 @@ class Mixture:
 
     @property
     def played(self) -> "Mixture":
-        """Those that have a probability."""
+        """The routes with positive probability."""
         return self._part(self.probabilities > 0.0)
 
     def _part(self, mask: Mask) -> "Mixture":
@@ -59,7 +59,7 @@ class Mixture:
         return replace(self, routes=routes, bodies=self.bodies[chosen], probabilities=self.probabilities[chosen])
 
     def saved(self) -> Floats:
-        """Return it as one array, shape (3, k): the type, the probability and a sequence, sequence by sequence."""
+        """Return the mixture as one array, shape (3, k): type, probability and sequence, sequence by sequence."""
         lengths = [len(route) for route in self.routes]
         ends = np.repeat(np.arange(len(lengths)), lengths)
         given = self.bodies[ends], self.probabilities[ends], np.concatenate(self.routes), ends
@@ -67,7 +67,7 @@ class Mixture:
 
     @classmethod
     def restored(cls, saved: Floats, num_sequences: int) -> "Mixture":
-        """Return what :meth:`saved` wrote, with probabilities that sum to 1."""
+        """Return the mixture saved by :meth:`saved`, with probabilities normalised to sum to 1."""
         ends = saved[3].astype(np.int64)
         firsts = np.flatnonzero(np.diff(ends, prepend=-1))
         routes = tuple(part.astype(np.int64) for part in np.split(saved[2], firsts[1:]))

@@ -1,4 +1,4 @@
-"""Best replies to mixtures of routes where the first detection catches: an attacker's, and that of all units."""
+"""Best responses to mixtures of routes if the first detection catches: an attacker's, and that of all units."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from .route_mixtures import Mixture
 from .route_search import Search
 from .walker import Whole
 
-#: How many detections of one route by units that are all alike are told apart from the beginning.
+#: Number of detections of one route by identical units for which inequalities are added initially.
 _COUNTED = 12
 
 
@@ -27,9 +27,9 @@ class Reply:
     route : ndarray of int64
         Its sequences.
     value : float
-        What it pays the attackers; of one type's route, that type.
+        The attackers' payoff; for a type's route, that type's.
     bound : float
-        What no reply exceeds: nothing pays an attacker more, or lets the units pay less.
+        A bound on all replies: no reply pays an attacker more, or the units' opponents less.
     """
 
     route: Whole
@@ -49,15 +49,15 @@ def best_route(meetings: Encounters, body: int, units: Mixture, run: Runner = ru
     run : callable
         Runs HiGHS.
     gap : float
-        How far from the bound it may stay.
+        Permitted distance from the bound.
 
     Notes
     -----
-    By :class:`~treeplex.models.games.patrol.route_search.Search` where that has not too many labels, and else by
-    an integer program: max over routes x of b · x + Σ_j q_j t_j, t_j being the end of a chain t ≤ t',
-    t ≤ (1 − p_k) t' + p_k D⁺ (1 − x(k)) over the contacts k at which the joint route j detects with probability p_k,
-    from D on, D⁺ the largest D, and x(k) whether x comes there. Chances of the same route are multiplied, so their
-    order does not matter; where p_k is 1, the row is t_j ≤ D⁺ (1 − x(k)).
+    :class:`~treeplex.models.games.patrol.route_search.Search` finds it if there are not too many labels; otherwise an
+    integer program does: max over routes x of b · x + Σ_j q_j t_j. Here t_j is the end of a chain t ≤ t', t ≤ (1 − p_k)
+    t' + p_k D⁺ (1 − x(k)) over the contacts k at which the joint route j detects with probability p_k, starting from D,
+    D⁺ is the largest D, and x(k) tells whether x reaches k. Chances of the same route are multiplied, so their order
+    does not matter; if p_k is 1, the row is t_j ≤ D⁺ (1 − x(k)).
     """
     units = units.played
     quick = better_route(meetings, body, units)
@@ -91,7 +91,7 @@ def _programmed(meetings: Encounters, body: int, units: Mixture, run: Runner, ga
     part = meetings.bodies[0][body]
     treeplex, rewards, caught = meetings.treeplexes[0], meetings.rewards[part], meetings.caught[body]
     attending = sp.csr_array(meetings.attending[part].T)
-    # A contact that no route of this type comes to detects nobody.
+    # A contact that no route of this type reaches detects nobody.
     open_to = np.flatnonzero(np.diff(attending.indptr))
     attending, chances = attending[open_to], _detecting(meetings, units)[open_to]
     most = float(meetings.most[body])
@@ -156,7 +156,7 @@ def _programmed(meetings: Encounters, body: int, units: Mixture, run: Runner, ga
 def better_route(meetings: Encounters, body: int, units: Mixture, emphasis: Floats | float = 1.0) -> Reply:
     """Return a good route of a type against a mixture: the best one if every detection counted, by one pass over time.
 
-    Joint routes count times an emphasis each. The bound says nothing.
+    Joint routes are weighted by an emphasis each. The bound is meaningless.
     """
     part = meetings.bodies[0][body]
     chances = _detecting(meetings, units) @ (units.probabilities * emphasis)
@@ -169,7 +169,7 @@ def better_route(meetings: Encounters, body: int, units: Mixture, emphasis: Floa
 
 
 def _detecting(meetings: Encounters, units: Mixture) -> Floats:
-    """Return how likely each joint route detects whoever is at a contact, shape (contacts, joint routes)."""
+    """Return each joint route's probability of detection at a contact, shape (contacts, joint routes)."""
     logs, certain = ((one @ units.matrix.T).toarray() for one in (meetings.hazards, meetings.sure))
     return np.where(certain > 0.0, 1.0, -np.expm1(-logs))
 
@@ -181,16 +181,16 @@ def _against(meetings: Encounters, body: int, route: Whole, units: Mixture) -> f
 
 @dataclass(frozen=True, eq=False)
 class _Coverage:
-    """How joint routes catch a mixture of attackers: constant − Σ weights · F.
+    """The payoff of a mixture of attackers against joint routes: constant − Σ weights · F.
 
     Attributes
     ----------
     constant : float
-        What the mixture is paid if sensors alone detect.
+        The mixture's payoff if only sensors detect.
     weights : ndarray of float64, shape (routes,)
-        What catching each route for certain costs it.
+        The cost of catching each route with probability 1.
     hazards, sure : csr_array, shape (routes, num_sequences of player 1)
-        −log(1 − p) of each sequence of a unit against each route, and where p is 1; column 0 empty.
+        −log(1 − p) of each sequence of a unit against each route, and 1 if p is 1; column 0 is empty.
     """
 
     constant: float
@@ -214,16 +214,16 @@ class _Coverage:
         return cls(constant, weights, sp.csr_array(hazards), sp.csr_array(sure))
 
     def escaping(self, made: Floats) -> Floats:
-        """Return S of each route against the sequences that units make, zeros and ones."""
+        """Return S of each route against the units' sequences, zeros and ones."""
         return np.where(self.sure @ made > 0.0, 0.0, np.exp(-(self.hazards @ made)))
 
     def value(self, made: Floats) -> float:
-        """Return what the mixture is paid."""
+        """Return the mixture's payoff."""
         return self.constant - float(self.weights @ (1.0 - self.escaping(made)))
 
 
 def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run_plainly, gap: float = 0.0) -> Reply:
-    """Return the joint route of all units that pays a mixture of attackers' routes least.
+    """Return the joint route of all units that minimises the payoff of a mixture of attackers' routes.
 
     Parameters
     ----------
@@ -232,12 +232,12 @@ def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run
     run : callable
         Runs HiGHS.
     gap : float
-        How far from the bound it may stay.
+        Permitted distance from the bound.
 
     Notes
     -----
-    See :class:`~treeplex.models.games.patrol.CaughtOnce`: a program of maximum coverage, to which inequalities are
-    added where F of a reply is claimed to be more than it is.
+    See :class:`~treeplex.models.games.patrol.CaughtOnce`: a maximum coverage program, to which inequalities are added
+    where a reply's claimed F exceeds its actual value.
     """
     cover, treeplex = _Coverage.of(meetings, attackers), meetings.treeplexes[1]
     size, count = treeplex.num_sequences, len(cover.weights)
@@ -267,9 +267,9 @@ def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run
 
 
 def better_joint_route(meetings: Encounters, attackers: Mixture, emphasis: Floats | float = 1.0) -> Reply:
-    """Return a good joint route: each unit in turn catches most of what the others leave, twice over.
+    """Return a good joint route: each unit in turn catches the most of what the others leave, in two rounds.
 
-    Routes of attackers that are played count times an emphasis each. The bound says nothing.
+    The attackers' routes are weighted by an emphasis each. The bound is meaningless.
     """
     cover, treeplex = _Coverage.of(meetings, attackers), meetings.treeplexes[1]
     made = np.zeros(treeplex.num_sequences)
@@ -292,7 +292,7 @@ def _chances(hazards: sp.csr_array, sure: sp.csr_array) -> sp.csr_array:
 
 
 class _Cuts:
-    """Inequalities F ≤ c · y + c₀ of the routes of a mixture."""
+    """Inequalities F ≤ c · y + c₀ for the routes of a mixture."""
 
     def __init__(self, cover: _Coverage) -> None:
         self._cover = cover
@@ -301,7 +301,7 @@ class _Cuts:
         self._rows: list[tuple[Whole, sp.csr_array, Floats]] = []
 
     def begin(self) -> None:
-        """Add what holds of one detection, and of a few where all are alike."""
+        """Add the inequalities for one detection, and for a few if all are equal."""
         chances, every = self._chances, np.arange(len(self._cover.weights))
         self._rows.append((every, chances, np.zeros(len(every))))
         sizes = np.diff(chances.indptr)
@@ -315,10 +315,10 @@ class _Cuts:
             self._rows.append((chosen, slopes, 1.0 - left - left * firsts[chosen] * number))
 
     def add(self, made: Floats, claimed: Floats) -> bool:
-        """Add both inequalities at a joint route, of the routes that it claims to catch more than it does."""
+        """Add both inequalities at a joint route, for the routes of which it claims to catch more than it does."""
         cover = self._cover
         escaping = cover.escaping(made)
-        # Beyond what HiGHS may be off, or the same would be added for ever.
+        # Beyond HiGHS's tolerance; otherwise the same inequalities would be added forever.
         wrong = np.flatnonzero((claimed > 1.0 - escaping + 10.0 * TOLERANCE) & (escaping > 0.0))
         if not len(wrong):
             return False
@@ -342,13 +342,13 @@ class _Cuts:
 
 
 def _add_flow(blocks: ProgramBlocks, columns: str, treeplex: Treeplex, part: slice) -> None:
-    """Add the rows of a treeplex on the sequences of some bodies, which are columns, the empty one being made."""
+    """Add the rows of a treeplex for the sequences of some bodies, which are columns; the empty sequence is played."""
     rows = treeplex.E[np.unique(treeplex.sequence_infosets[part]) + 1]
     limits = -rows[:, [0]].toarray().ravel()
     blocks.add_rows("flow", {columns: sp.csr_array(rows[:, part])}, lower=limits, upper=limits)
 
 
 def _columns(chosen: Whole, count: int) -> sp.csr_array:
-    """Return the matrix whose rows pick some of so many columns."""
+    """Return the matrix whose rows select some of the columns."""
     each = np.arange(len(chosen))
     return sp.csr_array((np.ones(len(chosen)), (each, chosen)), (len(chosen), count))

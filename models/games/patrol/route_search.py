@@ -1,4 +1,4 @@
-"""An attacker's best route by dynamic programming over labels: what a way has earned, and whom it has escaped."""
+"""An attacker's best route by dynamic programming over labels: rewards and survival against each joint route."""
 
 from dataclasses import dataclass
 
@@ -9,23 +9,23 @@ from ....seqform.limits import check_time
 from ....seqform.polytope import Treeplex
 from .walker import Mask, Whole
 
-#: Labels at one time and place, and in all, above which the search gives up.
+#: Largest numbers of labels at one time and place, and in total, before the search gives up.
 _MOST, _MOST_IN_ALL = 4_000, 200_000
-#: Labels that are compared with others at once.
+#: Number of labels compared with others at once.
 _BLOCK = 128
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Routes of one body, each with a reward and chances to escape.
+    """Routes of one body, each with a reward and probabilities of escape.
 
-    A route earns base · w + Σ_j q_j (stake · w + free) S_j, with w the sum of rewards and S_j the product of chances
-    over its sequences. Neither stake nor stake · w + free is below 0 on any route.
+    A route earns base · w + Σ_j q_j (stake · w + free) S_j, where w is the sum of rewards and S_j the product of escape
+    probabilities over its sequences. Neither stake nor stake · w + free is below 0 on any route.
 
     Attributes
     ----------
     treeplex : Treeplex
-        Every sequence leads to one infoset at most, for certain.
+        Every sequence leads to at most one infoset, with probability 1.
     part : slice
         The sequences of the body.
     rewards : ndarray of float64, shape (sequences of the body,)
@@ -45,16 +45,17 @@ class Search:
     free: float
 
     def best(self, least: float) -> tuple[Whole, float] | None:
-        """Return the best route that earns more than `least`, and what it earns; no sequence if there is none.
+        """Return the best route that earns more than `least`, and its payoff; an empty route if there is none.
 
         ``None`` if there are too many labels.
 
         Notes
         -----
-        Labels at each time and place are the ways there. One is left out if another has earned as much and escaped
-        each joint route as surely, or if the most that can still be earned and escaped, each on its own, is no more
-        than `least`. Label setting for resource-constrained shortest paths: M. Desrochers and F. Soumis, "A generalized
-        permanent labelling algorithm for the shortest path problem with time windows", INFOR 26, 1988.
+        Labels at each time and place represent the ways there. A label is dropped if another one has earned as much and
+        escaped each joint route with at least the same probability, or if the largest possible further reward and
+        survival, bounded separately, give no more than `least`. Label setting for resource-constrained shortest paths:
+        M. Desrochers and F. Soumis, "A generalized permanent labelling algorithm for the shortest path problem with
+        time windows", INFOR 26, 1988.
         """
         treeplex, start = self.treeplex, self.part.start
         infosets = np.unique(treeplex.sequence_infosets[self.part]).astype(np.int64)
@@ -101,7 +102,7 @@ class Search:
         return self.base * rewards + (self.stake * rewards + self.free) * (chances @ self.weights)
 
     def _to_go(self, infosets: Whole, below: Whole) -> tuple[Floats, Floats]:
-        """Return the most that can be earned, and escaped of each joint route, from each infoset on."""
+        """Return the largest reward, and the survival against each joint route, still possible from each infoset."""
         treeplex, start = self.treeplex, self.part.start
         earned = np.zeros(treeplex.num_infosets)
         escaped = np.ones((treeplex.num_infosets, len(self.weights)))
@@ -116,7 +117,7 @@ class Search:
     def _kept(
         self, parts: list[tuple[Floats, Floats, Whole]], earned: float, escaped: Floats, least: float
     ) -> tuple[Floats, Floats, Whole]:
-        """Return the labels at an infoset that may lead to more, and that no other one is at least as good as."""
+        """Return the labels at an infoset that may lead to more and are not dominated."""
         rewards, chances, steps = (np.concatenate(each) for each in zip(*parts, strict=True))
         bounds = self._values(rewards + earned, chances * escaped)
         order = np.flatnonzero(bounds > least)
@@ -141,7 +142,7 @@ class Search:
 
 
 def _dominated(block: Floats, kept: Floats) -> Mask:
-    """Return which rows some kept row is nowhere below."""
+    """Return the rows that some kept row dominates."""
     found = np.zeros(len(block), dtype=bool)
     for first in range(0, len(kept), _BLOCK):
         found |= np.any(np.all(kept[None, first : first + _BLOCK] >= block[:, None], axis=2), axis=1)

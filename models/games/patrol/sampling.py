@@ -1,4 +1,4 @@
-"""Walks drawn at random from a strategy: which moves each of the defender's units makes on each day."""
+"""Walks sampled from a strategy: the moves of each of the defender's units on each day."""
 
 import math
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from ....seqform.arrays import Floats
 from ....seqform.budget import Budget
 from .walker import Mask, Party, Walker, Whole
 
-#: Numbers that are drawn at once, of some days.
+#: Number of random numbers drawn at once, for several days.
 _CHUNK = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """The routes of one unit on some days.
+    """The routes of one unit on several days.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Walks:
     moves : ndarray of int64, shape (num_days, most)
         The walker's moves, in order; −1 after the last.
     failed : ndarray of bool, shape (num_days, most)
-        Which of them fail.
+        Whether each move fails.
     """
 
     walker: Walker
@@ -32,19 +32,19 @@ class Walks:
     failed: Mask
 
     def frequencies(self, num_sequences: int) -> Floats:
-        """Return on which part of the days each sequence was played, shape (num_sequences,)."""
+        """Return the share of days on which each sequence was played, shape (num_sequences,)."""
         played = self.walker.sequences[self.moves[self.moves >= 0]]
         return np.bincount(played, minlength=num_sequences) / len(self.moves)
 
     def amounts(self, coefficients: Floats) -> Floats:
-        """Return what the sequences that were played amount to on each day, shape (num_days,)."""
-        by_move = np.append(coefficients[self.walker.sequences], 0.0)  # of −1 nothing
+        """Return the total of given amounts over the sequences played on each day, shape (num_days,)."""
+        by_move = np.append(coefficients[self.walker.sequences], 0.0)  # nothing for −1
         amounts: Floats = by_move[self.moves].sum(axis=1)
         return amounts
 
 
 def sampled_walks(units: Party, behaviour: Floats, days: Sequence[int], seed: int) -> tuple[Walks, ...]:
-    """Return what each unit does on some days.
+    """Return the routes of each unit on several days.
 
     Parameters
     ----------
@@ -52,20 +52,20 @@ def sampled_walks(units: Party, behaviour: Floats, days: Sequence[int], seed: in
     behaviour : ndarray of float64, shape (num_sequences,)
         The probability of each sequence's action at its infoset.
     days : sequence of int
-        Their numbers. A day is drawn by a generator of its own, ``numpy.random.default_rng([seed, day])``: it is the
-        same for any choice of other days.
+        Their numbers. Each day has its own generator, ``numpy.random.default_rng([seed, day])``, so a day does not
+        depend on the others drawn.
     seed : int
 
     Returns
     -------
     tuple of Walks
-        One a unit. Units draw independently of each other: the payoff adds up over them, so that no joint distribution
-        with the same occupancies is better.
+        One per unit. Units draw independently. Because the payoff is a sum over units, no joint distribution with the
+        same occupancies is better.
 
     Notes
     -----
-    At (t, k) the move m is made with probability x(t, k, m) / Σ_m x(t, k, m), and fails with its own; so over days the
-    frequency of each sequence has its plan's value x for expectation, by induction over time.
+    At (t, k) the move m is made with probability x(t, k, m) / Σ_m x(t, k, m), and fails with its own probability. By
+    induction over time, the expected frequency of each sequence over days is its plan value x.
     """
     shape = (len(units.walkers), max(walker.body.last for walker in units.walkers), 2)
     # Moves and whether they fail, and a copy of both.
@@ -81,7 +81,7 @@ def sampled_walks(units: Party, behaviour: Floats, days: Sequence[int], seed: in
 
 
 def _walked(walker: Walker, behaviour: Floats, drawn: Floats) -> tuple[Whole, Mask]:
-    """Walk on all days at once, by numbers of [0, 1), shape (num_days, longest, 2): for moves and for failures."""
+    """Simulate all days at once, from numbers in [0, 1), shape (num_days, longest, 2): for moves and for failures."""
     size, count = walker.body.num_nodes, len(drawn)
     places, first, counts = np.unique(walker.times * size + walker.sources, return_index=True, return_counts=True)
     summed = np.cumsum(behaviour[walker.sequences])
@@ -98,7 +98,9 @@ def _walked(walker: Walker, behaviour: Floats, drawn: Floats) -> tuple[Whole, Ma
         if not len(on):
             break
         wanted = below[found] + drawn[on, step, 0] * (above[found] - below[found])
-        wanted = np.minimum(wanted, np.nextafter(above[found], -np.inf))  # round-off draws no move of probability 0
+        wanted = np.minimum(
+            wanted, np.nextafter(above[found], -np.inf)
+        )  # excludes moves of probability 0 despite round-off
         made = np.searchsorted(summed, wanted, side="right")
         fails = drawn[on, step, 1] < walker.failure[made]
         moves[on, step], failed[on, step] = made, fails

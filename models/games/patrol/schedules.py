@@ -23,16 +23,16 @@ from ...play.simulation import mean_interval
 from .game import patrol_of
 from .sampling import Walks, sampled_walks
 
-#: How sure the interval is within which a limit's expectation is compared with the days that were drawn.
+#: Confidence level of the interval that compares a limit's expectation with the drawn days.
 CONFIDENCE = 0.997
-#: More days are refused: nobody patrols for so long.
+#: The largest number of days.
 MOST_DAYS = 1_000_000
 _COLUMNS = ("day", "unit", "leaves", "arrives", "from", "to", "street")
 
 
 @dataclass(frozen=True)
 class LimitCheck:
-    """How a number that a plan keeps on average came out on the days of a schedule.
+    """The comparison of a limit's expected value with the days of a schedule.
 
     Attributes
     ----------
@@ -40,12 +40,13 @@ class LimitCheck:
     sense : {"<=", ">="}
     bound : float
     expected : float
-        In the plan, over all days that might be drawn.
+        The plan's expectation over all days that might be drawn.
     mean : float
-        Of the days of the schedule: for what is convex, at the frequencies of moves on them, which is more on average.
+        The mean over the days of the schedule; for a convex measure, its value at the frequencies of moves on these
+        days, which is larger on average.
     lower, upper : float
-        An interval that contains the expectation with probability :data:`CONFIDENCE`, from the schedule; for what is
-        convex, from its tangent at the plan.
+        An interval that contains the expectation with probability :data:`CONFIDENCE`, from the schedule; for a convex
+        measure, from its tangent at the plan.
     """
 
     name: str
@@ -58,17 +59,17 @@ class LimitCheck:
 
     @property
     def met(self) -> bool:
-        """Whether the days themselves keep the limit."""
+        """Whether the days themselves meet the limit."""
         return self.mean <= self.bound if self.sense == "<=" else self.mean >= self.bound
 
     @property
     def agrees(self) -> bool:
-        """Whether the days are as the plan has it, within the sample's error."""
+        """Whether the days agree with the plan, within the sampling error."""
         return self.lower - 1e-9 <= self.expected <= self.upper + 1e-9
 
     @property
     def verdict(self) -> str:
-        """It in words."""
+        """The verdict in words."""
         if not self.agrees:
             return "not as planned"
         return "met" if self.met else "met on average over many days, not on these"
@@ -76,18 +77,18 @@ class LimitCheck:
 
 @dataclass(frozen=True, eq=False)
 class Schedule(Displayed):
-    """Routes for units on some days; :func:`schedule` draws them.
+    """Routes for units on several days; :func:`schedule` draws them.
 
     Attributes
     ----------
     game : Game
     strategy : Strategy
-        Of the units.
+        The units' strategy.
     days : tuple of int
         Their numbers, from 1.
     seed : int
     walks : tuple of Walks
-        One a unit.
+        One per unit.
     """
 
     game: Game
@@ -101,13 +102,13 @@ class Schedule(Displayed):
         return tuple(unit.name for unit in patrol_of(self.game).units)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield what units do, stretch by stretch.
+        """Yield the units' activities, interval by interval.
 
         Yields
         ------
         dict
-            With ``day``, ``unit``, ``leaves`` and ``arrives`` (times in steps), ``from``, ``to`` and ``street``; where
-            the unit stays, that is ``waits``, or ``held up`` if its moves failed.
+            With ``day``, ``unit``, ``leaves`` and ``arrives`` (times in steps), ``from``, ``to`` and ``street``; if the
+            unit stays, the street is ``waits``, or ``held up`` if its moves failed.
         """
         for place, day in enumerate(self.days):
             for unit, walks in zip(self._units, self.walks, strict=True):
@@ -119,7 +120,7 @@ class Schedule(Displayed):
         names = patrol.map.nodes
 
         def what(made: tuple[int, bool]) -> str | int:
-            """Return what steps of one stretch share: why the unit stays, or the move that it makes."""
+            """Return the common activity of an interval's steps: why the unit stays, or the move that it makes."""
             move, failed = made
             return "held up" if failed else move if walker.moved[move] else "waits"
 
@@ -134,12 +135,12 @@ class Schedule(Displayed):
                 yield begun, begun + int(walker.durations[said]), source, names[walker.targets[said]], street
 
     def check(self, limits: Iterable[LinearConstraint | RiskConstraint]) -> list[LimitCheck]:
-        """Compare what limits are about with the days that were drawn.
+        """Compare the limits with the drawn days.
 
         Parameters
         ----------
         limits : iterable of LinearConstraint or RiskConstraint
-            Those on attackers' plans are left out.
+            Limits on attackers' plans are skipped.
         """
         return [self._checked(limit) for limit in limits if limit.player == 1]
 
@@ -147,7 +148,7 @@ class Schedule(Displayed):
         treeplex, plan = self.strategy.treeplex, self.strategy.plan
         often = np.sum([walks.frequencies(len(plan)) for walks in self.walks], axis=0)
         often[0] = 1.0
-        # Limits are functions that are to be at most 0; the tangent of a linear one is the function itself.
+        # A limit is a function bounded by 0; the tangent of a linear one is the function itself.
         slope, constant = limit.minorant(plan)
         daily = constant + slope[0] + np.sum([walks.amounts(slope) for walks in self.walks], axis=0)
         values, counts = np.unique(daily.round(12), return_counts=True)
@@ -161,23 +162,23 @@ class Schedule(Displayed):
         return LimitCheck(limit.name, sense, bound, expected, mean, lower, upper)
 
     def to_csv(self) -> str:
-        """Return the rows as text parted by commas."""
+        """Return the rows as comma-separated text."""
         return csv_text(_COLUMNS, self.rows())
 
     def to_ics(self, first: dt.datetime | None = None, minutes: float = 1.0) -> str:
-        """Return the days as a calendar (iCalendar, RFC 5545): an event a unit and day, with its route as description.
+        """Return the days as a calendar (iCalendar, RFC 5545): an event per unit and day that describes its route.
 
         Parameters
         ----------
         first : datetime.datetime, optional
-            When day 1 begins, in local time; at 8:00 on 1 January 2000 if not given.
+            When day 1 begins, in local time; by default at 8:00 on 1 January 2000.
         minutes : float
-            How long a step is.
+            Minutes per step.
 
         Raises
         ------
         InvalidStrategyError
-            If `minutes` is not positive, or days are not of the years 1000 to 9999.
+            If `minutes` is not positive, or days are outside of the years 1000 to 9999.
         """
         minutes = check_number(minutes, "minutes", InvalidStrategyError, "(0, 1e5]")
         begins = first or dt.datetime(2000, 1, 1, 8)
@@ -210,12 +211,12 @@ class Schedule(Displayed):
         return "".join(f"{_folded(line)}\r\n" for line in [*lines, "END:VCALENDAR"])
 
     def save(self, path: str | PathLike[str], **how: Any) -> None:
-        """Write the days to a file: ``.csv``, or ``.ics`` with what :meth:`to_ics` takes.
+        """Write the days to a file: ``.csv``, or ``.ics`` with the arguments of :meth:`to_ics`.
 
         Raises
         ------
         GameFileError
-            If the suffix is another one, or the file cannot be written.
+            If the file has another suffix or cannot be written.
         """
         suffix = check_suffix(path, "a schedule", (".csv", ".ics"))
         write_bytes(path, (self.to_csv() if suffix == ".csv" else self.to_ics(**how)).encode())
@@ -226,33 +227,34 @@ class Schedule(Displayed):
 
 
 def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int, day: int | None = None) -> Schedule:
-    """Draw routes for the units of a patrol at random, so that nobody can foresee them.
+    """Draw random routes for the units of a patrol.
 
     Parameters
     ----------
     game : Game
         A :class:`~treeplex.models.games.patrol.PatrolGame`.
     plan : Strategy or Profile
-        Of the units.
+        The units' strategy.
     days : int
-        How many days, from 1 to 1,000,000.
+        Number of days, from 1 to 1,000,000.
     seed : int
-        Days follow from it: keep it as secret as they are. Equal seeds give equal days, however many are drawn.
+        The seed determines the days: keep it as secret as they are. Equal seeds give equal days, for any number of
+        days.
     day : int, optional
-        Draw this day alone, from 1 to `days`.
+        Draw only this day, from 1 to `days`.
 
     Raises
     ------
     UnsupportedProblemError
         If the game is not a patrol, or has no units.
     InvalidStrategyError
-        If the plan is of another game, or a number is not whole or out of its range.
+        If the plan belongs to another game, or a number is not an integer or out of range.
 
     Notes
     -----
-    At each time and place the unit draws its move with the probability that the plan gives it, units independently; see
-    :func:`~treeplex.models.games.patrol.sampling.sampled_walks`. Where moves may fail, failures are drawn too: a
-    route is then what may happen, and whoever is held up at another place goes on by the plan.
+    At each time and place each unit independently draws its move with the plan's probability; see
+    :func:`~treeplex.models.games.patrol.sampling.sampled_walks`. If moves may fail, failures are drawn too. A route is
+    then one possibility, and a unit that is held up elsewhere continues by the plan.
 
     Examples
     --------
@@ -288,14 +290,14 @@ def _in_words(stretch: tuple[int, int, str, str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text as iCalendar has it."""
+    """Return text escaped for iCalendar."""
     for mark, written in (("\\", "\\\\"), (";", "\\;"), (",", "\\,"), ("\n", "\\n")):
         text = text.replace(mark, written)
     return text
 
 
 def _folded(line: str) -> str:
-    """Return a line of iCalendar in pieces of 75 bytes at most."""
+    """Return a line of iCalendar folded into pieces of at most 75 bytes."""
     pieces, piece = [], b""
     for letter in line:
         more = letter.encode()

@@ -1,4 +1,4 @@
-"""The units' payoffs of a patrol whose units do not simply lose what attackers gain."""
+"""The units' payoffs of a patrol that is not zero-sum."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,31 +15,32 @@ from .patrol import Patrol
 def units_payoff(
     patrol: Patrol, goals: Mapping[Any, float] | Sequence[Mapping[Any, float]], meeting: float = 0.0, step: float = 0.0
 ) -> FactoredPayoff:
-    """Return what the units are paid, for :class:`~treeplex.models.problems.Stackelberg`.
+    """Return the units' payoffs, for :class:`~treeplex.models.problems.Stackelberg`.
 
     Parameters
     ----------
     patrol : Patrol
     goals : mapping of str to float, or a sequence of one for each type of attackers
-        What it is worth to the units that an attacker arrives there: a loss is negative. Goals left out are worth 0.
+        The units' payoff when an attacker arrives there: a loss is negative. Omitted goals have payoff 0.
     meeting : float
-        What each detection is worth to them.
+        Their payoff for each detection.
     step : float
-        What each step of an attacker is worth to them.
+        Their payoff for each step of an attacker.
 
     Returns
     -------
     FactoredPayoff, shape (num_sequences of the attackers, num_sequences of the units)
-        Types weighted by their probabilities.
+        Types are weighted by their probabilities.
 
     Raises
     ------
     InvalidGameError
-        If something is not a goal of any attacker, or there are not as many mappings as types.
+        If a node is not a goal of any attacker, or the numbers of mappings and types differ.
 
     Examples
     --------
-    The attacker wins 3 at the bank and 1 at the mill; the units lose 10 and 1. Opposed, they would defend both:
+    The attacker wins 3 at the bank and 1 at the mill; the units lose 10 and 1. With opposed payoffs, they would defend
+    both:
 
     >>> import networkx as nx
     >>> from treeplex import solve

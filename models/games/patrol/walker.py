@@ -1,4 +1,4 @@
-"""Bodies that walk on a map: each is a flow polytope over time and place, and several of one player are a product."""
+"""Bodies that move on a map: each is a flow polytope over time and place; the bodies of one player form a product."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,47 +15,47 @@ from ....seqform.polytope import Treeplex
 
 Whole = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-#: So many sequences are put together in about a second.
+#: About this many sequences are assembled per second.
 _QUICK = 120_000
 
 
 def sums(places: Whole, weights: Floats, size: int) -> Floats:
-    """Return the sum of the weights at each of so many places, shape (size,)."""
+    """Return the sum of the weights at each place, shape (size,)."""
     return np.bincount(places, weights, size).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """What one body may do: the moves of the map as it makes them, and from where and until when.
+    """The possible walks of one body: its moves on the map, its entries and its end.
 
     Attributes
     ----------
     sources, targets, durations : ndarray of int64, shape (m,)
-        The moves, sorted by source; one from a node to itself is waiting. Durations in steps.
+        The moves, sorted by source; a move from a node to itself is waiting. Durations are in steps.
     num_nodes : int
     entry_times, entry_nodes : ndarray of int64, shape (e,)
-        When and where it may begin; one of each unless it chooses.
+        When and where it may begin; a single entry unless it chooses.
     last : int
-        The time at which its walk is over.
+        The time at which its walk ends.
     chooses : bool
-        Whether its entry is a choice, with an infoset of its own.
+        Whether its entry is a choice, with its own infoset.
     may_stay_away : bool
         Whether it may also choose never to come.
     failure : float
-        Probability that a move fails, and the body stays where it is for one step; waiting and the moves of step 0
+        Probability that a move fails, so that the body stays where it is for one step; waiting and the moves of step 0
         never fail.
     gone : ndarray of bool, shape (num_nodes,), optional
-        Where its walk is over at once.
+        Where its walk ends at once.
     ends : ndarray of bool, shape (num_nodes,), optional
         Where else it may be at the last time; by default anywhere.
     opened : ndarray of bool, shape (last, m), optional
         Whether each move may begin at each time; by default always.
     label : str
-        Of its infosets, with fields ``time`` and ``node``.
+        The label of its infosets, with fields ``time`` and ``node``.
     start_label : str
-        Of the infoset of its entry.
+        The label of its entry's infoset.
     nodes : sequence of str
-        What nodes are called in labels.
+        The names of nodes in labels.
     actions : sequence of str
         The label of each move.
     entries : sequence of str
@@ -101,7 +101,7 @@ class Body:
 
     @cached_property
     def _alive(self) -> Mask:
-        """Whether it can be sure, from each node at each time, to come to where its walk may end."""
+        """Whether it can, from each node at each time, reach a permitted end with certainty."""
         alive = np.ones((self.last + 1, self.num_nodes), dtype=bool)
         if self._is_free:
             return alive
@@ -112,7 +112,7 @@ class Body:
         return alive
 
     def _leads(self, alive: Mask, time: int) -> Mask:
-        """Return whether each move may begin at a time, and comes in time to where the walk goes on or may end."""
+        """Return whether each move may begin at a time, and arrives in time where the walk continues or may end."""
         leads = time + self.durations <= self.last
         if self._is_free:
             return leads
@@ -126,12 +126,12 @@ class Body:
 
     @cached_property
     def entered(self) -> Mask:
-        """Which of the entries lead anywhere, shape (e,)."""
+        """The entries from which a walk is possible, shape (e,)."""
         return self._alive[self.entry_times, self.entry_nodes]
 
     @cached_property
     def reachable(self) -> Mask:
-        """Whether it may be at each node at each time, shape (last + 1, num_nodes); where it is gone included."""
+        """Whether it may be at each node at each time, shape (last + 1, num_nodes), including where its walk ends."""
         reached = np.zeros((self.last + 1, self.num_nodes), dtype=bool)
         reached[self.entry_times[self.entered], self.entry_nodes[self.entered]] = True
         before = np.zeros(self.num_nodes, dtype=bool)
@@ -140,7 +140,7 @@ class Body:
                 reached[time + 1] |= before
                 continue
             begun = self.moves_at(time, reached)
-            if self._is_free and time > 1:  # whoever could move before may wait: only from new nodes anything follows
+            if self._is_free and time > 1:  # a body that could move earlier may wait, so only new nodes matter
                 reached[time + 1] |= reached[time]
                 begun = begun[~before[self.sources[begun]]]
             before = reached[time]
@@ -151,12 +151,12 @@ class Body:
         return reached
 
     def moves_at(self, time: int, reached: Mask) -> Whole:
-        """Return the moves that may be made at a time, by number, given where the body may be."""
+        """Return the moves that may be made at a time, by index, given the possible positions."""
         return np.flatnonzero((reached[time] & ~self._gone)[self.sources] & self._leads(self._alive, time))
 
     @property
     def size(self) -> tuple[int, int]:
-        """Its number of infosets and of sequences, the empty one not counted."""
+        """Its numbers of infosets and of sequences, without the empty one."""
         infosets = sequences = 0
         if self.chooses:
             infosets, sequences = 1, int(self.entered.sum()) + self.may_stay_away
@@ -172,7 +172,7 @@ class Body:
 
 
 def form_size(players: Sequence[Sequence[Body]], each: int) -> FormSize:
-    """Return how large the form of a game is in which each player's bodies walk, at so many bytes `each` sequence."""
+    """Return the size of the form of a game with these bodies of each player, at `each` bytes per sequence."""
     sizes = [[body.size for body in bodies] for bodies in players]
     infosets = tuple(sum(size[0] for size in own) for own in sizes)
     sequences = tuple(1 + sum(size[1] for size in own) for own in sizes)
@@ -182,16 +182,16 @@ def form_size(players: Sequence[Sequence[Body]], each: int) -> FormSize:
 
 @dataclass(frozen=True, eq=False)
 class Presences:
-    """Where moves lead, an entry for each outcome of each.
+    """The results of moves, with an entry for each possible result.
 
     Attributes
     ----------
     moves : ndarray of int64, shape (k,)
-        The number of the walker's move.
+        The index of the walker's move.
     times, nodes : ndarray of int64, shape (k,)
-        When it leads where.
+        The time and the node of the result.
     chances : ndarray of float64, shape (k,)
-        How likely it does.
+        The probability of the result.
     """
 
     moves: Whole
@@ -208,13 +208,13 @@ class Walker:
     ----------
     body : Body
     sequences : ndarray of int64, shape (num_moves,)
-        The sequence of each move. A choice of the entry is a sequence too, but no move.
+        The sequence of each move. A choice of the entry is a sequence too, but not a move.
     moves : ndarray of int64, shape (num_moves,)
-        Its number among the moves of the body.
+        Its index among the moves of the body.
     times, sources, targets, durations : ndarray of int64, shape (num_moves,)
-        When and where it begins, where it leads if it does not fail, and how many steps that takes.
+        When and where it begins, where it leads if it does not fail, and the number of steps.
     success, failure : ndarray of float64, shape (num_moves,)
-        Probability that it does not fail, and that it does; the body is then where it was one step later.
+        Probability of success, and of failure; after a failure the body is where it was, one step later.
     entry_times, entry_nodes, entry_sequences : ndarray of int64, shape (e,)
         When, where and by which sequence the body may begin; the empty sequence, 0, if there is no choice.
     """
@@ -234,13 +234,13 @@ class Walker:
 
     @cached_property
     def moved(self) -> Mask:
-        """Whether each move leads elsewhere, rather than waiting, shape (num_moves,)."""
+        """Whether each move leads elsewhere instead of waiting, shape (num_moves,)."""
         moved: Mask = self.sources != self.targets
         return moved
 
     @cached_property
     def presences(self) -> Presences:
-        """Where each move leads and when: at its target, or where it was if it failed."""
+        """The time and node of each move's result: its target, or the previous node after a failure."""
         count = np.arange(len(self.times))
         failed = np.flatnonzero(self.moved)
         return Presences(
@@ -251,9 +251,9 @@ class Walker:
         )
 
     def standing(self, plan: Floats, steps: int) -> Floats:
-        """Return how likely it stands at each node at each time, shape (steps + 1, num_nodes).
+        """Return the probability of standing at each node at each time, shape (steps + 1, num_nodes).
 
-        Where its walk is over at once, it counts from then on.
+        Where its walk ends at once, it counts from then on.
         """
         size, there = self.body.num_nodes, self.presences
         places = np.concatenate([self.entry_times * size + self.entry_nodes, there.times * size + there.nodes])
@@ -265,7 +265,7 @@ class Walker:
         return standing
 
     def ending_away(self, node: int, num_sequences: int) -> Floats:
-        """Return, for each sequence of its player, the probability of ending elsewhere because of it."""
+        """Return, for each sequence of its player, its contribution to the probability of ending elsewhere."""
         there = self.presences
         away = np.flatnonzero((there.times == self.body.last) & (there.nodes != node))
         return sums(self.sequences[there.moves[away]], there.chances[away], num_sequences)
@@ -278,7 +278,7 @@ class Party:
     Attributes
     ----------
     treeplex : Treeplex
-        The product of their flow polytopes: below the empty sequence stands the first infoset of each.
+        The product of their flow polytopes: the first infoset of each follows the empty sequence.
     walkers : tuple of Walker
     """
 
@@ -298,14 +298,14 @@ class _Built:
 
 
 def party(bodies: Sequence[Body]) -> Party:
-    """Return the flow polytopes of some bodies of one player as a single treeplex.
+    """Return the flow polytopes of several bodies of one player as a single treeplex.
 
     Notes
     -----
-    With x(t, k, m) the probability of making the move m from the node k at time t, d(m) its duration and p(m) the
-    probability that it does not fail, what comes to (t, k) leaves it: Σ_m x(t, k, m) = Σ {p(m) x(t − d(m), j, m) : m
-    leads from j to k} + Σ {(1 − p(m)) x(t − 1, k, m)}. Pairs of time and node that cannot be reached, or from which
-    the walk cannot be sure to end as it may, have no infoset.
+    Let x(t, k, m) be the probability of making the move m from the node k at time t, d(m) its duration and p(m) the
+    probability that it does not fail. The outflow of (t, k) equals its inflow: Σ_m x(t, k, m) = Σ {p(m) x(t − d(m), j,
+    m) : m leads from j to k} + Σ {(1 − p(m)) x(t − 1, k, m)}. Pairs of time and node have no infoset if they are
+    unreachable, or if the walk cannot reach a permitted end from them with certainty.
 
     References
     ----------
@@ -341,13 +341,14 @@ def _walker(body: Body, built: _Built) -> Walker:
     times = np.repeat(np.arange(body.last), [len(moves) for moves in made])
     moves = np.concatenate(made)
     sources, targets, durations = body.sources[moves], body.targets[moves], body.durations[moves]
-    # Moves are in order of time and source, so those of one infoset stand together.
+    # Moves are in order of time and source, so those of one infoset are contiguous.
     places, counts = np.unique(times * body.num_nodes + sources, return_counts=True)
     numbers = np.full((body.last + 1, body.num_nodes), -1)
     numbers.ravel()[places] = np.arange(len(places)) + first + body.chooses
     begun = built.num_sequences + (len(entry_times) + body.may_stay_away if body.chooses else 0)
     sequences = np.arange(len(moves)) + begun
-    # Both as they are, none as one less the other: 1 - 0.9 is not 0.1 in floats, and exact solvers see the difference.
+    # Both numbers are stored as given, not one as 1 minus the other: 1 - 0.9 is not 0.1 in floats, and exact solvers
+    # notice the difference.
     failure = np.where((targets == sources) | (times == 0), 0.0, body.failure)
     success = 1.0 - failure
     for arrivals, destinations, chances in ((times + durations, targets, success), (times + 1, sources, failure)):

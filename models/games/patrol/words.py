@@ -1,4 +1,4 @@
-"""A patrol and its plan in words: what is asked, what attackers earn, and which routes are likely."""
+"""A patrol and its plan in words: the question, the attackers' earnings, and the likely routes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from ....seqform.strategy import Strategy, check_same_game
 from .game import patrol_of
 from .walker import Walker
 
-#: Routes of which less is left are not listed, and so many of each body at most.
+#: The smallest probability of a listed route, and the largest number of routes per body.
 _LEAST, _MOST = 1e-3, 6
 
 
 @dataclass(frozen=True)
 class Route:
-    """A way that somebody takes with some probability.
+    """A route that a body takes with some probability.
 
     Attributes
     ----------
     who : str
         The unit or the type of attacker.
     probability : float
-        How likely it is taken, of all days on which this type of attacker might come.
+        The probability of the route, over all days on which this type of attacker might come.
     stops : tuple of (int, str)
-        Time and node of each arrival, the beginning among them; waiting is left out.
+        Time and node of each arrival, including the start; waiting is left out.
     """
 
     who: str
@@ -41,7 +41,7 @@ class Route:
 
 
 def question_of(game: Game) -> str:
-    """Return what a patrol asks, in a sentence.
+    """Return a patrol's question as a sentence.
 
     Examples
     --------
@@ -64,28 +64,28 @@ def question_of(game: Game) -> str:
 
 
 def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Route]:
-    """Return the routes that bodies most likely take, the likeliest first, units or types of attackers in order.
+    """Return the most likely routes of bodies, in order of probability, for units or types of attackers in order.
 
     Parameters
     ----------
     game : Game
         A :class:`~treeplex.models.games.patrol.PatrolGame`.
     strategy : Strategy
-        Of either player.
+        A strategy of either player.
     most : int
-        Of each body.
+        Largest number per body.
 
     Raises
     ------
     UnsupportedProblemError
         If the game is not a patrol.
     InvalidStrategyError
-        If the strategy is of another game.
+        If the strategy belongs to another game.
 
     Notes
     -----
-    A flow is a mixture of routes in many ways; here each route is the widest path through what those before it have
-    left: none could take more. Moves that may fail count as if they did not.
+    A flow is a mixture of routes in many ways. Here each route is the widest path through what the previous routes have
+    left: none could take more. Moves that may fail count as successful.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def _several(given: object) -> list[object]:
 
 
 def _listed(names: list[str], last: str, most: int = 6) -> str:
-    """Return names in a row, the last after a word; of many the first."""
+    """Return names in a list, with a word before the last one; of many names only the first ones."""
     if len(names) > most:
         return f"{', '.join(names[: most - 1])} {last} {len(names) - most + 1} others"
     *first, end = names or [""]
