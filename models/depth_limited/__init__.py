@@ -1,4 +1,4 @@
-"""Depth-limited responses step by step: what each step decides, and the program that it solves."""
+"""Depth-limited responses step by step: the decisions of each step, and its program."""
 
 import lazy_loader
 

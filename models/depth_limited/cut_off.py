@@ -1,4 +1,4 @@
-"""A game cut off at a depth limit along one path of public states: what a player solves at one decision."""
+"""A game cut off at a depth limit along one path of public states: the game that a player solves at one decision."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,48 +7,48 @@ from typing import Any
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.rules import TERMINAL, Number, Rules, outcomes_of, public_labels
 
-#: The public states on the way to a state, that one included: the label of each, and who moves there.
+#: The public states on the way to a state, including that state: the label of each, and the player who moves there.
 PublicPath = tuple[tuple[Hashable, int], ...]
-#: What both players are paid on average from a state on.
+#: The average payoffs of both players from a state on.
 Worth = Callable[[Any], Sequence[Number]]
-#: By default: games that are played out from a state at the limit to find its worth, and probabilities below which
-#: actions are not settled, for each action that the player may have taken is part of all later trees.
+#: Defaults: the number of playouts that estimate the worth of a state at the limit, and the probability below which
+#: actions are not settled, because each possible action of the player becomes part of all later trees.
 PLAYOUTS, THRESHOLD = 8, 0.02
 
 
 @dataclass(frozen=True)
 class _Beyond:
-    """The label of the choice of how the game goes on beyond the limit."""
+    """The label of the choice of continuations beyond the limit."""
 
     path: PublicPath
     private: Hashable
 
 
 def is_beyond(infoset: Hashable) -> bool:
-    """Return whether an infoset is the choice of how the game goes on beyond the limit."""
+    """Return whether an infoset is the choice of continuations beyond the limit."""
     return isinstance(infoset, _Beyond)
 
 
 class PublicNode:
-    """A public state of a game that is cut off.
+    """A public state of a cut-off game.
 
     Attributes
     ----------
     label : hashable
     mover : int
     above : PublicNode or None
-        The public state before.
+        The previous public state.
     level : int
-        How often the label has changed since the root.
+        Number of changes of the label since the root.
     limit : int
-        The last level that is seen from here on.
+        The last visible level from here on.
     on_path : bool
     is_cut : bool
         Whether it lies below the limit.
     is_open : bool
-        Whether it or a public state below is cut off.
+        Whether it or a public state below it is cut off.
     choice : int or None
-        Below the limit, how the game goes on: which of the worths of states counts; ``None`` if that is to be chosen.
+        Below the limit, the index of the continuation; ``None`` if it is still to be chosen.
     """
 
     __slots__ = ("above", "after", "choice", "is_cut", "is_open", "label", "level", "limit", "mover", "on_path")
@@ -65,7 +65,7 @@ class PublicNode:
 
     @property
     def path(self) -> PublicPath:
-        """The public states on the way here."""
+        """The public states on the path to this one."""
         entries, node = [], self
         while True:
             entries.append((node.label, node.mover))
@@ -78,32 +78,31 @@ class CutOffRules:
     """The rules of a game, cut off at a depth limit around one path of public states.
 
     The tree begins at the root, so the other player is free at its earlier decisions too: this is the full gadget.
-    Earlier decisions of the player who looks ahead keep to what is settled, and only actions that may be taken have a
-    branch. So the tree grows with what the player still may hold, with the other player's private states, and with
-    the lookahead, and not with the game.
+    Earlier decisions of the player who looks ahead follow the settled strategy, and only possible actions have a
+    branch. The size of the tree therefore depends on the player's possible private states, the other player's private
+    states, and the lookahead, but not on the size of the game.
 
-    Beyond the limit states have a given worth, or one of several, as the other player chooses: the multi-valued states
-    of N. Brown, T. Sandholm and B. Amos, "Depth-limited solving for imperfect-information games", NeurIPS 2018.
+    Beyond the limit states have a given worth, or one of several chosen by the other player: the multi-valued states of
+    N. Brown, T. Sandholm and B. Amos, "Depth-limited solving for imperfect-information games", NeurIPS 2018.
 
     Parameters
     ----------
     rules : Rules
-        Of two players, with the method ``public_state``.
+        Rules for two players, with the method ``public_state``.
     player : int
-        Who looks ahead.
+        The player who looks ahead.
     path : PublicPath
-        To the public state of the decision.
+        The path to the public state of the decision.
     lookahead : int
-        How many levels are seen beyond the player's action; what leaves the path earlier is seen so far from the
-        player's last decision on it, or from its first one.
+        Number of visible levels beyond the player's action. For branches that leave the path earlier, it counts from
+        the player's last decision on the path, or from its first one.
     worths : sequence of callable
-        What both players are paid on average from a state on, at states beyond the limit. Of several the other player
-        chooses one for each of its private states: multi-valued states.
+        Average payoffs of both players from a state beyond the limit. If there are several, the other player chooses
+        one for each of its private states: multi-valued states.
     settled : mapping
-        By infoset of the player on the path, the actions that it takes with a positive probability.
+        The actions that the player takes with positive probability, by infoset on the path.
     modelled : callable, optional
-        Takes an infoset of the other player and its actions, and returns those that may be taken there; by default
-        all.
+        Takes an infoset of the other player and its actions, and returns the possible ones; by default all.
 
     Examples
     --------
@@ -144,7 +143,7 @@ class CutOffRules:
             raise UnsupportedProblemError(
                 f"{shown(rules, 60)}: a choice of how the game goes on takes rules with a method private_information"
             )
-        #: The public state of each infoset of the player that the tree has.
+        #: The public state of each of the player's infosets in the tree.
         self.nodes: dict[Hashable, PublicNode] = {}
         first = next(level for level, (_, mover) in enumerate(path) if mover == player)
         root = rules.initial_state()
@@ -152,7 +151,7 @@ class CutOffRules:
         self._root = root, PublicNode(label, mover, None, self._limit(0, first + lookahead), on_path=True)
 
     def _limit(self, level: int, before: int) -> int:
-        """Return the limit below a public state on the path, which is another one after a decision of the player."""
+        """Return the limit below a public state on the path, which changes after a decision of the player."""
         return level + self._lookahead if self._path[level][1] == self._player else before
 
     def initial_state(self) -> Any:
@@ -160,14 +159,14 @@ class CutOffRules:
         return self._root
 
     def player(self, state: Any) -> int:
-        """Return who moves; nobody where the tree is cut off."""
+        """Return the player to move; nobody where the tree is cut off."""
         inner, node = state
         if node.is_cut:
             return 1 - self._player if node.choice is None else TERMINAL
         return self._rules.player(inner)
 
     def actions(self, state: Any) -> Sequence[Hashable]:
-        """Return the actions that may be taken."""
+        """Return the possible actions."""
         inner, node = state
         if node.is_cut:
             return self._choices
@@ -207,14 +206,14 @@ class CutOffRules:
         return after, follower
 
     def _goes_on(self, node: PublicNode, choice: Any) -> PublicNode:
-        """Return a public state at the limit after the other player's choice, which nobody sees."""
+        """Return a public state at the limit after the other player's choice, which is hidden."""
         if choice not in node.after:
             node.after[choice] = PublicNode(node.label, node.mover, node, node.limit, on_path=False)
             node.after[choice].choice = choice
         return node.after[choice]
 
     def infoset(self, state: Any) -> Hashable:
-        """Return the label of the mover's infoset, as the whole game has it."""
+        """Return the label of the mover's infoset in the whole game."""
         inner, node = state
         if node.is_cut:
             return _Beyond(node.path, self._knows(inner, 1 - self._player))
@@ -224,6 +223,6 @@ class CutOffRules:
         return label
 
     def payoffs(self, state: Any) -> Sequence[Number]:
-        """Return what the players are paid, or on average from where the tree is cut off."""
+        """Return the players' payoffs, or their averages where the tree is cut off."""
         inner, node = state
         return self._worths[node.choice](inner) if node.is_cut else self._rules.payoffs(inner)

@@ -1,4 +1,4 @@
-"""The steps of continual solving: which decisions each makes, what is settled before it, how far it looks."""
+"""The steps of continual solving: the decisions of each, the decisions settled before it, and its lookahead."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from ...seqform.public_tree import PublicTree
 
 Flags = npt.NDArray[np.bool_]
 
-#: What a step decides: all own decisions of a level, or those of one public state.
+#: The scope of a step: all own decisions of a level, or those of one public state.
 Along = Literal["level", "path"]
 
 
@@ -22,19 +22,19 @@ class DecisionStep:
     Attributes
     ----------
     level : int
-        Of the decisions that it makes, in the public tree.
+        The level of its decisions in the public tree.
     states : ndarray of int32
-        The public states in which they are, or in which the subgames begin that hold them.
+        The public states of these decisions, or the public states at which their subgames begin.
     decided : ndarray of bool, shape (num_infosets of the player,)
         The infosets whose plan the step decides.
     settled : ndarray of bool, shape (num_infosets of the player,)
-        Those whose plan steps before it have decided.
+        The infosets whose plan earlier steps have decided.
     modelled : ndarray of bool, shape (num_infosets of the other player,)
-        The infosets above the depth limit, where the other player plays as the model does.
+        The infosets above the depth limit, where the other player follows the model.
     before : int or None
-        The number of the step whose decisions it goes on from.
+        The index of the step that it continues.
     seen : ndarray of bool, shape (num_states of the public tree,), optional
-        The public states above the depth limit; by default all are.
+        The public states above the depth limit; by default all.
     """
 
     level: int
@@ -52,7 +52,7 @@ class DecisionStep:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # stored arrays come back writeable
+        self.__post_init__()  # unpickled arrays are writeable
 
     def __repr__(self) -> str:
         return (
@@ -71,28 +71,28 @@ def decision_steps(
     public : PublicTree
     player : int
     lookahead : int
-        How many levels a step looks beyond the action that it decides, from 0 on.
+        Number of levels that a step looks beyond its action, at least 0.
     along : {"level", "path"}
         With ``level`` a step makes all decisions of one level of the public tree. With ``path`` it makes those of one
-        public state, and goes on from the player's last public state before that, as somebody at play does.
+        public state, and continues from the player's last public state before it, as in actual play.
     trunk : bool
-        Along a path: whether one step makes all decisions of the first level, and all other steps go on from it.
+        Along a path: whether one step makes all decisions of the first level, and all other steps continue from it.
 
     Returns
     -------
     tuple of DecisionStep
-        Each comes after the one that it goes on from.
+        Each step comes after the one that it continues.
 
     Notes
     -----
-    Levels count player actions and public chance events, so a step at level d sees levels up to d + lookahead: the
-    other player is held to the model at its infosets of these levels, and rational below. Along a path that holds for
-    what follows each own decision on the path, and for what does not follow the first of them the first one's limit
-    does; all public states on the path itself count as seen.
+    Levels count player actions and public chance events, so a step at level d sees levels up to d + lookahead. The
+    other player follows the model at its infosets of these levels, and is rational below. Along a path this applies to
+    the continuations of each own decision on the path. For branches that do not follow the first of them, the limit of
+    the first one applies. All public states on the path itself count as seen.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
-    games", 2021 (arXiv:2112.12594), sections 3 and 4. With these levels the table there comes out; with a partition
-    into disjoint blocks of levels it does not.
+    games", 2021 (arXiv:2112.12594), sections 3 and 4. These levels reproduce the paper's table; a partition into
+    disjoint blocks of levels does not.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def _along_paths(public: PublicTree, player: int, lookahead: int, trunk: bool) -
         while public.parents[path[-1]] >= 0:
             path.append(int(public.parents[path[-1]]))
         deciding = [one for one in reversed(path) if one in numbers]
-        # What a public state is seen by: the last own decision on the path that it follows, if any.
+        # The limit of a public state: that of the last own decision on the path that it follows, if any.
         limits = np.full(public.num_states, int(public.levels[deciding[0]]) + lookahead)
         for one in deciding:
             limits[public.ancestors_at(int(public.levels[one])) == one] = int(public.levels[one]) + lookahead
@@ -159,27 +159,27 @@ def _along_paths(public: PublicTree, player: int, lookahead: int, trunk: bool) -
 def partition_steps(
     public: PublicTree, player: int, roots: Integers, along: Along = "level", trunk: bool = False
 ) -> tuple[DecisionStep, ...]:
-    """Return the steps in which a player decides by a partition into a trunk and subgames.
+    """Return the steps in which a player decides with a partition into a trunk and subgames.
 
     Parameters
     ----------
     public : PublicTree
     player : int
     roots : ndarray of int32
-        The public states at which subgames begin; they may lie below each other.
+        The public states at which subgames begin; some may lie below others.
     along, trunk
-        As for :func:`decision_steps`, with a subgame in the place of a public state, and for the level of a state the
-        number of roots on the way to it.
+        As for :func:`decision_steps`, with a subgame instead of a public state, and the number of roots on the way to a
+        state as its level.
 
     Returns
     -------
     tuple of DecisionStep
-        Each comes after the one that it goes on from. Subgames without decisions of the player have none.
+        Each step comes after the one that it continues. Subgames without decisions of the player have no step.
 
     Notes
     -----
-    A step makes all decisions between the root of a subgame and the next roots, and sees as far: the paper's definition
-    of continual depth-limited responses, for any subgame partitioning.
+    A step makes all decisions between the root of a subgame and the next roots, and sees equally far. This is the
+    paper's definition of continual depth-limited responses, for any partition into subgames.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 3 and 4.
@@ -197,7 +197,7 @@ def partition_steps(
     own, other = public.infoset_states[player], public.infoset_states[1 - player]
     begins = public.parents < 0
     begins[roots] = True
-    # The root of the part in which each state lies, and how many parts are on the way to it.
+    # The root of the part that contains each state, and the number of parts on the way to it.
     part, depth = np.arange(public.num_states, dtype=np.int32), np.zeros(public.num_states, dtype=np.int64)
     for state, parent in enumerate(public.parents.tolist()):  # a state comes after its parent
         if parent >= 0:

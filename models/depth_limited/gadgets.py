@@ -1,4 +1,4 @@
-"""What stands above a subgame that is solved anew: gadgets, each as a program of its own."""
+"""Gadgets above a subgame that is solved again, each as a program."""
 
 from dataclasses import dataclass
 
@@ -21,14 +21,14 @@ class Gadget:
     ----------
     name : str
     form : {"stops", "choice", "path"}, optional
-        What it decides: whether to stop at each way in and keep what it had there, by which way to come in, or its
-        actions on the way.
+        What the other player decides: whether to stop at each way in and keep its former value there, by which way to
+        come in, or its actions on the way.
     gifts : bool
-        Whether what it gave away on the way is taken off what it had.
+        Whether the gifts made on the way are subtracted from the former value.
     promises : bool
-        Whether steps hand on what their subgames may lose at each way in, divided among them.
+        Whether steps hand on the permitted loss at each way in, divided among their subgames.
     safe : tuple of str
-        Along what exploitability is at most p / (1 − p) times the gain, if steps have no gap.
+        The ways to decide for which exploitability is at most p / (1 − p) times the gain, if steps have no gap.
     source : str
     """
 
@@ -62,14 +62,14 @@ GADGETS: dict[str, Gadget] = {
 
 @dataclass(frozen=True, eq=False)
 class TrunkSolution:
-    """The strategies found for both players in the whole game, from which subgames are solved anew.
+    """Strategies for both players in the whole game, from which subgames are solved again.
 
     Attributes
     ----------
     plan : ndarray of float64
-        The player's realization plan, below the depth limit too.
+        The player's realization plan, including below the depth limit.
     free : ndarray of float64
-        The other player's, where it is free.
+        The plan of the other player where it is free.
     """
 
     plan: Floats
@@ -78,50 +78,50 @@ class TrunkSolution:
 
 @dataclass(frozen=True, eq=False)
 class SequenceRates:
-    """A rate for each of some sequences of the other player.
+    """A rate for each of several sequences of the other player.
 
     Attributes
     ----------
     sequences : ndarray of int64
         Rising.
     rates : ndarray of float64
-        Payoff units for a unit of mass, as :meth:`SubgameRoots.masses` counts it.
+        Payoff units per unit of mass, as defined by :meth:`SubgameRoots.masses`.
     """
 
     sequences: Numbers
     rates: Floats
 
     def at(self, sequences: Numbers) -> Floats:
-        """Return the rates of sequences, all of which are among them."""
+        """Return the rates of given sequences, all of which have one."""
         return self.rates[np.searchsorted(self.sequences, sequences)]
 
 
 def whole_game_program(
     view: PlayerView, matrix: sp.csr_array, model: Floats, p: float, step: DecisionStep, plan: Floats
 ) -> StepProgram:
-    """Return a step in the whole game: of a trunk, and with the full gadget of everything after it.
+    """Return a step in the whole game: for a trunk, or with the full gadget for everything after it.
 
-    max over x of p times what x earns where the other player is held to the model above the depth limit and rational
-    below, plus (1 − p) times what it earns where that player is rational throughout. Both parts have the same values
-    below the limit, since best replies there depend on x alone; so nothing of the game stands twice.
+    max over x of p times the payoff of x if the other player follows the model above the depth limit and is rational
+    below, plus (1 − p) times its payoff if that player is rational throughout. Both parts have the same values below
+    the limit, because best responses there depend only on x; no part of the game appears twice.
 
     Parameters
     ----------
     view : PlayerView
     matrix : csr_array
-        M, what pairs of sequences pay the player.
+        M, the player's payoff for each pair of sequences.
     model : ndarray of float64
         The model's realization plan ŷ.
     p : float
     step : DecisionStep
     plan : ndarray of float64
-        Read at settled infosets.
+        Only used at settled infosets.
     """
     other = view.other
     above = np.append(True, np.repeat(step.modelled, other.num_actions))
     held = np.where(above, p * model, 0.0)
     held[0] += 1.0 - p
-    # The model brings its weight to the first infosets below the limit, a free player comes from the root.
+    # The model brings its weight to the first infosets below the limit, whereas a free player comes from the root.
     inflow = np.where(step.modelled, 0.0, np.where(above, p * model, 0.0)[other.parents])
     inflow += (1.0 - p) * (other.parents == 0)
     return StepProgram(
@@ -149,26 +149,26 @@ def subgame_program(
     free: Floats | None = None,
     rates: SequenceRates | None = None,
 ) -> StepProgram:
-    """Return a step in the subgames alone that it decides in, with a gadget above them.
+    """Return a step restricted to its subgames, with a gadget above them.
 
-    The work is that of the subgames and of what lies above them, whatever the size of the game.
+    The cost depends only on the subgames and the part above them, not on the size of the game.
 
     Parameters
     ----------
     view, model, p, step
         As for :func:`whole_game_program`.
     plan : ndarray of float64, shape (num_sequences of roots.own,)
-        Read at settled infosets.
+        Only used at settled infosets.
     gadget : Gadget
-        Any but ``full``.
+        Any gadget except ``full``.
     roots : SubgameRoots
-        Of the step's public states.
+        For the step's public states.
     found : ndarray of float64, shape (num_sequences of roots.own,)
-        The plan that is played without the step.
+        The plan without the step.
     free : ndarray of float64, shape (num_ways,), optional
-        With how much weight the other player, where it is free, comes in along each way; read by the gadget ``none``.
+        The weight with which the other player, where it is free, comes in along each way; used by the gadget ``none``.
     rates : SequenceRates, optional
-        What is taken off what the other player keeps at each way: gifts, or allowances.
+        Rates subtracted from the other player's kept value at each way: gifts, or allowances.
     """
     program = _Subgames(view, roots, gadget.form or "choice")
     modelled = step.modelled[view.other.sequence_infosets[roots.sequences]]
@@ -186,7 +186,7 @@ def subgame_program(
 
 
 def gift_rates(view: PlayerView, plan: Floats) -> SequenceRates:
-    """Return what the other player gave away on the way to each of its sequences, by its own values against a plan.
+    """Return the gifts on the way to each of the other player's sequences, by its own values against a plan.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def gift_rates(view: PlayerView, plan: Floats) -> SequenceRates:
     values, best = sequence_values(other, gradient), infoset_values(other, gradient)
     given = np.append(0.0, np.maximum(np.repeat(best, other.num_actions) - values[1:], 0.0))
     masses = sequence_masses(view.game, view.player, plan)
-    # Each gift is shared out among subgames by how likely they are after it.
+    # Each gift is divided among subgames in proportion to their probabilities after it.
     rates = np.divide(given, masses, out=np.zeros_like(given), where=masses > 0.0)
     for level in other.levels:
         rates[level.sequences] += np.repeat(rates[level.sources], level.counts)
@@ -208,32 +208,32 @@ def gift_rates(view: PlayerView, plan: Floats) -> SequenceRates:
 def allowances(
     view: PlayerView, program: StepProgram, plan: Floats, later: Integers, roots: SubgameRoots | None = None
 ) -> SequenceRates:
-    """Return how much less the subgames after a step may pay than in its plan, with no loss at worst.
+    """Return how much less the subgames after a step may pay than in its plan, without a loss in the worst case.
 
-    Where the other player's action is not its best reply to the plan, what follows may get worse by as much as it
-    gives away, and by what is allowed above. The public states that follow share each allowance by their masses, as
-    :meth:`SubgameRoots.masses` counts them; alternatives of the other player have all of it, since it takes only one.
+    If the other player's action is not a best response to the plan, the following subgames may get worse by its gift
+    plus the allowance from above. The public states that follow share each allowance by their masses, as defined by
+    :meth:`SubgameRoots.masses`. Alternatives of the other player have all of it, because it takes only one.
 
     Parameters
     ----------
     view : PlayerView
     program : StepProgram
-        The step's.
+        The step's program.
     plan : ndarray of float64, shape (num_sequences of program.own,)
-        What was found.
+        The plan found.
     later : ndarray of int32
-        The roots of subgames of later steps: what follows none may not get worse, and has no share.
+        The roots of subgames of later steps; parts that lead to none of them may not get worse, and have no share.
     roots : SubgameRoots, optional
-        The one subgame of the step; without it the program is that of the whole game.
+        The single subgame of the step; without it the program is that of the whole game.
 
     Returns
     -------
     SequenceRates
-        At each sequence that a way in can go on from.
+        At each sequence from which a way in can continue.
     """
     public, reply, table = view.game.public_tree, program.reply, view.game.sequence_form.leaves
     assert table is not None
-    # Sequences of the game, and where they are in the reply; last sequences before leaves.
+    # Sequences of the game with their positions in the reply, and last sequences before leaves.
     if roots is None:
         game = place = np.arange(reply.num_sequences)
         leaves, rows, columns = np.arange(len(table.chance)), *table.sequences[:, [view.player, 1 - view.player]].T
@@ -241,7 +241,8 @@ def allowances(
         game = np.concatenate([roots.way_sequences, roots.sequences])
         place = roots.numbers(reply.num_sequences - len(roots.sequences), roots.above("path")[1])
         leaves, rows, columns = roots.leaves, roots.leaf_rows, place[roots.leaf_sources]
-    # By public states, as ways are: a leaf may share its state with the next decision, although none leads to it.
+    # By public states, like ways: a leaf may share its state with the next decision, although no sequence leads from it
+    # there.
     follows = public.subgames_of(later, public.leaf_states[leaves]) >= 0
     reach = table.chance[leaves] * plan[rows] * follows
     masses: Floats = np.bincount(columns, reach, minlength=reply.num_sequences).astype(np.float64)
@@ -259,12 +260,12 @@ def allowances(
 
 
 def search_program(view: PlayerView, model: Floats, p: float, roots: SubgameRoots, found: TrunkSolution) -> StepProgram:
-    """Return the program of safe exploitation search, in all subgames at once.
+    """Return the program of safe exploitation search in all subgames at once.
 
-    With probability p chance picks by which way the other player comes in, in proportion to the model's reach, and with
-    1 − p that player does; below it is rational. Payoffs count from what the player would have without a new plan:
-    max over x of p Σ_I r(I) m(I) + (1 − p) min_I m(I) with m(I) the margin at way I, r the model's reach of a subgame's
-    ways divided by their sum; summed over subgames.
+    With probability p chance picks the other player's way in, in proportion to the model's reach. With probability 1 −
+    p that player picks it. Below, the player is rational. Payoffs are relative to the other player's payoff without a
+    new plan: max over x of p Σ_I r(I) m(I) + (1 − p) min_I m(I), summed over subgames, with m(I) the margin at way I
+    and r the model's reach of a subgame's ways, normalised.
     """
     program = _Subgames(view, roots, "choice")
     reach = model[roots.way_sequences]
@@ -281,7 +282,7 @@ def search_program(view: PlayerView, model: Floats, p: float, roots: SubgameRoot
 
 
 class _Subgames:
-    """A program in subgames alone, put together from what brings the other player there."""
+    """A program restricted to subgames, built from the other player's ways in."""
 
     def __init__(self, view: PlayerView, roots: SubgameRoots, form: Form) -> None:
         self.view, self.roots, self.form = view, roots, form
@@ -296,8 +297,8 @@ class _Subgames:
     def add_inflow(self, ways: Floats, weights: Floats | None = None, modelled: Flags | None = None) -> None:
         """Let the other player come in along each way with a weight, and be rational from there on.
 
-        At infosets where it is modelled it goes on with the weights of its sequences, which are 0 elsewhere; both in
-        the order of the roots.
+        At modelled infosets it continues with the weights of its sequences, which are 0 elsewhere; both are in the
+        order of the roots.
         """
         roots = self.roots
         weights = np.zeros(len(roots.sequences)) if weights is None else weights
@@ -310,7 +311,7 @@ class _Subgames:
         self.inflow[self.first :] += arriving if modelled is None else np.where(modelled, 0.0, arriving)
 
     def add_choice(self, weight: float, kept: Floats) -> None:
-        """Let the other player decide by which way it comes in, or whether to stop at each and pay what is kept."""
+        """Let the other player choose its way in, or choose at each way whether to stop and receive the kept value."""
         self.inflow[: self.first] += weight * (self.reply.parents[: self.first] == 0)
         if self.form == "stops":
             self.bonus[self.entries + 1] = kept
@@ -318,7 +319,7 @@ class _Subgames:
             self.bonus[self.entries] = -kept
 
     def kept(self, plan: Floats) -> Floats:
-        """Return what a plan gets at each way in, counterfactually and at worst, shape (num_ways,)."""
+        """Return a plan's counterfactual worst-case payoff at each way in, shape (num_ways,)."""
         kept: Floats = -sequence_values(self.reply, -(self.matrix.T @ plan))[self.entries]
         return kept
 

@@ -1,4 +1,4 @@
-"""The public states right below a depth limit, and the game left below: what a value function is asked about."""
+"""The public states directly below a depth limit, and the remaining game: the input of a value function."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LeafStates:
-    """The public states right below a depth limit, the ways in to them, and the rest of the game below.
+    """The public states directly below a depth limit, the ways into them, and the rest of the game.
 
-    A *way in* is a public state with one sequence of a player that leads to histories there, the player's augmented
-    infoset. A player's *range* says with how much weight it comes along each of its ways in. The rest of the game is a
-    game of its own once both ranges are given, and its value is bilinear in their sizes. Tuples are by seat.
+    A *way in* is a public state with one sequence of a player that leads to histories there, that is, the player's
+    augmented infoset. A player's *range* gives the weight of each of its ways in. Given both ranges, the rest of the
+    game is a game of its own, and its value is bilinear in their sizes. Tuples are by seat.
 
     Attributes
     ----------
@@ -34,17 +34,17 @@ class LeafStates:
     states : ndarray of int32, shape (num_states,)
         The public states, none below another.
     way_states : tuple of ndarray of int64, shape (num_ways,)
-        The number in ``states`` of each way in; rising.
+        The index in ``states`` of each way in, in increasing order.
     way_sequences : tuple of ndarray of int64, shape (num_ways,)
         The last sequence on each way in, in the game's numbering.
     sequences : tuple of ndarray of int64
-        The game's numbers of the sequences in the rest, in the order of ``rest`` after the ways.
+        The game's indices of the sequences in the rest, in the order of ``rest`` after the ways.
     rest : tuple of Treeplex
-        Each player's part of the rest: for each way in an infoset of one action, then the infosets below. Sequence
-        1 + w is the way w.
+        Each player's part of the rest: for each way in an infoset with one action, then the infosets below. Sequence 1
+        + w is the way w.
     payoffs : csr_array, shape (sequences of rest[0], sequences of rest[1])
-        What pairs of sequences pay player 0, chance multiplied in. A leaf before which nobody decides below the limit
-        is none of the rest's.
+        Player 0's payoff for each pair of sequences, multiplied by the probability of chance. Leaves that no decision
+        below the limit precedes are not part of the rest.
     """
 
     game: Game
@@ -57,22 +57,22 @@ class LeafStates:
 
     @classmethod
     def of(cls, game: Game, seen: Flags, roots: Integers | None = None) -> "LeafStates":
-        """Return the border below the public states that are seen.
+        """Return the border directly below the visible public states.
 
         Parameters
         ----------
         game : Game
             Two players, zero-sum, with histories.
         seen : ndarray of bool, shape (num_states of the public tree,)
-            With a state those above it are.
+            Contains all ancestors of its states.
         roots : ndarray of int32, optional
-            The public states of the subgames to which the border belongs, none below another and all of them seen; by
+            The public states of the subgames to which the border belongs, all visible and none below another; by
             default the border is that of the whole game.
 
         Raises
         ------
         UnsupportedProblemError
-            If the game brings a sequence form without leaves.
+            If the game's sequence form has no leaves.
 
         Examples
         --------
@@ -86,7 +86,7 @@ class LeafStates:
         within = np.arange(public.num_states, dtype=np.int32) if roots is None else public.below(roots)
         parents = public.parents[within]
         states = within[~seen[within] & np.where(parents >= 0, seen[parents], True)]
-        # From each seat the roots tell the ways in of the other one.
+        # For each seat the roots give the other player's ways in.
         sides = SubgameRoots.of(game, 1, states), SubgameRoots.of(game, 0, states)
         table = game.sequence_form.leaves
         assert table is not None
@@ -115,16 +115,16 @@ class LeafStates:
 
     @property
     def num_ways(self) -> tuple[int, int]:
-        """The number of each player's ways in."""
+        """Number of each player's ways in."""
         return len(self.way_sequences[0]), len(self.way_sequences[1])
 
     @cached_property
     def _losses(self) -> sp.csr_array:
-        """The payoffs of pairs of sequences to player 1, in its own rows."""
+        """Player 1's payoffs for pairs of sequences, with its own sequences as rows."""
         return sp.csr_array(-self.payoffs.T)
 
     def way_labels(self, player: int) -> list[Hashable]:
-        """Return the label of the last sequence on each of a player's ways in: infoset and action.
+        """Return the label of the last sequence of each of a player's ways in: infoset and action.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class LeafStates:
         return plan
 
     def best_values(self, player: int, plan: Floats) -> Floats:
-        """Return what each way in is worth to a player who replies best to the other one's plan in the rest.
+        """Return the value of each way in to a player who best-responds to the other one's plan in the rest.
 
         Parameters
         ----------
@@ -173,7 +173,8 @@ class LeafStates:
         Returns
         -------
         ndarray of float64, shape (num_ways,)
-            Counterfactual: chance and the other player's range multiplied in, payoff units.
+            Counterfactual values in payoff units, multiplied by the probabilities of chance and of the other player's
+            range.
         """
         gradient = self.payoffs @ plan if player == 0 else self._losses @ plan
         values = sequence_values(self.rest[player], gradient)
@@ -192,7 +193,7 @@ class DepthLimit:
     own : ndarray of bool, shape (num_infosets of the program's own,)
         The player's infosets above the limit.
     reply : ndarray of bool, shape (num_infosets of the program's reply,)
-        Those of the reply, decisions of a gadget included.
+        The reply's infosets above the limit, including decisions of a gadget.
     own_ways, reply_ways : ndarray of int64, shape (num_ways of the player,), (num_ways of the other player,)
         The sequence of the program's own, and of its reply, that leads along each way in.
     own_below, reply_below : ndarray of int64
@@ -209,7 +210,7 @@ class DepthLimit:
     reply_below: Numbers
 
     def ranges(self, program: StepProgram, plan: Floats, reply: Floats) -> tuple[Floats, Floats]:
-        """Return both players' ranges, by seat: what the model does and what the reply adds come in together."""
+        """Return both players' ranges, by seat: the model's part and the reply's part are added."""
         own, ways = plan[self.own_ways], self.reply_ways
         other = program.held[ways] + np.where(ways == 0, 0.0, reply[ways])
         return (own, other) if self.player == 0 else (other, own)
@@ -222,9 +223,9 @@ def depth_limit(steps: "ResolvingRun", number: int, program: StepProgram) -> Dep
     ----------
     steps : ResolvingRun
     number : int
-        Of the step.
+        The index of the step.
     program : StepProgram
-        The step's.
+        The step's program.
     """
     step, view = steps.steps[number], steps.view
     public = view.game.public_tree
@@ -245,7 +246,7 @@ def depth_limit(steps: "ResolvingRun", number: int, program: StepProgram) -> Dep
     own = seen[own_states] | (public.subgames_of(roots.states, own_states) < 0)
     first, gadget = program.reply.num_sequences - len(roots.sequences), program.reply.num_infosets - len(roots.infosets)
     numbers = roots.numbers(first, roots.above(steps.gadget.form or "choice")[1])
-    # A way in either goes on from a sequence in the subgame, or leads through the subgame's root.
+    # A way in either continues from a sequence in the subgame, or leads through the subgame's root.
     places, inner = placed(ways, roots.sequences)
     subgames = public.subgames_of(roots.states, border.states)[border.way_states[1 - player]]
     keys = roots.way_subgames * view.other.num_sequences + roots.way_sequences

@@ -1,4 +1,4 @@
-"""Responses while they are decided: one step's program after the other, each from what the steps before it found."""
+"""Responses while they are decided: one program per step, based on the solutions of earlier steps."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,7 @@ from .subgame_roots import SubgameRoots
 
 
 class ResolvingRun:
-    """The steps of a depth-limited response while they are solved.
+    """The steps of a depth-limited response during the solve.
 
     Parameters
     ----------
@@ -34,23 +34,24 @@ class ResolvingRun:
     model : ndarray of float64
         The realization plan of the model of the other player.
     p : float
-        How likely that player follows the model.
+        The probability that the other player follows the model.
     steps : sequence of DecisionStep
     gadget : Gadget
-        With p = 1 nobody is free above a subgame, and no gadget is needed.
+        With p = 1 the other player is not free above a subgame, and no gadget is needed.
     blueprint : TrunkSolution, optional
-        What the first steps resolve; without it they solve a trunk that begins at the root, whatever the gadget.
+        The solution that the first steps resolve; without it they solve a trunk that begins at the root, regardless of
+        the gadget.
 
     Attributes
     ----------
     behaviour : ndarray of float64, shape (num_sequences of the player,)
-        What is decided so far, uniform elsewhere.
+        The decisions so far, uniform elsewhere.
     found : ndarray of float64, shape (num_sequences of the player,)
-        What is decided so far, and elsewhere what the last step that is about it would play.
+        The decisions so far, and elsewhere the plan of the last step for it.
 
     Examples
     --------
-    Two steps in Kuhn poker, each answered with whatever is decided already, and uniform play elsewhere:
+    Two steps in Kuhn poker, each answered with the decisions so far, and uniform play elsewhere:
 
     >>> from treeplex import CDBR, Strategy, load_game
     >>> from treeplex.models.depth_limited import StepAnswer
@@ -78,8 +79,8 @@ class ResolvingRun:
         self.gadget = gadget
         self.blueprint = blueprint
         self.behaviour = view.own.uniform_behaviour()
-        # What the step that a step goes on from found in its subgames is still there: no step between them is about
-        # these subgames, and all steps below come later.
+        # The solution that a step continues is still stored in its subgames: no step in between concerns these
+        # subgames, and all steps below come later.
         self.found = self.behaviour.copy() if blueprint is None else view.own.behaviour(blueprint.plan)
         self._free = np.zeros(0) if blueprint is None else view.other.behaviour(blueprint.free)
         self._allowances: dict[int | None, SequenceRates] = {}
@@ -96,7 +97,7 @@ class ResolvingRun:
         return self.gadget.name == "full" or self.p == 1.0
 
     def goes_on(self, number: int) -> bool:
-        """Return whether the plan that a step goes on from is its answer already: it sees no more than that one did."""
+        """Return whether the plan that a step continues already answers it: it sees no more than the earlier step."""
         before = self.steps[number].before
         return (
             self.whole
@@ -106,11 +107,11 @@ class ResolvingRun:
 
     @property
     def plan(self) -> Floats:
-        """The realization plan of what is decided so far."""
+        """The realization plan of the decisions so far."""
         return self.view.own.plan(self.behaviour)
 
     def program(self, number: int) -> StepProgram:
-        """Return a step's program; the step that it goes on from has been decided."""
+        """Return a step's program; the step that it continues must have been decided."""
         step, view, gadget = self.steps[number], self.view, self.gadget
         if self._in_whole(step):
             return whole_game_program(view, self._matrix, self.model, self.p, step, self.plan)
@@ -123,17 +124,17 @@ class ResolvingRun:
         return subgame_program(view, self.model, self.p, step, plan, gadget, roots, found, free, rates)
 
     def _in_whole(self, step: DecisionStep) -> bool:
-        """Return whether a step is solved in the whole game: all are, or it is that of a trunk."""
+        """Return whether a step is solved in the whole game: if all steps are, or if it is the trunk's step."""
         return self.whole or (step.before is None and self.blueprint is None)
 
     def subgames(self, step: DecisionStep) -> SubgameRoots:
-        """Return the subgames of a step; they are kept until another step needs its own."""
+        """Return the subgames of a step; they are cached until another step needs its own."""
         if self._roots is None or self._roots[0] is not step:
             self._roots = step, SubgameRoots.of(self.view.game, self.view.player, step.states.tolist())
         return self._roots[1]
 
     def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
-        """Take a step's decisions from its answer."""
+        """Adopt a step's decisions from its answer."""
         step = self.steps[number]
         behaviour = program.own.behaviour(answer.plan)
         decided, new = program.given(step.decided), ~program.given(step.settled)
@@ -155,7 +156,7 @@ class ResolvingRun:
                 self._free[sequences] = replied[len(replied) - len(sequences) :]
 
     def _later(self, number: int | None = None) -> Integers:
-        """Return the roots of the subgames of steps that are not made when a step is, or before all steps."""
+        """Return the roots of the subgames of the steps after a given step, or of all steps."""
         made = set()
         while number is not None:
             made.add(number)
@@ -165,17 +166,17 @@ class ResolvingRun:
 
 
 class SearchRun(ResolvingRun):
-    """The one step of safe exploitation search, as :class:`ResolvingRun` has steps.
+    """The single step of safe exploitation search, with the interface of :class:`ResolvingRun`.
 
     Parameters
     ----------
     view : PlayerView
     model : ndarray of float64
-        The realization plan of the model, of which the reach of subgames is read.
+        The realization plan of the model, of which only the reach of subgames is used.
     p : float
     roots : SubgameRoots
     blueprint : TrunkSolution
-        What is played above the subgames, and what is resolved.
+        The strategies above the subgames, which are also resolved.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ class SearchRun(ResolvingRun):
 
 
 class LocalRun(ResolvingRun):
-    """The steps of a local best response, as :class:`ResolvingRun` has steps.
+    """The steps of a local best response, with the interface of :class:`ResolvingRun`.
 
     Parameters
     ----------
@@ -211,9 +212,9 @@ class LocalRun(ResolvingRun):
     model : ndarray of float64
         The model's realization plan.
     steps : sequence of DecisionStep
-        By levels; what lies below their own level is not read.
+        By level; the parts below a step's own level are ignored.
     folds, calls : pair of ndarray of bool
-        For player 0 and player 1 which sequences fold, and which check or call: one of these at each infoset.
+        For player 0 and player 1, the sequences that fold, and those that check or call: one of these at each infoset.
     """
 
     def __init__(
@@ -229,15 +230,15 @@ class LocalRun(ResolvingRun):
         self._other_behaviour = view.other.behaviour(model)
 
     def goes_on(self, number: int) -> bool:
-        """Return false: what a step assumes of both players is its own."""
+        """Return false: each step makes its own assumptions about both players."""
         return False
 
     def program(self, number: int) -> StepProgram:
-        """Return a step's program, in which nothing is left to the other player."""
+        """Return a step's program, in which the other player decides nothing."""
         step, view, own = self.steps[number], self.view, self.view.own
         upper = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
         values = view.own_gradient(view.other.plan(self._answers(step)))
-        # What follows the step's decisions is worth what calling to the end is.
+        # The value after the step's decisions is that of calling to the end.
         calling = np.append(True, self._calls[view.player][1:]).astype(np.float64)
         below = np.where(upper, 0.0, calling)
         for level in reversed(own.levels):
@@ -255,7 +256,7 @@ class LocalRun(ResolvingRun):
         )
 
     def _answers(self, step: DecisionStep) -> Floats:
-        """Return how the other player goes on: up to the step as the model, then folding as often as it, else calling.
+        """Return the other player's continuation: first as the model, then folding as often as it, otherwise calling.
 
         It folds only in answer to the step's own action, one level further down.
         """
@@ -272,12 +273,12 @@ class LocalRun(ResolvingRun):
 
 
 def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
-    """Return which of a player's sequences fold, and which check or call.
+    """Return a player's sequences that fold, and those that check or call.
 
     Parameters
     ----------
     game : Game
-        Leduc or Kuhn poker, or another one whose rules have the words ``fold``, ``check`` and ``call`` for actions.
+        Leduc or Kuhn poker, or another game whose rules have the words ``fold``, ``check`` and ``call`` for actions.
     player : int
 
     Returns
@@ -306,7 +307,7 @@ def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
         folds = [label is not None and label[1] == words["fold"] for label in labels]
         calls = [label is not None and label[1] in (words["check"], words["call"]) for label in labels]
     elif isinstance(game.rules, Kuhn):
-        # One word, pass, folds where a bet is faced and checks elsewhere; bet calls there.
+        # A single word, pass, means folding when facing a bet and checking otherwise; bet then means calling.
         facing = [label is not None and "b" in str(label[0]).partition("_")[2] for label in labels]
         passing = [label is not None and label[1] == "p" for label in labels]
         folds = [faced and passed for faced, passed in zip(facing, passing, strict=True)]

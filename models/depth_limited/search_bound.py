@@ -1,4 +1,4 @@
-"""What safe exploitation search can lose: a bound by how far the model's reach is from an equilibrium's."""
+"""A bound on the loss of safe exploitation search, from the distance of the model's reach to an equilibrium's."""
 
 from dataclasses import dataclass
 
@@ -18,12 +18,12 @@ class SearchBound:
     Attributes
     ----------
     distance : float
-        η, the largest of a subgame: how far the model's reach of the ways in is from the equilibrium's; infinite where
-        the model takes a way in that the equilibrium does not.
+        η, the largest value over subgames of the distance between the model's and the equilibrium's reach of the ways
+        in; infinite if the model takes a way in that the equilibrium does not.
     largest_p : float
-        1 / (1 + η): the bound is finite for smaller p alone.
+        1 / (1 + η): the bound is finite only for smaller p.
     exploitability : float
-        The bound, payoff units; infinite from ``largest_p`` on.
+        The bound in payoff units; infinite from ``largest_p`` on.
     """
 
     distance: float
@@ -34,7 +34,7 @@ class SearchBound:
 def search_bound(
     view: PlayerView, roots: SubgameRoots, model: Floats, p: float, found: TrunkSolution, gap: float, value: float
 ) -> SearchBound:
-    """Return how exploitable the answer of :func:`search_program` is at most.
+    """Return an upper bound on the exploitability of the answer of :func:`search_program`.
 
     Parameters
     ----------
@@ -43,31 +43,32 @@ def search_bound(
     model : ndarray of float64
         The model's realization plan.
     p : float
-        Confidence in its reach.
+        Confidence in the model's reach.
     found : TrunkSolution
-        The equilibrium that is kept to above the subgames.
+        The equilibrium that is kept above the subgames.
     gap : float
-        By how much the answer may miss the optimum, payoff units.
+        By how much the answer may miss the optimum, in payoff units.
     value : float
-        Of the game to the player.
+        The value of the game to the player.
 
     Notes
     -----
-    In a subgame let r̂ and r be the shares of its ways in by the model and by the equilibrium's opponent, ρ the least
-    and ϱ the largest of r̂ / r, and m the margins of the answer, the least of which is −d < 0. Both players being
-    in equilibrium, r · m ≤ 0. Some margin is positive, or r̂ · m would be negative, so that r · max(−m, 0) ≤
-    (1 − min r) d and r̂ · m ≤ η d with η = (ϱ − ρ) (1 − min r). Margins of 0 are possible, so the optimum has
-    p r̂ · m ≥ (1 − p) d. Together d (1 − p (1 + η)) ≤ 0: as long as p < 1 / (1 + η) there is no d > 0, and beyond
-    this proves nothing. A gap, and an equilibrium off by ε, add (gap + p ϱ ε / R) / (1 − p (1 + η)), R being the weight
-    with which the equilibrium's opponent comes. The opponent loses at most what a plan of it collects of these.
+    In a subgame let r̂ and r be the shares of its ways in by the model and by the equilibrium's opponent, ρ the
+    smallest and ϱ the largest of r̂ / r, and m the margins of the answer, the smallest of which is −d < 0. Because both
+    players are in equilibrium, r · m ≤ 0. Some margin is positive, otherwise r̂ · m would be negative. Therefore r ·
+    max(−m, 0) ≤ (1 − min r) d and r̂ · m ≤ η d with η = (ϱ − ρ) (1 − min r). Margins of 0 are feasible, so the optimum
+    has p r̂ · m ≥ (1 − p) d. Together d (1 − p (1 + η)) ≤ 0. So there is no d > 0 as long as p < 1 / (1 + η), and
+    beyond this nothing is proven. A gap, and an equilibrium off by ε, add (gap + p ϱ ε / R) / (1 − p (1 + η)), where R
+    is the weight with which the equilibrium's opponent comes. The opponent loses at most the sum of these over a plan
+    of the opponent.
 
-    From a blueprint whose values are off by up to Δ the same lines give d ≤ 2 Δ (1 − p) / (1 − p (1 + η)): the margin
-    of max-margin with p = 0, infinite at p = 1/2 with η = 1. So says appendix H of D. Milec, O. Kubíček, V. Lisý, 2021
-    (arXiv:2112.12594) of the bound of M. Liu and others, NeurIPS 2022.
+    For a blueprint whose values are off by up to Δ the same lines give d ≤ 2 Δ (1 − p) / (1 − p (1 + η)): the margin of
+    max-margin with p = 0, and infinite at p = 1/2 with η = 1. This agrees with appendix H of D. Milec, O. Kubíček, V.
+    Lisý, 2021 (arXiv:2112.12594) on the bound of M. Liu and others, NeurIPS 2022.
 
     Examples
     --------
-    A model that comes to subgames as the equilibrium does is safe for every p below 1, another one for none:
+    A model with the equilibrium's reach of subgames is safe for every p below 1, and another model for none:
 
     >>> from treeplex import SES, Nash, Strategy, load_game, solve
     >>> game = load_game("kuhn")

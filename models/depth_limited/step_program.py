@@ -1,4 +1,4 @@
-"""The program of one step: what a plan is worth in it, what a reply leaves, and the linear program that finds both."""
+"""The program of one step: a plan's value, the value that a reply allows, and the linear program that finds both."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ class StepAnswer:
     Attributes
     ----------
     plan : ndarray of float64, shape (num_sequences of the program's own,)
-        A realization plan, below the depth limit too.
+        A realization plan, including below the depth limit.
     reply : ndarray of float64, shape (num_sequences of the reply,)
-        The reply of :class:`StepProgram` that proves how good the plan is.
+        The reply of :class:`StepProgram` that proves the plan's quality.
     """
 
     plan: Floats
@@ -36,7 +36,7 @@ class StepAnswer:
 
 @dataclass(frozen=True, eq=False)
 class StepProgram:
-    """One player's best plan where some of it is settled, and the other player is free in part.
+    """One player's best plan if part of it is settled, and the other player is partly free.
 
     max over x of constant + linear · x + min over y of (Mᵀ x + bonus) · y, such that E x = e, x ≥ 0, x as settled at
     settled infosets, y ≥ 0, and at each infoset J of the reply Σ_a y(J, a) = inflow(J) + y(parent of J), y(∅) = 0.
@@ -46,33 +46,33 @@ class StepProgram:
     own : Treeplex
         The player's polytope.
     plan : ndarray of float64, shape (num_sequences of own,)
-        A realization plan; read at settled infosets.
+        A realization plan, used at settled infosets.
     settled : ndarray of bool, shape (num_infosets of own,)
-        Those whose plan is given; with an infoset those above it are.
+        The infosets whose plan is given; contains all ancestors of its infosets.
     linear : ndarray of float64, shape (num_sequences of own,)
     matrix : csr_array, shape (num_sequences of own, num_sequences of reply)
-        M; its first column is not read.
+        M; its first column is ignored.
     reply : Treeplex
-        Where the other player is free, decisions of a gadget included.
+        The other player's free decisions, including those of a gadget.
     inflow : ndarray of float64, shape (num_infosets of reply,)
-        With how much weight the other player comes to each infoset beside what it does in the reply.
+        The weight with which the other player comes to each infoset in addition to its actions in the reply.
     bonus : ndarray of float64, shape (num_sequences of reply,)
     constant : float
     infosets, sequences : ndarray of int64, optional
-        The numbers that the infosets and sequences of ``own`` have in the game; by default the same.
+        The game's indices of the infosets and sequences of ``own``; by default the same.
     held : ndarray of float64, shape (num_sequences of reply,), optional
-        With how much weight the model holds the other player to sequences, linear = M held; by default to none. A value
-        function is asked about what is held and the reply together.
+        The weight with which the model fixes the other player's sequences, where linear = M held; by default 0. A value
+        function receives the sum of this and the reply.
 
     Notes
     -----
-    The minimum is that of f · q such that q(J) ≤ (Mᵀ x + bonus)(J, a) + Σ q(K) over the infosets K below (J, a), with
-    f the inflow. So the step is a linear program, and the multipliers of those rows are y. Any x proves a lower bound
-    on its optimum and any y an upper bound, each by one pass over a polytope.
+    The minimum is that of f · q such that q(J) ≤ (Mᵀ x + bonus)(J, a) + Σ q(K) over the infosets K below (J, a), with f
+    the inflow. So the step is a linear program, and the multipliers of those rows are y. Any x proves a lower bound on
+    its optimum and any y an upper bound, each by one pass over a polytope.
 
     Examples
     --------
-    Figure 10 of the paper: who sees the two sides only takes heads to be worth 2/3, and tails 1/3.
+    Figure 10 of the paper: a player who sees only the two sides takes heads to be worth 2/3, and tails 1/3.
 
     >>> from treeplex import CDBR, Strategy, load_game
     >>> game = load_game("depth_limited_figure_10")
@@ -102,12 +102,12 @@ class StepProgram:
 
     @cached_property
     def unit(self) -> float:
-        """The mean absolute entry of M, 1 if all are 0, in which q is counted: solvers' tolerances are absolute."""
+        """The mean absolute entry of M (1 if all are 0), the unit of q, because solvers' tolerances are absolute."""
         return float(np.abs(self.matrix.data).mean() if self.matrix.nnz else 0.0) or 1.0
 
     @cached_property
     def settled_sequences(self) -> Flags:
-        """Which of the player's sequences are given, the empty one included, shape (num_sequences of own,)."""
+        """The player's given sequences, including the empty one, shape (num_sequences of own,)."""
         return np.append(True, np.repeat(self.settled, self.own.num_actions))
 
     @cached_property
@@ -116,14 +116,14 @@ class StepProgram:
 
     @cached_property
     def replying(self) -> Flags:
-        """The infosets of the reply to which anything flows, shape (num_infosets of reply,)."""
+        """The infosets of the reply with positive inflow, shape (num_infosets of reply,)."""
         if not self.reply.num_infosets:
             return np.zeros(0, dtype=bool)
         flows: Floats = np.add.reduceat(self.flow(self.reply.uniform_behaviour())[1:], self.reply.offsets[:-1] - 1)
         return flows > 0.0
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """Return the least and the most that each entry of x may be."""
+        """Return lower and upper bounds on each entry of x."""
         given = self.settled_sequences
         return np.where(given, self.plan, 0.0), np.where(given, self.plan, np.inf)
 
@@ -132,12 +132,12 @@ class StepProgram:
         return np.concatenate([self.linear, self.inflow * self.unit])
 
     def response_limits(self) -> Floats:
-        """Return the right-hand sides of the rows ``response``; infinite where nothing flows."""
+        """Return the right-hand sides of the rows ``response``; infinite if there is no inflow."""
         replying = np.repeat(self.replying, self.reply.num_actions)
         return np.where(replying, self.bonus[1:] / self.unit, np.inf)
 
     def linear_program(self) -> LinearProgram:
-        """Return the program, without the constant.
+        """Return the program without the constant.
 
         Columns ``plan`` (x) and ``values`` (q, in units of :attr:`unit`), rows ``plan`` (E x = e) and ``response``.
         """
@@ -153,13 +153,13 @@ class StepProgram:
         return blocks.program(maximise=True)
 
     def read(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> StepAnswer:
-        """Return plan and reply from a solution of :meth:`linear_program`, cleaned of round-off."""
-        # The rows are in units of the matrix, and so are their multipliers the weights of the reply times that.
+        """Return plan and reply from a solution of :meth:`linear_program`, without round-off."""
+        # The rows are in units of the matrix, so their multipliers are the reply's weights times that unit.
         behaviour = self.reply.behaviour(np.append(1.0, np.maximum(dual["response"] / self.unit, 0.0)))
         return StepAnswer(self.completed(_cleaned(self.own, primal["plan"])), self.flow(behaviour))
 
     def given(self, of_game: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what an array over the player's infosets in the game says for each sequence; the empty one has True.
+        """Return an array over the player's infosets in the game by sequence; the empty sequence has True.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class StepProgram:
         return np.append(True, np.repeat(of_game[self.infosets], self.own.num_actions))
 
     def completed(self, behaviour: Floats) -> Floats:
-        """Return the plan that is as settled, and where nothing is settled as a behaviour says."""
+        """Return the plan that is as settled, and follows a behaviour elsewhere."""
         given = self.settled_sequences
         return self.own.plan(np.where(given, self.own.behaviour(self.plan), behaviour))
 
@@ -181,15 +181,15 @@ class StepProgram:
         return flow
 
     def best_reply(self, plan: Floats) -> Floats:
-        """Return the behaviour of a reply that leaves a plan least, shape (num_sequences of reply,)."""
+        """Return the behaviour of a worst-case reply to a plan, shape (num_sequences of reply,)."""
         return best_response_plan(self.reply, -self._payoffs(plan)).behaviour
 
     def values(self, plan: Floats) -> Floats:
-        """Return what each infoset of the reply leaves of a plan at worst, shape (num_infosets of reply,)."""
+        """Return a plan's worst-case value at each infoset of the reply, shape (num_infosets of reply,)."""
         return -infoset_values(self.reply, -self._payoffs(plan))
 
     def sequence_values(self, plan: Floats) -> Floats:
-        """Return what each sequence of the reply leaves of a plan at worst, shape (num_sequences of reply,)."""
+        """Return a plan's worst-case value at each sequence of the reply, shape (num_sequences of reply,)."""
         return -sequence_values(self.reply, -self._payoffs(plan))
 
     def _payoffs(self, plan: Floats) -> Floats:
@@ -198,11 +198,11 @@ class StepProgram:
         return payoffs
 
     def guaranteed(self, plan: Floats) -> float:
-        """Return what a plan is worth in the step, which the optimum is at least."""
+        """Return a plan's value in the step, a lower bound on the optimum."""
         return float(self.constant + self.linear @ plan + self.inflow @ self.values(plan))
 
     def allowed(self, reply: Floats) -> float:
-        """Return what a reply leaves the best plan, which the optimum is at most."""
+        """Return the value that a reply allows the best plan, an upper bound on the optimum."""
         gradient = self.linear + self.matrix @ reply
         given = self.settled_sequences
         total = float(self.constant + self.bonus @ reply + self.plan[given] @ gradient[given])
@@ -210,12 +210,12 @@ class StepProgram:
         return total + float(self.plan[self.own.parents[first]] @ infoset_values(self.own, gradient)[first])
 
     def gap(self, answer: StepAnswer) -> float:
-        """Return by how much an answer is proven to be off at most: what its reply allows beyond its plan."""
+        """Return the proven gap of an answer: the value that its reply allows minus its plan's value."""
         return self.allowed(answer.reply) - self.guaranteed(answer.plan)
 
 
 def _cleaned(treeplex: Treeplex, plan: Floats) -> Floats:
-    """Return a solver's plan as a behaviour in which tiny probabilities are zero."""
+    """Return a solver's plan as a behaviour, with tiny probabilities set to zero."""
     behaviour = treeplex.behaviour(np.maximum(plan, 0.0))
     behaviour[behaviour < _ROUND_OFF] = 0.0
-    return treeplex.behaviour(behaviour)  # which makes those of an infoset sum to one again
+    return treeplex.behaviour(behaviour)  # those of an infoset then sum to one again

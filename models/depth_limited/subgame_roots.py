@@ -1,4 +1,4 @@
-"""Subgames that are rooted in public states, and how the other player comes to them."""
+"""Subgames rooted in public states, and the other player's ways into them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ Form = Literal["stops", "choice", "path"]
 class SubgameRoots:
     """The subgames below some public states, none of which lies below another, from one player's seat.
 
-    A *way in* is a subgame with one sequence of the other player that leads to histories at its root: that player's
-    augmented infoset there. Ways in stand subgame after subgame. All arrays are as large as the subgames and the
+    A *way in* is a subgame with one sequence of the other player that leads to histories at its root, that is, that
+    player's augmented infoset there. Ways in are ordered by subgame. All arrays are as large as the subgames and the
     player's infosets above them.
 
     Attributes
@@ -34,29 +34,29 @@ class SubgameRoots:
     player : int
         The player who resolves the subgames.
     states : ndarray of int32, shape (num_subgames,)
-        The public states at which they are rooted.
+        The public states at their roots.
     own : Treeplex
         The player's decisions in the subgames and on the way to them.
     own_infosets, own_sequences : ndarray of int64
-        Their numbers in the game, in the order of ``own``; the empty sequence included.
+        Their indices in the game, in the order of ``own``, including the empty sequence.
     way_subgames : ndarray of int64, shape (num_ways,)
-        The subgame of each way in, by number.
+        The subgame index of each way in.
     way_sequences : ndarray of int64, shape (num_ways,)
         The other player's last sequence.
     infosets : ndarray of int64, shape (k,)
         The other player's infosets in subgames.
     sequences : ndarray of int64, shape (m,)
-        The other player's sequences there, rising.
+        The other player's sequences there, in increasing order.
     infoset_sources : ndarray of int64, shape (k,)
-        What leads to each infoset: a way in by its number, or one of ``sequences``, counted after the ways.
+        The origin of each infoset: the index of a way in, or of one of ``sequences``, counted after the ways.
     leaves : ndarray of int64, shape (l,)
-        The leaves in subgames, by their numbers in the leaf table.
+        The leaves in subgames, by index in the leaf table.
     leaf_sources : ndarray of int64, shape (l,)
-        What leads to each leaf, as for infosets.
+        The origin of each leaf, as for infosets.
     leaf_rows : ndarray of int64, shape (l,)
         The last sequence of ``own`` before each leaf.
     leaf_payoffs : ndarray of float64, shape (l,)
-        What the player is paid at each leaf, chance multiplied in.
+        The player's payoff at each leaf, multiplied by the probability of chance.
     other : Treeplex
         The other player's polytope.
     """
@@ -96,7 +96,7 @@ class SubgameRoots:
         Raises
         ------
         UnsupportedProblemError
-            If the game brings a sequence form without leaves.
+            If the game's sequence form has no leaves.
 
         Examples
         --------
@@ -117,7 +117,7 @@ class SubgameRoots:
         leaves = public.leaves_below(roots).astype(np.int64)
         last = np.concatenate([other.parents[infosets], table.sequences[leaves, 1 - player]]).astype(np.int64)
         states_of = np.concatenate([public.infoset_states[1 - player][infosets], public.leaf_states[leaves]])
-        # One number for a subgame and a sequence: subgames come first in the order.
+        # A single number for a subgame and a sequence, ordered first by subgame.
         keys = public.subgames_of(roots, states_of) * other.num_sequences + last
         places, inner = placed(last, sequences)
         ways = np.unique(keys[~inner])
@@ -166,9 +166,9 @@ class SubgameRoots:
         reply : Treeplex
             Decisions of the gadget first, then the infosets of the subgames.
         matrix : csr_array, shape (num_sequences of own, num_sequences of reply)
-            What pairs of sequences pay the player.
+            The player's payoff for each pair of sequences.
         entries : ndarray of int32, shape (num_ways,)
-            The sequence by which each way is taken; where there are stops, the sequence after it stops.
+            The sequence of each way; if there are stops, the sequence after it stops.
         """
         counts, entries, parents = self.above(form)
         reply, columns = self.below(counts, entries, parents)
@@ -182,18 +182,18 @@ class SubgameRoots:
         Parameters
         ----------
         form : {"stops", "choice", "path"}
-            Whether each way in is a decision to enter or to stop; or each subgame begins with a choice among its ways
-            in; or the gadget has the other player's own infosets above, each with its actions that lead to a way in
-            and another one if some lead elsewhere, and then a single action for each way.
+            With ``stops``, each way in is a decision to enter or to stop. With ``choice``, each subgame begins with a
+            choice among its ways in. With ``path``, the gadget has the other player's own infosets above, each with its
+            actions that lead to a way in and one more if some lead elsewhere, and then a single action for each way.
 
         Returns
         -------
         counts : ndarray of int64, shape (num_decisions,)
-            The actions of each.
+            The number of actions of each decision.
         entries : ndarray of int64, shape (num_ways,)
-            The sequence by which each way is taken.
+            The sequence of each way.
         parents : ndarray of int64, shape (num_decisions,)
-            The sequence before each.
+            The sequence before each decision.
         """
         ways = np.arange(self.num_ways, dtype=np.int64)
         if form == "stops":
@@ -207,23 +207,23 @@ class SubgameRoots:
         taken = np.unique(parents[parents > 0])
         leading = np.bincount(np.searchsorted(infosets, other.sequence_infosets[taken]), minlength=len(infosets))
         elsewhere = (leading < other.num_actions[infosets]).astype(np.int64)
-        # Sequences that lead to ways keep their order; those of an infoset that lead elsewhere follow, as one.
+        # Sequences that lead to ways keep their order; those of an infoset that lead elsewhere follow as a single one.
         places = 1 + np.arange(len(taken)) + np.repeat(np.cumsum(elsewhere) - elsewhere, leading)
         counts = np.concatenate([leading + elsewhere, np.ones_like(ways)])
         entries = 1 + int(counts.sum()) - self.num_ways + ways
         return counts, entries, np.append(0, places)[np.where(parents > 0, 1 + np.searchsorted(taken, parents), 0)]
 
     def below(self, counts: Numbers, entries: Numbers, above: Numbers | None = None) -> tuple[Treeplex, Numbers]:
-        """Return the other player's decisions below others that come first.
+        """Return the other player's decisions below given first decisions.
 
         Parameters
         ----------
         counts : ndarray of int
-            The actions of each of those that come first.
+            The number of actions of each first decision.
         entries : ndarray of int, shape (num_ways,)
-            The sequence of theirs that leads along each way in.
+            Their sequence that leads along each way in.
         above : ndarray of int, optional
-            The sequence before each of those that come first; by default all are at the root.
+            The sequence before each first decision; by default all are at the root.
 
         Returns
         -------
@@ -240,11 +240,11 @@ class SubgameRoots:
         return treeplex, numbers[self.leaf_sources]
 
     def numbers(self, first: int, entries: Numbers) -> Numbers:
-        """Return the number in a reply of each way in and of each of ``sequences``, which follow from ``first`` on."""
+        """Return the index in a reply of each way in and of each of ``sequences``, which follow from ``first`` on."""
         return np.concatenate([entries, first + np.arange(len(self.sequences), dtype=np.int64)])
 
     def masses(self, game: Game, plan: Floats) -> Floats:
-        """Return how likely chance and the player together come along each way in.
+        """Return the probability with which chance and the player together come along each way in.
 
         Parameters
         ----------
@@ -254,13 +254,14 @@ class SubgameRoots:
         Returns
         -------
         ndarray of float64, shape (num_ways,)
-            The other player taking the way with certainty.
+            If the other player takes the way with probability 1.
         """
         table = game.sequence_form.leaves
         assert table is not None
         ways = np.ones(self.num_ways, dtype=np.int64)
         below, columns = self.below(ways, np.cumsum(ways))
-        # Of what comes along a way all ends at leaves, however the other player goes on: here all actions alike.
+        # Everything that comes along a way ends at leaves, for any continuation of the other player; here all actions
+        # are equally likely.
         reach = table.chance[self.leaves] * plan[self.leaf_rows] * below.uniform_plan()[columns]
         masses: Floats = np.bincount(columns, weights=reach, minlength=below.num_sequences).astype(np.float64)
         for level in reversed(below.levels):
@@ -269,7 +270,7 @@ class SubgameRoots:
 
 
 def sequence_masses(game: Game, player: int, plan: Floats) -> Floats:
-    """Return how likely chance and a player together come to the histories after each of the other one's sequences.
+    """Return chance's and a player's joint reach of the histories after each sequence of the other player.
 
     Parameters
     ----------
@@ -281,7 +282,7 @@ def sequence_masses(game: Game, player: int, plan: Floats) -> Floats:
     Returns
     -------
     ndarray of float64, shape (num_sequences of the other player,)
-        The other player taking the sequence with certainty.
+        If the other player takes the sequence with probability 1.
     """
     table, other = game.sequence_form.leaves, game.sequence_form.treeplexes[1 - player]
     assert table is not None
@@ -294,13 +295,13 @@ def sequence_masses(game: Game, player: int, plan: Floats) -> Floats:
 
 
 def sequences_at(treeplex: Treeplex, infosets: Numbers) -> Numbers:
-    """Return the sequences of some infosets, one infoset after the other."""
+    """Return the sequences of several infosets, one infoset after the other."""
     counts = treeplex.num_actions[infosets].astype(np.int64)
     return np.repeat(treeplex.offsets[infosets] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
 
 def infosets_above(treeplex: Treeplex, sequences: npt.NDArray[Any]) -> Numbers:
-    """Return the infosets of some sequences, and all those above them, rising."""
+    """Return the infosets of given sequences and all those above them, in increasing order."""
     found = [np.zeros(0, dtype=np.int64)]
     while len(sequences):
         infosets = np.unique(treeplex.sequence_infosets[sequences])
@@ -310,7 +311,7 @@ def infosets_above(treeplex: Treeplex, sequences: npt.NDArray[Any]) -> Numbers:
 
 
 def placed(numbers: Numbers, among: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-    """Return the place of each number in a rising array, and whether it is there."""
+    """Return the position of each number in an increasing array, and whether it is present."""
     places = np.searchsorted(among, numbers)
     return places, np.append(among, -1)[places] == numbers
 
@@ -329,7 +330,7 @@ def roots_at_level(public: PublicTree, level: int) -> Integers:
 
 
 def roots_after_chance(public: PublicTree, first: bool = True) -> Integers:
-    """Return the public states right after the first public chance event on each path, such as a board card, or each.
+    """Return the public states directly after the first public chance event, such as a board card, on each path, or each.
 
     Examples
     --------
@@ -348,16 +349,16 @@ def roots_after_chance(public: PublicTree, first: bool = True) -> Integers:
 
 
 def partition_roots(public: PublicTree, where: Any, owner: str) -> Integers:
-    """Return the public states at which the subgames of a partition begin, in rising order.
+    """Return the public states at which the subgames of a partition begin, in increasing order.
 
     Parameters
     ----------
     public : PublicTree
     where : int, str, iterable of int, or callable
-        A level, or several (also as ``"2+5"``); ``"chance"`` for the states after each public chance event; or what
-        takes the public tree and returns the numbers of the states.
+        A level, or several (also as ``"2+5"``); ``"chance"`` for the states after each public chance event; or a
+        function that takes the public tree and returns the indices of the states.
     owner : str
-        Whose partition it is, for messages.
+        The owner of the partition, for messages.
 
     Raises
     ------
@@ -390,7 +391,7 @@ def partition_roots(public: PublicTree, where: Any, owner: str) -> Integers:
 
 
 def _number(given: Any, what: str, most: int, owner: str) -> int:
-    """Return a number below `most`, of a level or of a public state."""
+    """Return the index of a level or of a public state, below `most`."""
     text = given.strip() if isinstance(given, str) else given
     number = int(text) if isinstance(text, str) and text.isdecimal() else text
     if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= int(number) < most:

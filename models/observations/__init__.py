@@ -1,4 +1,4 @@
-"""From counts of observed games to what they say of an opponent."""
+"""From counts of observed games to a model of the opponent."""
 
 import lazy_loader
 

@@ -14,38 +14,38 @@ from ...seqform.errors import one_line
 from ...seqform.observer import ObserverTree
 from ...seqform.polytope import Treeplex
 
-#: Where leaves come from: the class before, the observer's sequence, own private information and public history.
+#: The origin of leaves: the class before, the observer's sequence, own private information and public history.
 _Place = tuple[int, int, str, tuple[str, ...]]
-#: Own private information, public history, what others show, and the result where it is seen.
+#: Own private information, public history, what the others show, and the result if it is visible.
 _Label = tuple[str, tuple[str, ...], tuple[tuple[int, str], ...], float]
-#: How far two functions may be from multiples of each other and still count as such, relative to their size.
+#: Relative tolerance within which two functions count as multiples of each other.
 _SAME = 1e-12
-#: Characters of a name that had to be made printable.
+#: The characters of a name that must be replaced with printable ones.
 _LONGEST_NAME = 1000
-#: How many numbers a dense array of functions, one per column, may hold.
+#: The largest size of a dense array of functions, one per column.
 _LARGEST = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Events that an observer can tell apart, each with its probability as a function of the opponent's plan.
+    """Events that an observer can distinguish, each with its probability as a function of the opponent's plan.
 
     The probability of event e is w(e) · Σ M[e, s] y(s), with y the opponent's realization plan and w(e) the observer's
-    own part in it: its plan at the sequence ``own[e]``.
+    own contribution: its plan at the sequence ``own[e]``.
 
     Attributes
     ----------
     names : tuple of str
-        For people to read, and distinct.
+        Readable and unique.
     classes : csr_array, shape (events, num_classes)
-        Which classes of histories make up an event: 1 or nothing.
+        The classes of histories that make up an event, as entries of 1.
     own : ndarray of int32, shape (events,)
         The observer's sequence.
     matrix : csr_array, shape (events, num_sequences of the opponent)
-        M ≥ 0, in a normal form. It has the same values at all plans as the probabilities that chance plays to the
+        M ≥ 0, in a normal form. At all plans it has the same values as the probabilities that chance plays to the
         histories of the event, by the opponent's last sequence.
     least, most : ndarray of float64, shape (events,)
-        The least and the greatest value of Σ M y over the opponent's plans.
+        The smallest and the largest value of Σ M y over the opponent's plans.
     """
 
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class Events:
         return len(self.names)
 
     def at(self, rows: npt.NDArray[np.integer]) -> "Events":
-        """Return some of the events, by their numbers."""
+        """Return some of the events, by index."""
         return Events(
             names=tuple(self.names[row] for row in rows.tolist()),
             classes=self.classes[rows],
@@ -71,26 +71,26 @@ class Events:
 
 
 def observed_events(view: ObserverTree, opponent: Treeplex) -> Events:
-    """Return the events that say something of the opponent, each once.
+    """Return the events that are informative about the opponent, each once.
 
     Parameters
     ----------
     view : ObserverTree
-        Of a two-player game.
+        For a two-player game.
     opponent : Treeplex
         The polytope of the opponent's plans.
 
     Returns
     -------
     Events
-        Classes of the observer's histories, and leaves together that differ by what they show alone. Left out is what
-        says nothing: what happens alike for all plans, and what is a multiple of the event before, as after an own
-        action: that was counted before the action, in more games.
+        The events are classes of the observer's histories, and unions of leaves that differ only in what they show.
+        Uninformative events are left out: those with the same probability under all plans, and multiples of the event
+        before, such as after an own action, because that event was counted before the action, in more games.
 
     Notes
     -----
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
-    D, equations 50 (own private information and public history) and 51 (what a leaf shows beside).
+    D, equations 50 (own private information and public history) and 51 (what a leaf also shows).
 
     Examples
     --------
@@ -111,7 +111,7 @@ def observed_events(view: ObserverTree, opponent: Treeplex) -> Events:
 
 
 def _greatest(treeplex: Treeplex, matrix: sp.csr_array) -> Floats:
-    """Return the greatest value of each row of a matrix over a player's plans, shape (rows,)."""
+    """Return the largest value of each row of a matrix over a player's plans, shape (rows,)."""
     found = [np.zeros(0)]
     for values in _columns(matrix):
         for level in reversed(treeplex.levels):
@@ -121,14 +121,14 @@ def _greatest(treeplex: Treeplex, matrix: sp.csr_array) -> Floats:
 
 
 def _columns(matrix: sp.csr_array) -> Iterator[Floats]:
-    """Return the rows of a matrix as columns of dense arrays, some at a time."""
+    """Return the rows of a matrix as columns of dense arrays, a few at a time."""
     step = max(1, _LARGEST // max(1, matrix.shape[1]))
     for start in range(0, matrix.shape[0], step):
         yield matrix[start : start + step].T.toarray()
 
 
 def _with_unshown_leaves(view: ObserverTree) -> tuple[sp.csr_array, Integers, list[_Label]]:
-    """Return all classes as rows, with their parents, and then leaves together that differ by what they show alone."""
+    """Return all classes as rows with their parents, then unions of leaves that differ only in what they show."""
     num_classes = view.num_classes
     together: dict[_Place, list[int]] = {}
     for leaf in np.flatnonzero(view.terminal).tolist():
@@ -149,18 +149,18 @@ def _with_unshown_leaves(view: ObserverTree) -> tuple[sp.csr_array, Integers, li
 
 
 def _functions(view: ObserverTree, classes: sp.csr_array, opponent: Treeplex) -> tuple[Integers, sp.csr_array]:
-    """Return the observer's sequence of each row, and its function of the opponent's plan."""
+    """Return the observer's sequence of each row, and the row's function of the opponent's plan."""
     places = (view.history_classes, view.sequences[:, 1 - view.player])
     shape = (view.num_classes, opponent.num_sequences)
     matrix = _normal_form(opponent, sp.csr_array(classes @ sp.csr_array((view.chance, places), shape=shape)))
-    # The leaves that a row takes together come from one decision, or from chance, after the same own sequence.
+    # The leaves in a row follow one decision, or chance, after the same own sequence.
     return view.own_sequences[classes.indices[classes.indptr[:-1]]], matrix
 
 
 def _normal_form(treeplex: Treeplex, matrix: sp.csr_array) -> sp.csr_array:
-    """Return rows with the same values on all plans, which are alike if the values are.
+    """Return rows with the same values on all plans; rows with equal values become equal.
 
-    The common part of all actions of an infoset moves to the sequence that leads there, from the bottom up.
+    From the bottom up, the common part of an infoset's actions moves to the sequence that leads there.
     """
     parts = [sp.csr_array((0, matrix.shape[1]))]
     for values in _columns(matrix):
@@ -183,7 +183,7 @@ def _multiples(matrix: sp.csr_array, parents: Integers) -> npt.NDArray[np.bool_]
 
 
 def _names(labels: Sequence[_Label]) -> tuple[str, ...]:
-    """Return names that people can read, all different: with the result where nothing else tells leaves apart."""
+    """Return readable and unique names, with the result if nothing else distinguishes leaves."""
     names = [_name(private, public, cards) for private, public, cards, _ in labels]
     seen = Counter(names)
     told = [

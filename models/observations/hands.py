@@ -1,4 +1,4 @@
-"""Hands of hold'em as lines of a model: of the one before the flop, and of spots."""
+"""Hands of hold'em mapped to lines of a model: the preflop model, and spots."""
 
 import re
 from collections import Counter
@@ -18,29 +18,30 @@ from .lines import LineObservations
 
 
 class MenuLines:
-    """Which public state each line of real bets comes to in a model, whose menu has fewer of them.
+    """The public states of a model that correspond to lines of real bets, whose sizes the menu does not all contain.
 
     Parameters
     ----------
     form : PublicForm
-        Of the model, whose actions are named ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``.
+        The public form of the model, whose actions are named ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and
+        ``all-in``.
     stack : float
         The total of all-in, in the units of the menu.
     pot, level : float
-        What is in the pot from earlier streets, and the highest bet at the root.
+        The pot from earlier streets, and the highest bet at the root.
 
     Attributes
     ----------
     first_street : ndarray of bool, shape (num_nodes,)
-        Whether each public state is reached by what is done on the street of the root.
+        Whether each public state is reached by actions on the street of the root.
 
     Notes
     -----
-    What is not on the menu counts as something that is. A bet counts as the size next to it: with A < x < B the bet and
-    its neighbours as parts of the pot after a call, it is A if (B − x)(1 + A) / ((B − A)(1 + x)) is at least a half,
-    otherwise B. This is the pseudo-harmonic mapping of S. Ganzfried, T. Sandholm, "Action translation in extensive-form
-    games with large action spaces", IJCAI 2013, without its dice. Where the menu has no raise, as after one that
-    counted as all-in, a raise counts as a call.
+    Sizes missing on the menu are mapped to sizes on it. A bet is mapped to one of its neighbours. Let A < x < B be the
+    bet and its neighbours as shares of the pot after a call. The result is A if (B − x)(1 + A) / ((B − A)(1 + x)) is at
+    least a half, otherwise B. This is the pseudo-harmonic mapping of S. Ganzfried, T. Sandholm, "Action translation in
+    extensive-form games with large action spaces", IJCAI 2013, without randomisation. If the menu has no raise, for
+    example after one that was mapped to all-in, a raise is mapped to a call.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class MenuLines:
     def __init__(self, form: PublicForm, stack: float, pot: float = 0.0, level: float = 1.0) -> None:
         self.form, self.pot, self.level = form, pot, level
         self.after = [{str(form.actions[child]): int(child) for child in children} for children in form.children]
-        #: Of each node, the bets and raises: totals, and nodes.
+        #: For each node, the bets and raises: totals, and nodes.
         self.raises = [
             [
                 (float(stack) if name == "all-in" else float(name.split()[1]), child)
@@ -79,15 +80,15 @@ class MenuLines:
             over[node] = form.actions[node] in ("call", "check") and not begins
 
     def line(self, actions: Iterable[str], pot: float | None = None, level: float | None = None) -> list[int]:
-        """Return the nodes that a line comes to, the root first.
+        """Return the nodes of a line, the root first.
 
         Parameters
         ----------
         actions : iterable of str
-            Those of one street, as :class:`~treeplex.models.matches.Hand` has them.
+            The actions of one street, as in :class:`~treeplex.models.matches.Hand`.
         pot, level : float, optional
-            What is in the pot from earlier streets, and the highest bet at the beginning, in the units of these
-            actions; by default those of the model.
+            The pot from earlier streets, and the highest bet at the beginning, in the units of these actions; by
+            default those of the model.
 
         Raises
         ------
@@ -118,7 +119,7 @@ class MenuLines:
         return nodes
 
     def _nearest(self, node: int, size: float) -> int:
-        """Return what a bet of so much of the pot after a call counts as."""
+        """Return the menu's counterpart of a bet, given as a share of the pot after a call."""
         own = self.levels[node]
         sizes = [((amount - own) / (self.pot + 2.0 * own), child) for amount, child in self.raises[node]]
         low, first = ([one for one in sizes if one[0] <= size] or sizes[:1])[-1]
@@ -140,38 +141,38 @@ def hand_observations(
     probe: Strategy | None = None,
     tolerance: float = 0.25,
 ) -> LineObservations:
-    """Count the lines that hands took before the flop, as one seat of the model saw them.
+    """Count the lines of hands before the flop, as observed from one seat of the model.
 
     Parameters
     ----------
     hands : iterable of Hand
-        Such as :class:`~treeplex.models.matches.HandHistories`. Read once.
+        For example :class:`~treeplex.models.matches.HandHistories`. Read only once.
     game : Game
         The model, ``preflop:…``.
     player : int
-        The observer's seat in it: 0 in the small blind, 1 in the big one.
+        The observer's seat in the model: 0 is the small blind, 1 the big blind.
     name : str, optional
-        The observer's name. Without it everybody who has met the opponent is the observer.
+        The observer's name. Without it every player who has met the opponent is the observer.
     opponent : str, optional
-        The opponent's name. Without it everybody else is, together: what is found is then about what they do on
-        average.
+        The opponent's name. Without it all other players together are the opponent, and the result describes their
+        average behaviour.
     probe : Strategy, optional
-        What the observer played; estimated if it is not given.
+        The observer's strategy; by default estimated.
     tolerance : float
-        Hands count if the smaller stack, in big blinds, is at most so much of the model's stack larger or smaller.
+        A hand counts if its smaller stack, in big blinds, differs from the model's stack by at most this factor.
 
     Returns
     -------
     LineObservations
-        Left out are hands of others, of more than two, of other stacks and blinds, with antes, and with a fold where
-        nothing was bet.
+        Hands are skipped if other players are involved, if there are more than two players, other stacks or blinds, or
+        antes, and if a player folded without a bet.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game is another one.
+        If the game is not a preflop model.
     PlayLogError
-        If neither name nor opponent is given, a hand cannot be read, or all are left out.
+        If neither name nor opponent is given, a hand cannot be read, or no hand counts.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def hand_observations(
     passed = np.zeros(len(form.players), dtype=np.int64)
     held, seen = (np.zeros((len(passed), len(form.states[seat])), dtype=np.int64) for seat in (player, 1 - player))
     left_out: Counter[str] = Counter()
-    own, other = 1 - player, player  # of two seats, the second one has the button and the small blind
+    own, other = 1 - player, player  # with two seats, the second one has the button and the small blind
     for hand in hands:
         reason = _other(hand, own, name, opponent, stack, share)
         if reason:
@@ -227,7 +228,7 @@ def hand_observations(
 
 
 def _other(hand: Hand, own: int, name: str | None, opponent: str | None, stack: float, share: float) -> str | None:
-    """Return why a hand does not count; ``None`` if it does."""
+    """Return the reason why a hand does not count; ``None`` if it does."""
     known = [one for one in (name, opponent) if one is not None]
     if any(one not in hand.players for one in known):
         return "other players"
@@ -235,7 +236,7 @@ def _other(hand: Hand, own: int, name: str | None, opponent: str | None, stack: 
         return "more than two players"
     if (name or hand.players[own]) != hand.players[own] or (opponent or hand.players[1 - own]) != hand.players[1 - own]:
         return "other seat"
-    # After a post in place of the big blind, the button is not the first to act.
+    # After a post instead of the big blind, the button is not the first to act.
     in_order = not hand.history or hand.history[0][1] == 1
     if any(hand.antes) or hand.blinds[0] != 2 * hand.blinds[1] or not in_order:
         return "other blinds"

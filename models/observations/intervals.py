@@ -1,4 +1,4 @@
-"""Intervals for a probability from how often something happened: Wilson's, and Clopper and Pearson's."""
+"""Confidence intervals for a probability: Wilson's, and Clopper and Pearson's."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Intervals:
     Attributes
     ----------
     lower, upper : ndarray of float64
-        Of one shape, from 0 to 1.
+        Arrays of the same shape with values from 0 to 1.
     """
 
     lower: Floats
@@ -37,33 +37,34 @@ def wilson_intervals(
     Parameters
     ----------
     successes, trials : array_like of int
-        How often something happened, and how often it could have; their shapes broadcast.
+        Numbers of occurrences and of trials; their shapes broadcast.
     confidence : float
         γ, strictly between 0 and 1.
     comparisons : int
-        Of how many intervals together γ is meant: each is made for 1 − (1 − γ) / comparisons. By the union bound of
-        Bonferroni all of them then hold with γ if each holds with its own, which Wilson's do not.
+        Number of intervals for which γ is the joint confidence: each interval is computed for 1 − (1 − γ) /
+        comparisons. By Bonferroni's union bound, all of them then hold with γ if each holds with its own confidence,
+        which Wilson's do not.
 
     Returns
     -------
     Intervals
-        From 0 to 1 where there were no trials.
+        From 0 to 1 if there were no trials.
 
     Raises
     ------
     InvalidConstraintError
-        If the confidence is not between 0 and 1, or the counts are not whole numbers of at least 0.
+        If the confidence is not between 0 and 1, or the counts are not integers of at least 0.
 
     Notes
     -----
-    With p̂ = s / n and z the quantile of the normal distribution at 1 − (1 − γ) / 2,
+    With p̂ = s / n and z the quantile of the normal distribution at 1 − (1 − γ) / 2, the interval is
 
         (p̂ + z² / 2n ± z √(p̂ (1 − p̂) / n + z² / 4n²)) / (1 + z² / n).
 
     E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the American
-    Statistical Association 22, 1927. Its coverage is about γ on the average over p, and less for some p: where
-    n p is just below 1 + z² / 2 − z √(1 + z² / 4), one observation is enough to miss p. With many trials the least
-    coverage is 0.84 for γ = 0.95, 0.89 for γ = 0.99 and 0.94 for γ = 0.9999, so that many do not hold together.
+    Statistical Association 22, 1927. Its coverage is about γ on average over p, but less for some p: if n p is just
+    below 1 + z² / 2 − z √(1 + z² / 4), a single occurrence makes the interval miss p. With many trials the smallest
+    coverage is 0.84 for γ = 0.95, 0.89 for γ = 0.99 and 0.94 for γ = 0.9999, so many intervals do not hold jointly.
 
     Examples
     --------
@@ -74,12 +75,12 @@ def wilson_intervals(
     """
     happened, possible, beyond = _checked(successes, trials, confidence, comparisons)
     square = float(special.ndtri(beyond / 2.0)) ** 2
-    # Multiplied by n, to avoid a division by zero where there are no trials.
+    # Multiplied by n, to avoid a division by zero if there are no trials.
     shares = happened * (possible - happened) / np.maximum(possible, 1.0)
     centre = happened + square / 2.0
     half = np.sqrt(square * (shares + square / 4.0))
     lower, upper = (centre - half) / (possible + square), (centre + half) / (possible + square)
-    # At the ends the formula is exact, but for round-off.
+    # At the ends the formula is exact up to round-off.
     return Intervals(
         np.where(happened == 0.0, 0.0, np.clip(lower, 0.0, 1.0)),
         np.where(happened == possible, 1.0, np.clip(upper, 0.0, 1.0)),
@@ -89,7 +90,7 @@ def wilson_intervals(
 def clopper_pearson_intervals(
     successes: npt.ArrayLike, trials: npt.ArrayLike, confidence: float, *, comparisons: int = 1
 ) -> Intervals:
-    """Return Clopper and Pearson's intervals for probabilities, which hold with the confidence or more at every p.
+    """Return Clopper and Pearson's intervals for probabilities, which hold with at least the confidence for every p.
 
     Parameters
     ----------
@@ -103,13 +104,13 @@ def clopper_pearson_intervals(
     Raises
     ------
     InvalidConstraintError
-        If the confidence is not between 0 and 1, or the counts are not whole numbers of at least 0.
+        If the confidence is not between 0 and 1, or the counts are not integers of at least 0.
 
     Notes
     -----
-    The p at which s or more, and at which s or fewer, of n have the probability (1 − γ) / 2: quantiles of the beta
-    distributions with s and n − s + 1, and with s + 1 and n − s. C. J. Clopper, E. S. Pearson, "The use of confidence
-    or fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934.
+    The bounds are the p at which s or more, and at which s or fewer, of n have the probability (1 − γ) / 2: quantiles
+    of the beta distributions with s and n − s + 1, and with s + 1 and n − s. C. J. Clopper, E. S. Pearson, "The use of
+    confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def clopper_pearson_intervals(
     """
     happened, possible, beyond = _checked(successes, trials, confidence, comparisons)
     missed = possible - happened
-    # Parameters of 0, where the quantile is not asked for, are replaced.
+    # Parameters of 0 are replaced, because the quantile is not used there.
     lower = special.betaincinv(np.maximum(happened, 1.0), missed + 1.0, beyond / 2.0)
     upper = special.betainccinv(happened + 1.0, np.maximum(missed, 1.0), beyond / 2.0)
     return Intervals(np.where(happened == 0.0, 0.0, lower), np.where(missed == 0.0, 1.0, upper))
@@ -129,7 +130,7 @@ def clopper_pearson_intervals(
 def proportion_intervals(
     name: str, successes: npt.ArrayLike, trials: npt.ArrayLike, confidence: float, *, comparisons: int = 1
 ) -> Intervals:
-    """Return intervals for probabilities by the name of the method.
+    """Return intervals for probabilities by the method's name.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def proportion_intervals(
     Raises
     ------
     InvalidConstraintError
-        If there is no such method, or as :func:`wilson_intervals`.
+        If there is no such method, or for the reasons of :func:`wilson_intervals`.
 
     Examples
     --------
@@ -156,19 +157,19 @@ def proportion_intervals(
 
 
 def interval_name(name: str | None, together: bool) -> str:
-    """Return the kind of intervals: as it is given, or what is usual.
+    """Return the kind of intervals: the given one, or the default.
 
     Parameters
     ----------
     name : {"wilson", "clopper-pearson"}, optional
     together : bool
-        Whether all intervals are to hold at once. Those of Clopper and Pearson do, and are usual then; otherwise
+        Whether all intervals should hold jointly. Clopper and Pearson's do, and are then the default; otherwise
         Wilson's are.
 
     Raises
     ------
     InvalidConstraintError
-        If there is no such method, or it cannot promise that.
+        If there is no such method, or it cannot guarantee that.
 
     Examples
     --------
@@ -181,14 +182,14 @@ def interval_name(name: str | None, together: bool) -> str:
     find_intervals(name)
     if together and name == "wilson":
         raise InvalidConstraintError(
-            "the interval is wilson, expected clopper-pearson: with bonferroni all intervals are to hold together, and "
-            "wilson's fail too often where little was seen"
+            "the interval is wilson, expected clopper-pearson: with bonferroni all intervals are to hold together, "
+            "and wilson's fail too often where little was seen"
         )
     return name
 
 
 def find_intervals(name: str) -> Callable[..., Intervals]:
-    """Return the function that makes intervals by a method.
+    """Return the function that computes intervals by a method.
 
     Raises
     ------
@@ -202,7 +203,7 @@ def find_intervals(name: str) -> Callable[..., Intervals]:
 
 
 def _checked(successes: Any, trials: Any, confidence: Any, comparisons: Any) -> tuple[Floats, Floats, float]:
-    """Return the counts as floats of one shape, and how much of the probability the intervals may miss."""
+    """Return the counts as floats of one shape, and the probability with which the intervals may fail."""
     confidence = check_number(confidence, "the confidence", InvalidConstraintError, "(0, 1)", "0.95")
     comparisons = check_whole(comparisons, "comparisons", InvalidConstraintError, "[1, inf)")
     try:

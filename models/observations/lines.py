@@ -1,4 +1,4 @@
-"""What was seen of an opponent in a game in public form: how often it took each line, and what it showed."""
+"""Observations of an opponent in a game in public form: how often it took each line, and which hands it showed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,16 +18,16 @@ from ..saddle import check_two_players
 from .events import Events
 from .observations import Counts
 
-#: How many times more an infoset was seen, with what was done in all infosets of its public state, in estimates.
+#: Weight, in the estimate at an infoset, of the actions in all infosets of its public state.
 _POOLED = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class LineObservations:
-    """Observations of one seat about the other in a game in public form, without private states but its own.
+    """One seat's observations of the other in a game in public form, without private states other than its own.
 
-    An event is that the opponent takes a line: it comes to a public state by an action of its own, with whatever it
-    holds. Where hands are shown, it is an event too that it takes the line and shows one private state.
+    An event is that the opponent takes a line: it reaches a public state by its own action, with any private state. If
+    hands are shown, taking the line and showing one private state is an event too.
 
     Parameters
     ----------
@@ -36,35 +36,36 @@ class LineObservations:
     player : int
         The observer's seat.
     passed : array_like of int, shape (num_nodes,)
-        How many games came to each public state, whatever else was seen; the root's is that of all games. It is left
-        at 0 where nobody looked: an event is counted if ``looked`` is true there.
+        Number of games that reached each public state, for any private states; the root's entry is the number of all
+        games. It is 0 if the state was not counted: only events with ``looked`` true are counted.
     held : array_like of int, shape (num_nodes, states of the observer)
-        Of these, those with each of the observer's private states, where they are known.
+        The number of these games with each of the observer's private states, if known.
     shown : array_like of int, shape (num_nodes, states of the opponent)
-        At ends of lines, games whose line ended there and in which the opponent showed each of its private states.
+        At ends of lines, the number of games that ended there and in which the opponent showed each of its private
+        states.
     looked : array_like of bool, shape (num_nodes,)
-        Whether games that came there have been counted.
+        Whether games at the state have been counted.
     probe : Strategy, optional
-        What the observer played. Without it, it is estimated.
+        The observer's strategy. By default it is estimated.
     left_out : mapping of str to int
-        Why games were left out, and how many.
+        The reasons why games were left out, with their numbers.
 
     Raises
     ------
     InvalidStrategyError, PlayLogError, UnsupportedProblemError
-        If the game has no public form, there is no such seat, or counts do not fit.
+        If the game has no public form, there is no such seat, or counts are inconsistent.
 
     Notes
     -----
     Equations 50 and 51 of T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy
-    constraints", AAAI 2019, appendix D, summed over the observer's own private states: with y the opponent's plan,
-    π the observer's and c the probability of the deal, P(line v) = Σ_h y(h, v) Σ_g π(g, v) c(g, h). Shares are of all
-    games. What is shown where somebody has folded is not used: it would depend on what was folded. Of lines that end
-    in a showdown now and then, as where more is played after them, or hands are mucked, games with a state h are at
-    least those that showed h, and at most these and all that showed nothing.
+    constraints", AAAI 2019, appendix D, summed over the observer's own private states. With y the opponent's plan, π
+    the observer's and c the probability of the deal, P(line v) = Σ_h y(h, v) Σ_g π(g, v) c(g, h). Shares are of all
+    games. Hands shown after a fold are not used, because they depend on the folded hands. Some lines end in a showdown
+    only in part of the games, because more is played after them or hands are mucked. There the number of games with a
+    state h is at least the number that showed h, and at most that number plus the games that showed nothing.
 
-    The estimate of the probe: at each public state, what was done with each private state, and once more what was done
-    with all of them together, which is all that is known where private states are not.
+    The estimate of the probe at each public state combines the actions with each private state and, with an additional
+    weight, the actions with all of them together, which is all that is known if private states are unknown.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class LineObservations:
                 raise PlayLogError(f"{name} is {shown(given, 60)}, expected counts of the shape {shape}")
             object.__setattr__(self, name, counts.astype(np.int64))
         looked = self.passed > 0 if self.looked is None else np.array(self.looked, dtype=bool)
-        if self.looked is None:  # whoever came to a state went on from it
+        if self.looked is None:  # every game that reached a state continued from it
             looked[1:] |= looked[self.form.parents[1:]]
         object.__setattr__(self, "looked", looked)
         if self.probe is not None:
@@ -130,12 +131,12 @@ class LineObservations:
 
     @property
     def num_games(self) -> int:
-        """How many games were observed."""
+        """Number of observed games."""
         return int(self.passed[0])
 
     @cached_property
     def reach(self) -> Floats:
-        """The observer's part in the reach of each public state, known or estimated, shape (num_nodes, states)."""
+        """The observer's part in the reach of each public state, known or estimated: shape (num_nodes, states)."""
         form, own = self.form, self.player
         found = np.zeros((len(form.players), len(form.states[own])))
         found[0] = form.weights[own]
@@ -156,7 +157,7 @@ class LineObservations:
 
     @cached_property
     def _numbers(self) -> tuple[Integers, Integers]:
-        """The public state of each event, and the private state that is shown, −1 for all together."""
+        """The public state of each event, and the private state shown, −1 for all together."""
         form, own = self.form, self.player
         after_own = np.flatnonzero(self.looked & (np.arange(len(form.players)) > 0))
         lines = after_own[form.players[form.parents[after_own]] == self.opponent]
@@ -169,7 +170,7 @@ class LineObservations:
 
     @cached_property
     def events(self) -> Events:
-        """What says something of the opponent; how often each was seen is in :attr:`event_counts`."""
+        """The events that are informative about the opponent; :attr:`event_counts` gives their numbers."""
         form, opponent = self.form, self.opponent
         treeplex = self.game.sequence_form.treeplexes[opponent]
         total = self._arrival(0).sum()
@@ -190,7 +191,7 @@ class LineObservations:
         places = (np.concatenate(rows or none), np.concatenate(columns or none))
         shape = (len(nodes), treeplex.num_sequences)
         matrix = sp.csr_array((np.concatenate(values or [np.zeros(0)]), places), shape=shape)
-        # Each private state may go there, or may not, whatever the others do.
+        # Each private state may or may not go there, independently of the others.
         most = np.asarray(matrix.sum(axis=1))
         least = np.where(self._chosen[nodes], 0.0, most)
         nothing = np.zeros(len(nodes), dtype=np.int32)
@@ -198,7 +199,7 @@ class LineObservations:
 
     @cached_property
     def _chosen(self) -> npt.NDArray[np.bool_]:
-        """Whether the opponent could have gone elsewhere than to each public state, shape (num_nodes,)."""
+        """Whether the opponent had an alternative to each public state, shape (num_nodes,)."""
         form = self.form
         found = np.zeros(len(form.players), dtype=bool)
         for node, parent in enumerate(form.parents.tolist()[1:], 1):
@@ -206,26 +207,26 @@ class LineObservations:
         return found
 
     def _arrival(self, node: int) -> Floats:
-        """Return how likely each private state of the opponent comes to a public state, if it goes there itself."""
+        """Return the probability that each private state of the opponent reaches a public state if it goes there."""
         form = self.form
         found: Floats = form.arrival(self.opponent, node, self.reach[node]) * form.weights[self.opponent]
         return np.abs(found)
 
     @cached_property
     def event_counts(self) -> Counts:
-        """Games in which each event happened for certain, shape (events,)."""
+        """Number of games in which each event certainly happened, shape (events,)."""
         nodes, states = self._numbers
         counts: Counts = np.where(states < 0, self.passed[nodes], self.shown[nodes, np.maximum(states, 0)])
         return counts
 
     @cached_property
     def most_counts(self) -> Counts:
-        """Games in which each event may have happened, shape (events,)."""
+        """Number of games in which each event may have happened, shape (events,)."""
         nodes, states = self._numbers
         hidden = self.passed[nodes] - self.shown[nodes].sum(axis=1)
         return self.event_counts + np.where(states < 0, 0, hidden)
 
     @property
     def own_plan(self) -> npt.NDArray[np.float64]:
-        """The observer's own part in events: it is in their functions."""
+        """1 for the observer's contribution to events, which is part of their functions."""
         return np.ones(1)

@@ -1,4 +1,4 @@
-"""How often an observer has seen what, in games of one kind against one opponent."""
+"""Observed games of one kind against one opponent, counted by what the observer has seen."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,43 +18,45 @@ from ..saddle import check_two_players
 from .events import Events, observed_events
 
 Counts = npt.NDArray[np.int64]
-#: Sums of counts have to be whole numbers of 64 bits.
+#: Sums of counts must be 64-bit integers.
 _MOST_GAMES = 2.0**62
 
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """The games that one seat has observed: their number by class of leaves that the seat can tell apart.
+    """The games observed from one seat: their number by distinguishable class of leaves.
 
     Parameters
     ----------
     game : Game
-        Two players, constant-sum; its rules say what is private, public and shown.
+        Two players, constant-sum; its rules define private, public and shown information.
     player : int
         The observer's seat.
     counts : array_like of int, shape (num_classes,)
-        Games by class of :func:`~treeplex.observer_tree`; 0 for classes that are not terminal.
+        Number of games by class of :func:`~treeplex.observer_tree`; 0 for classes that are not terminal.
     probe : Strategy, optional
         The observer's strategy in these games. If missing, it is estimated from how often the observer took
         each action.
     view : ObserverTree, optional
-        ``observer_tree(game, player)``, if you have it already.
+        ``observer_tree(game, player)``, if already computed.
 
     Raises
     ------
     InvalidGameError
-        If it is not a game, or the view is not an ObserverTree of this game and seat.
+        If the game is not a Game, or the view is not an ObserverTree of this game and seat.
     InvalidStrategyError
-        If there is no such seat, or the probe is not of it.
+        If there is no such seat, or the probe belongs to another one.
     PlayLogError
-        If the counts do not fit this tree, or show what the probe never does.
+        If the counts do not fit this tree, or contradict the probe.
     UnsupportedProblemError
-        If the game is not constant-sum or not of two players, or its rules do not say what an observer sees.
+        If the game is not constant-sum or does not have two players, or its rules do not define an observer's
+        information.
 
     Notes
     -----
-    The estimate of the probe is, at each infoset, how often an action was taken of the times that it could be; its plan
-    is the product of these ratios. It is consistent. It is not unbiased, as a ratio of counts is not.
+    The estimate of the probe at each infoset is the ratio of the number of times that an action was taken to the number
+    of times that it was available; its plan is the product of these ratios. It is consistent. It is not unbiased,
+    because a ratio of counts is not.
 
     Examples
     --------
@@ -72,7 +74,7 @@ class Observations:
 
     game: Game
     player: int
-    counts: Any  # an array of int64, once it is checked
+    counts: Any  # an array of int64, after checking
     probe: Strategy | None = None
     view: ObserverTree = field(default=None, kw_only=True)  # type: ignore[assignment]
 
@@ -90,21 +92,21 @@ class Observations:
 
     @classmethod
     def from_log(cls, game: Game, log: PlayLog, probe: Strategy | None = None) -> "Observations":
-        """Return what a log of play holds.
+        """Return the observations in a log of play.
 
         Parameters
         ----------
         game : Game
-            That of the log.
+            The game of the log.
         log : PlayLog
-            As :func:`~treeplex.read_play_log` returns it.
+            As returned by :func:`~treeplex.read_play_log`.
         probe : Strategy, optional
-            What whoever kept the log played; estimated if it is not given.
+            The strategy of the player who kept the log; by default estimated.
 
         Raises
         ------
         PlayLogError
-            If it is not a log, is of another game, or shows what the probe never does.
+            If the argument is not a log, belongs to another game, or contradicts the probe.
 
         Examples
         --------
@@ -127,23 +129,23 @@ class Observations:
 
     @property
     def num_games(self) -> int:
-        """How many games were observed."""
+        """Number of observed games."""
         return int(self.totals[0])
 
     @cached_property
     def totals(self) -> Counts:
-        """Games that passed each class, or ended in it, shape (num_classes,)."""
+        """Number of games that passed each class, or ended in it, shape (num_classes,)."""
         totals = self.view.totals(self.counts)
         totals.flags.writeable = False
         return totals
 
     @cached_property
     def events(self) -> Events:
-        """What says something of the opponent; how often each was seen is in :attr:`event_counts`."""
+        """The events that are informative about the opponent; :attr:`event_counts` gives their numbers."""
         return observed_events(self.view, self.game.sequence_form.treeplexes[self.opponent])
 
     def with_counts(self, counts: npt.ArrayLike) -> "Observations":
-        """Return observations of other games by the same observer, which share all that does not depend on counts.
+        """Return observations of other games by the same observer; they share all that does not depend on counts.
 
         Raises
         ------
@@ -156,18 +158,18 @@ class Observations:
 
     @cached_property
     def event_counts(self) -> Counts:
-        """Games in which each event happened, shape (events,)."""
+        """Number of games in which each event happened, shape (events,)."""
         counts: Counts = (self.events.classes @ self.totals).astype(np.int64)
         return counts
 
     @property
     def most_counts(self) -> Counts:
-        """Games in which each event may have happened, shape (events,): nothing is hidden."""
+        """Number of games in which each event may have happened, shape (events,): nothing is hidden."""
         return self.event_counts
 
     @cached_property
     def own_plan(self) -> Floats:
-        """The probe's realization plan; an estimate is 0 where the observer was never seen to go."""
+        """The probe's realization plan; an estimate is 0 where the observer was never seen to play."""
         if self.probe is not None:
             return self.probe.plan
         treeplex = self.game.sequence_form.treeplexes[self.player]
@@ -180,7 +182,7 @@ class Observations:
 
     @cached_property
     def _taken(self) -> Counts:
-        """How often the observer was seen to take each of its sequences, shape (num_sequences,)."""
+        """Number of times that the observer was seen to take each of its sequences, shape (num_sequences,)."""
         view = self.view
         taken = np.zeros(self.game.sequence_form.treeplexes[self.player].num_sequences, dtype=np.int64)
         acted = np.flatnonzero(view.parents >= 0)

@@ -1,4 +1,4 @@
-"""What observed games say of an opponent: bounds on what an observer sees, and behaviour by frequencies."""
+"""Models of an opponent from observed games: bounds on observable events, and behaviour from frequencies."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +20,8 @@ from .intervals import Intervals, interval_name, proportion_intervals
 from .lines import LineObservations
 from .observations import Counts, Observations
 
-#: How near to the least or the greatest probability of an event a bound may be and still say nothing, relative to the
-#: greatest.
+#: Distance of a bound from the smallest or the largest probability of an event, relative to the largest, below which
+#: the bound is uninformative.
 _SLACK = 1e-12
 
 
@@ -29,39 +29,41 @@ _SLACK = 1e-12
 class OpponentModel:
     """Bounds on the probability of each observable event, as constraints on the opponent's plan y: L ≤ w Σ M y ≤ U.
 
-    Made by :meth:`from_observations`, and by :meth:`from_profile` where probabilities are known.
+    Made by :meth:`from_observations`, or by :meth:`from_profile` if probabilities are known.
 
     Attributes
     ----------
     game : Game
     player : int
-        The observer's seat; the bounds are on the plan of the other.
+        The observer's seat; the bounds are on the other player's plan.
     events : Events
         The bounded events, without those that the observer's own play never reaches.
     weights : ndarray of float64, shape (events,)
-        w: the observer's own part in the probability of each event.
+        w: the observer's own contribution to the probability of each event.
     counts : ndarray of int64, shape (events,), or None
-        How often each event was seen; ``None`` where probabilities are known.
+        Number of times that each event was seen; ``None`` if probabilities are known.
     num_games : int
-        How many games were seen; 0 where probabilities are known.
+        Number of observed games; 0 if probabilities are known.
     frequencies : ndarray of float64, shape (events,)
-        The share of the games in which each event happened, or its probability.
+        The share of games in which each event happened, or its probability.
     lower, upper : ndarray of float64, shape (events,)
         L and U.
     highest : ndarray of float64, shape (events,)
-        The share of the games in which each event may have happened: more than ``frequencies`` where not all is seen.
+        The share of games in which each event may have happened: larger than ``frequencies`` if not everything is
+        visible.
 
     Notes
     -----
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
-    D. With y the opponent's realization plan and π(h) the observer's own and chance's part in reaching a history h,
-    equation 50 bounds Σ π(h) y(σ(h)) over the histories of one own private information and one public history, and
-    equation 51 π(h) y(σ(h)) where a leaf shows the opponent's private information. Shares are of all games, not of
-    those that came to the decision before: so the bounds are numbers, and the constraints are linear.
+    D. Let y be the opponent's realization plan and π(h) the observer's own and chance's contribution to reaching a
+    history h. Equation 50 bounds Σ π(h) y(σ(h)) over the histories with one own private information and one public
+    history, and equation 51 bounds π(h) y(σ(h)) if a leaf shows the opponent's private information. Shares are of all
+    games, not of those that reached the decision before. The bounds are therefore numbers, and the constraints are
+    linear.
 
     Examples
     --------
-    What a player of Kuhn poker sees in the long run, if both play uniformly:
+    A player's observations in Kuhn poker in the long run, if both play uniformly:
 
     >>> from treeplex import OpponentModel, Profile, load_game
     >>> game = load_game("kuhn")
@@ -93,21 +95,21 @@ class OpponentModel:
         bonferroni: bool = False,
         exact: bool = False,
     ) -> "OpponentModel":
-        """Bound each event by an interval for its probability.
+        """Bound each event by a confidence interval for its probability.
 
         Parameters
         ----------
         observations : Observations or LineObservations
         confidence : float
-            Of each interval, between 0 and 1; with `bonferroni` of all of them together.
+            Confidence level of each interval, between 0 and 1; with `bonferroni`, of all intervals jointly.
         interval : {"wilson", "clopper-pearson"}, optional
-            Wilson's by default, which hold with about that confidence on average; with `bonferroni` Clopper and
-            Pearson's, which hold with that confidence or more.
+            By default Wilson's, which hold with about that confidence on average; with `bonferroni` Clopper and
+            Pearson's, which hold with at least that confidence.
         bonferroni : bool
-            Whether each of the k intervals has the confidence 1 − (1 − γ) / k, so that all of them hold at once with γ
-            or more, if the probe is known.
+            Whether each of the k intervals has the confidence 1 − (1 − γ) / k, so that all of them hold jointly with at
+            least γ, if the probe is known.
         exact : bool
-            Whether shares of games are taken for the probabilities themselves: equations in place of intervals.
+            Whether shares of games are treated as the probabilities themselves: equations instead of intervals.
 
         Returns
         -------
@@ -118,7 +120,7 @@ class OpponentModel:
         InvalidConstraintError
             If the confidence is not between 0 and 1, there is no such interval, or it is Wilson's with `bonferroni`.
         PlayLogError
-            If they are not observations, or are of no games and `exact` is requested.
+            If the argument is not observations, or they contain no games and `exact` is requested.
         """
         if not isinstance(observations, LineObservations):
             check_type(observations, "observations", PlayLogError, Observations, "Observations")
@@ -141,7 +143,7 @@ class OpponentModel:
 
     @classmethod
     def from_profile(cls, game: Game, player: int, profile: Profile) -> "OpponentModel":
-        """Bound each event by its probability: what an observer knows after ever more games.
+        """Bound each event by its probability: an observer's knowledge in the limit of many games.
 
         Parameters
         ----------
@@ -149,14 +151,15 @@ class OpponentModel:
         player : int
             The observer's seat.
         profile : Profile
-            The probe, which is to reach everything (but what only follows after it has folded), and the opponent.
+            The probe, which must reach everything (except what follows only after it has folded), and the opponent.
 
         Raises
         ------
         InvalidStrategyError
-            If it is not a profile of the game, or there is no such seat.
+            If the argument is not a profile of the game, or there is no such seat.
         UnsupportedProblemError
-            If the game is not constant-sum or not of two players, or its rules do not say what an observer sees.
+            If the game is not constant-sum or does not have two players, or its rules do not define an observer's
+            information.
         """
         check_two_players("an opponent model", game)
         player = checked_player(game, player)
@@ -180,7 +183,7 @@ class OpponentModel:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A description of each event and its bounds for people; shares are of all games."""
+        """A readable description of each event and its bounds; shares are of all games."""
         known = "exact" if self.counts is None else f"n = {self.num_games:,}"
         bounds = [
             f"{lower:.3g}" if lower == upper else f"{lower:.3g}-{upper:.3g}"
@@ -200,7 +203,7 @@ class OpponentModel:
 
     @cached_property
     def event_of(self) -> dict[str, int]:
-        """The number of the event that each constraint is about, by the constraint's name."""
+        """The index of each constraint's event, by the constraint's name."""
         numbers = {name: number for number, name in enumerate(self.names)}
         return {one.name: numbers[one.name.rsplit(" (at ", 1)[0]] for one in self.constraints}
 
@@ -230,7 +233,7 @@ class OpponentModel:
 
 
 def _reached(events: Events, plan: Floats) -> tuple[Events, Floats, Any]:
-    """Return the events that an observer's own play comes to, its part in each, and their numbers."""
+    """Return the events that an observer's own play reaches, its contribution to each, and their indices."""
     weights = plan[events.own]
     reached = np.flatnonzero(weights > 0.0)
     return events.at(reached), weights[reached], reached
@@ -238,19 +241,18 @@ def _reached(events: Events, plan: Floats) -> tuple[Events, Floats, Any]:
 
 @explained
 def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> Strategy:
-    """Return the opponent's behaviour by frequencies, from the games alone that showed its private information.
+    """Return the opponent's behaviour from frequencies, using only games that showed its private information.
 
-    It is what is done easily, and it is *biased*: whether a game shows the opponent's private information depends on
-    what the opponent did. One that folds weak hands shows strong ones, so that this model folds too little, as if it
-    never folded at all where a fold ends the game. :class:`~treeplex.OpponentModel` uses all games, and is not biased
-    so. This model is here to be compared with.
+    This simple estimate is *biased*: whether a game shows the opponent's private information depends on the opponent's
+    actions. An opponent that folds weak hands shows strong ones. The model therefore folds too little, and never where
+    a fold ends the game. :class:`~treeplex.OpponentModel` uses all games and does not have this bias. This model is
+    provided for comparison.
 
     Parameters
     ----------
     observations : Observations
     smoothing : float
-        What is added to the count of each action, at infosets that were seen. Where nothing was seen the model plays
-        every action alike.
+        Added to the count of each action, at infosets that were seen. At other infosets the model is uniform.
 
     Returns
     -------
@@ -259,7 +261,7 @@ def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> St
     Raises
     ------
     PlayLogError
-        If they are not observations.
+        If the argument is not observations.
     InvalidConstraintError
         If the smoothing is not a number of at least 0.
 

@@ -1,4 +1,4 @@
-"""How often somebody takes each line after the flop, as locks of a spot."""
+"""Frequencies of a player's lines after the flop, as locks of a spot."""
 
 import math
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ from ..matches import Hand
 from .hands import MenuLines
 from .intervals import clopper_pearson_intervals
 
-#: To what bounds of locks are rounded, outwards.
+#: Bounds of locks are rounded outwards to this.
 _STEP = 10_000
 
 
 @dataclass(frozen=True)
 class LineFrequency:
-    """How often a player takes an action at a node of a spot.
+    """The frequency of a player's action at a node of a spot.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class LineFrequency:
         The actions that lead to the node.
     action : str
     count, times : int
-        How often it was taken, and could have been.
+        Number of times that it was taken, and that it was available.
     lower, upper : float
         An interval for the probability.
     """
@@ -47,7 +47,7 @@ class LineFrequency:
 
     @property
     def locks(self) -> tuple[Lock, ...]:
-        """The interval as locks of all hands on average; none where it excludes nothing."""
+        """The interval as locks on the average of all hands; empty if it excludes nothing."""
         low, high = math.floor(self.lower * _STEP) / _STEP, math.ceil(self.upper * _STEP) / _STEP
         said = [f">= {low:.4f}"] * (low > 0.0) + [f"<= {high:.4f}"] * (high < 1.0)
         return tuple(Lock(self.seat, {self.action: bound}, self.at, each=False) for bound in said)
@@ -78,28 +78,28 @@ def spot_frequencies(
     confidence: float = 0.95,
     tolerance: float = 0.5,
 ) -> tuple[LineFrequency, ...]:
-    r"""Count what somebody does on the first street of a spot, in hands like it.
+    r"""Count a player's actions on the first street of a spot, in similar hands.
 
     Parameters
     ----------
     hands : iterable of Hand
-        Read once. Those count in which two players see the street, both with chips left, on a board of the same class
-        (:func:`board_class`), with a stack-to-pot ratio near that of the spot.
+        Read only once. A hand counts if two players see the street, both with chips left, on a board of the same class
+        (:func:`board_class`), with a stack-to-pot ratio close to that of the spot.
     spot : HoldemSpot
     seat : {"oop", "ip"}
-        Where the player sits.
+        The player's seat.
     name : str
-        Who it is.
+        The player's name.
     confidence : float
-        Of all intervals together, which are Clopper and Pearson's.
+        Joint confidence level of all intervals, which are Clopper and Pearson's.
     tolerance : float
-        By how much of itself the ratio may be larger or smaller.
+        Relative tolerance on the ratio.
 
     Returns
     -------
     tuple of LineFrequency
-        By node and action, where the player has been seen to move. Sizes that are not on the menu count as the one next
-        to them (:class:`~treeplex.models.observations.hands.MenuLines`).
+        By node and action, where the player was seen to move. Sizes missing on the menu are mapped to neighbouring ones
+        (:class:`~treeplex.models.observations.hands.MenuLines`).
 
     Raises
     ------
@@ -108,8 +108,8 @@ def spot_frequencies(
 
     Notes
     -----
-    Shares are of the times that the player was to move there, in all of these hands, whether or not any cards were
-    shown. As locks they assume that the ranges of the spot are those of these hands.
+    Frequencies are relative to the number of times that the player was to move there, in all of these hands, whether or
+    not cards were shown. Using them as locks assumes that the ranges of the spot are those of these hands.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def spot_frequencies(
 
 
 def _first_street(spot: HoldemSpot) -> PublicForm:
-    """Return the bets of a spot's first street, without its hands: later streets may have millions of nodes."""
+    """Return the bets of a spot's first street without its hands, because later streets may have millions of nodes."""
     states, parents, actions = unrolled(
         spot.begun, lambda state: spot.moves(state) if isinstance(state, Decision) else ()
     )

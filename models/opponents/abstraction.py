@@ -1,7 +1,7 @@
-"""Bucket abstractions: infosets that a player does not tell apart, merged into a smaller game.
+"""Bucket abstractions: infosets that a player does not distinguish, merged into a smaller game.
 
-Buckets are any function of an infoset's label; :func:`leduc_buckets` reads those of Leduc poker as the literature
-writes them: ``JQ.K/pair.nopair``.
+Buckets are any function of an infoset's label; :func:`leduc_buckets` parses those of Leduc poker in the notation of the
+literature: ``JQ.K/pair.nopair``.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -22,34 +22,34 @@ from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..games.leduc import Leduc
 from ..games.registry import rank_names
 
-#: From a player and an infoset's label to a bucket.
+#: Maps a player and an infoset's label to a bucket.
 Bucket = Callable[[int, Hashable], Hashable]
 
 
 class Abstraction:
-    """A game in which players confuse infosets, and the way back from its strategies.
+    """A game with merged infosets, and the conversion of its strategies to the full game.
 
-    Infosets of a player that have the same bucket become one infoset of the abstract game, labelled by the bucket. The
-    abstract game has the same histories, chances and payoffs: only what the players know is less.
+    Infosets of a player with the same bucket become one infoset of the abstract game, labelled by the bucket. The
+    abstract game has the same histories, chances and payoffs; only the players' information is coarser.
 
     Parameters
     ----------
     game : Game
         Any number of players.
     buckets : callable or mapping
-        Either a function of the player and the label of one of its infosets, which returns the bucket, any hashable. Or
-        for some players ``{player: {label: bucket}}``: the others, and infosets that are left out, stay as they are, in
-        a bucket of their own label.
+        Either a function of the player and the label of one of its infosets, which returns a hashable bucket. Or a
+        mapping for some players, ``{player: {label: bucket}}``: other players, and omitted infosets, stay as they are,
+        in a bucket of their own label.
     name : str
-        Of the abstract game, for messages and tables.
+        The name of the abstract game, for messages and tables.
 
     Attributes
     ----------
     game : Game
     abstract_game : Game
-        A sequence form, with no histories to walk.
+        A sequence form without histories.
     sequences : tuple of ndarray of int32, shape (num_sequences of the player,)
-        For each player, the sequence of the abstract game that each of its sequences becomes.
+        For each player, the abstract sequence of each of its sequences.
 
     Raises
     ------
@@ -58,21 +58,21 @@ class Abstraction:
     ImperfectRecallError
         If infosets of one bucket differ in the buckets and actions of the player's own past.
     UnsupportedProblemError
-        If a player's plans form a flow, not a tree.
+        If a player's plans form a flow polytope instead of a treeplex.
 
     Notes
     -----
-    An abstract strategy is played in the full game by :meth:`lift`: each infoset plays as its bucket does. Then the
-    payoffs of lifted profiles are those of the abstract game; their best responses in the full game may gain much
-    more, and do not always gain less if the abstraction is finer (K. Waugh, D. Schnizlein, M. Bowling, D. Szafron,
-    "Abstraction pathologies in extensive games", AAMAS 2009).
+    :meth:`lift` converts an abstract strategy to the full game: each infoset plays like its bucket. The payoffs of
+    lifted profiles are those of the abstract game. Their best responses in the full game may gain much more, and do not
+    always gain less if the abstraction is finer (K. Waugh, D. Schnizlein, M. Bowling, D. Szafron, "Abstraction
+    pathologies in extensive games", AAMAS 2009).
 
-    The past of merged infosets is compared in buckets: it may have differed in the full game. So perfect recall holds
-    in the abstract game if a later bucket never forgets an earlier one.
+    The pasts of merged infosets are compared in buckets; they may differ in the full game. The abstract game therefore
+    has perfect recall if a later bucket never forgets an earlier one.
 
     Examples
     --------
-    Kuhn poker for a player 0 who does not tell a Jack from a Queen:
+    Kuhn poker for a player 0 who does not distinguish a Jack from a Queen:
 
     >>> from treeplex import Nash, load_game, solve, worst_case
     >>> from treeplex.models.opponents import Abstraction
@@ -104,28 +104,29 @@ class Abstraction:
         return f"Abstraction(game={self.game.spec!r}, abstract_game={self.abstract_game.spec!r})"
 
     def lift(self, strategy: Strategy) -> Strategy:
-        """Return what a strategy of the abstract game plays in the full game.
+        """Return the strategy in the full game that corresponds to an abstract one.
 
         Parameters
         ----------
         strategy : Strategy
-            Of :attr:`abstract_game`.
+            A strategy of :attr:`abstract_game`.
 
         Returns
         -------
         Strategy
-            Of :attr:`game`; each infoset has the behaviour of its bucket, also where the strategy does not go.
+            A strategy of :attr:`game`; each infoset has the behaviour of its bucket, also where the strategy does not
+            reach.
 
         Raises
         ------
         InvalidStrategyError
-            If it is a strategy of another game.
+            If the strategy belongs to another game.
         """
         check_same_game(strategy, self.abstract_game)
         return Strategy(self.game, strategy.player, strategy.behaviour[self.sequences[strategy.player]])
 
     def lift_profile(self, profile: Profile) -> Profile:
-        """Return what a profile of the abstract game plays in the full game; see :meth:`lift`."""
+        """Return the profile in the full game that corresponds to an abstract one; see :meth:`lift`."""
         check_type(profile, "profile", InvalidStrategyError, Profile, "a Profile of the abstract game")
         return Profile([self.lift(strategy) for strategy in profile])
 
@@ -151,8 +152,8 @@ def _reader(game: Game, buckets: Any) -> Bucket:
 
 
 def _merge(player: int, treeplex: Treeplex, bucket_of: Bucket) -> tuple[Treeplex, Integers]:
-    """Merge a player's infosets by their buckets; return the smaller polytope and each sequence's place in it."""
-    # Of each bucket: its first infoset, its parent and its first sequence.
+    """Merge a player's infosets by bucket; return the smaller polytope and each sequence's index in it."""
+    # For each bucket: its first infoset, its parent and its first sequence.
     merged: dict[Hashable, tuple[int, int, int]] = {}
     size, parents = 1, treeplex.parents.tolist()
     sequences = np.zeros(treeplex.num_sequences, dtype=np.int32)
@@ -186,7 +187,7 @@ def _merge(player: int, treeplex: Treeplex, bucket_of: Bucket) -> tuple[Treeplex
 
 
 def _past(treeplex: Treeplex, merged: dict[Hashable, tuple[int, int, int]], sequence: int) -> str:
-    """Name a sequence of the abstract game by its bucket and action, for messages."""
+    """Describe a sequence of the abstract game by its bucket and action, for messages."""
     if sequence == 0:
         return "no move yet"
     bucket, (first, _, begin) = next(each for each in reversed(merged.items()) if each[1][2] <= sequence)
@@ -200,7 +201,7 @@ def _abstract_form(form: SequenceForm, treeplexes: list[Treeplex], sequences: tu
         merged = np.column_stack([own[leaves.sequences[:, player]] for player, own in enumerate(sequences)])
         table = LeafTable(merged, leaves.chance, leaves.payoffs, leaves.exact_chance, leaves.exact_payoffs)
         return SequenceForm(treeplexes, table, num_nodes=form.num_nodes)
-    # A matrix over pairs of sequences: sum what becomes one pair.
+    # A matrix over pairs of sequences: sum the entries that become one pair.
     sums = [
         sp.csr_array((np.ones(len(own)), (own, np.arange(len(own)))), shape=(treeplex.num_sequences, len(own)))
         for own, treeplex in zip(sequences, treeplexes, strict=True)
@@ -214,32 +215,31 @@ _PAIR, _NO_PAIR = "pair", "nopair"
 
 
 def leduc_buckets(text: str, game: Game) -> Callable[[int, Hashable], str]:
-    """Read what a player of Leduc poker sees of the cards.
+    """Parse a player's view of the cards in Leduc poker.
 
     Parameters
     ----------
     text : str
-        Buckets of the first round, ``/``, buckets of the second, ``.`` between buckets. In the first round a bucket is
-        a group of ranks, and each rank of the deck belongs to one: ``JQ.K`` does not tell a Jack from a Queen. In the
-        second round buckets are ``pair`` (the own card pairs the public one), ``nopair`` (it does not) or groups of
-        ranks of the public card. ``pair.nopair`` is the usual choice; ``J.Q.K`` sees the public card, and
-        ``pair.JQ.K`` a pair and otherwise a little of the public card. Pieces of a group are joined by ``+``: ranges,
-        ``2-8+K``, and the ranks of decks of 14 and more, whose names are numbers, ``1-7+9.8+10-14``.
+        Buckets of the first round, ``/``, buckets of the second, with ``.`` between buckets. In the first round a
+        bucket is a group of ranks, and each rank of the deck belongs to one: ``JQ.K`` does not distinguish a Jack from
+        a Queen. In the second round buckets are ``pair`` (the own card pairs the public one), ``nopair`` (it does not)
+        or groups of ranks of the public card. ``pair.nopair`` is the usual choice. ``J.Q.K`` sees the public card, and
+        ``pair.JQ.K`` sees a pair and otherwise only a group of the public card. Parts of a group are joined by ``+``:
+        ranges, ``2-8+K``, and the ranks of decks with at least 14 ranks, whose names are numbers, ``1-7+9.8+10-14``.
     game : Game
         Leduc poker, with any parameters.
 
     Returns
     -------
     callable
-        From a player and an infoset label to a bucket, for
-        :class:`Abstraction`: ``JQ_cr``, ``JQ_cr_pair_c``. All betting is seen
-        exactly, suits are not seen, and the first bucket is remembered in the second round.
+        Maps a player and an infoset label to a bucket, for :class:`Abstraction`: ``JQ_cr``, ``JQ_cr_pair_c``. All
+        betting is visible exactly, suits are not visible, and the first bucket is remembered in the second round.
 
     Raises
     ------
     InvalidStrategyError
-        If the game is not Leduc poker, or the text cannot be read; a rank that is unknown, missing or there twice is
-        named.
+        If the game is not Leduc poker, or the text cannot be parsed; the message names an unknown, missing or repeated
+        rank.
 
     References
     ----------
@@ -281,7 +281,7 @@ def leduc_buckets(text: str, game: Game) -> Callable[[int, Hashable], str]:
 
 
 def _second_round(text: str, ranks: tuple[str, ...]) -> tuple[dict[str, str], bool]:
-    """Return what is seen of a public card of each rank, and whether pairs are seen first of all."""
+    """Return the view of a public card of each rank, and whether pairs are distinguished first."""
     names = [name.strip() for name in text.split(".")]
     for name in (_PAIR, _NO_PAIR):
         if names.count(name) > 1:
@@ -323,7 +323,7 @@ def _groups(groups: list[str], ranks: tuple[str, ...], which: str) -> dict[str, 
 
 
 def _ranks(group: str, ranks: tuple[str, ...], which: str) -> list[str]:
-    """Return the ranks of a group: ranges, or names one after the other, and pieces of these between plus signs."""
+    """Return the ranks of a group: ranges, or consecutive names, and parts of these joined by plus signs."""
 
     def place(name: str) -> int:
         if name in ranks:
@@ -343,7 +343,7 @@ def _ranks(group: str, ranks: tuple[str, ...], which: str) -> list[str]:
                 raise InvalidStrategyError(f"abstraction: range {shown(piece, 40)}, expected the lower rank first")
             found += ranks[first : last + 1]
         else:
-            # Names of one character need nothing between them.
+            # Names of one character need no separator.
             names = [piece] if piece in ranks or not piece or max(map(len, ranks)) > 1 else list(piece)
             found += [ranks[place(name)] for name in names]
     return found

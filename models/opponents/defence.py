@@ -1,4 +1,4 @@
-"""Defence against all-ins: how often the opponent goes all-in is learned, and answered by exact equities."""
+"""Defence against all-ins: the opponent's all-in frequency is learned, and answered by exact equities."""
 
 from dataclasses import dataclass, field
 
@@ -9,27 +9,27 @@ from ...seqform.errors import InvalidStrategyError
 from ..games.holdem.values import equity_against
 from ..matches.table import DEALT, STREETS, Bot, HandResult, Table, View
 
-#: Rivers that are drawn to say what a hand is worth there.
+#: Number of rivers sampled for the worth of a hand there.
 _RIVERS = 20
-#: From which frequency on an all-in is expected: more likely than not.
+#: The frequency from which an all-in is expected: more likely than not.
 _EXPECTED = 0.5
 _RIVER = len(STREETS) - 1
 
 
 @dataclass(eq=False)
 class DefendingBot:
-    """A bot that plays like another one, and defends itself against an opponent who goes all-in often.
+    """A bot that plays like another one, and defends against an opponent who goes all-in often.
 
     Parameters
     ----------
     bot : Bot
-        Whom it plays like otherwise.
+        The bot that it otherwise plays like.
 
     Attributes
     ----------
     decisions, all_ins : ndarray of float64, shape (4,)
-        By street, how many decisions of the opponent it has seen at which that could have gone all-in, and how often
-        it did.
+        By street, the number of the opponent's decisions seen at which it could have gone all-in, and the number of its
+        all-ins.
 
     Raises
     ------
@@ -40,17 +40,17 @@ class DefendingBot:
     -----
     The frequency of all-ins on a street is estimated as (all-ins + 1) / (decisions + 2), Laplace's rule of succession.
 
-    *Against an all-in* with frequency f the opponent is taken to hold the strongest share f of hands, and the hand is
-    called if its exact equity e against these pays: e · (pot + price) > price. If f is 1 that is the best response to
-    an opponent who goes all-in with everything. If it goes all-in with weaker hands than the strongest, it is called
-    less often than would be best.
+    *Against an all-in* with frequency f the opponent is assumed to hold the strongest share f of hands. The bot calls
+    if the exact equity e of its hand against these pays: e · (pot + price) > price. If f is 1 this is the best response
+    to an opponent who goes all-in with everything. If the opponent goes all-in with weaker hands than the strongest,
+    the bot calls less often than would be optimal.
 
-    *Before an all-in* that is more likely than not, on a street on which the opponent has yet to act, the bot does not
-    bet with hands that it would then fold, folds those that lose whatever happens otherwise, and calls with those that
-    win even if what they pay is lost otherwise. The worth of a hand on the river is the mean over 20 rivers that
-    follow from the cards; before the river, it is the worth if the all-in came now.
+    *Before an expected all-in*, on a street on which the opponent has yet to act, the bot does not bet hands that it
+    would then fold. It folds hands that lose in every other case, and calls with hands that win even if the price of
+    the call is otherwise lost. The worth of a hand on the river is the mean over 20 rivers determined by the cards.
+    Before the river, it is the worth if the all-in came now.
 
-    A bet of all but a few chips is not an all-in.
+    A bet of all but a few chips does not count as an all-in.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class DefendingBot:
 
     @property
     def frequencies(self) -> Floats:
-        """How often the opponent is expected to go all-in at a decision, by street."""
+        """The expected frequency of the opponent's all-ins at a decision, by street."""
         return (self.all_ins + 1.0) / (self.decisions + 2.0)
 
     def begin(self, table: Table, seat: int) -> None:
@@ -93,7 +93,7 @@ class DefendingBot:
         return self._before(view, wanted, street)
 
     def end(self, result: HandResult) -> None:
-        """Count what the opponent did."""
+        """Count the opponent's actions."""
         may = True
         for street, seat, action in result.history:
             if seat == result.seat:
@@ -110,13 +110,13 @@ class DefendingBot:
             close()
 
     def _expected(self, view: View) -> int | None:
-        """Return the street on which an all-in is expected, ``None`` if it is not: not where the opponent has acted."""
+        """Return the street on which an all-in is expected; ``None`` if none is, or the opponent has already acted."""
         first = view.street + any(one[:2] == (view.street, 1 - view.seat) for one in view.history)
         likely = np.flatnonzero(self.frequencies[first:] > _EXPECTED)
         return first + int(likely[0]) if len(likely) else None
 
     def _before(self, view: View, wanted: str, street: int) -> str:
-        """Return what to do before an all-in on a street."""
+        """Return the action before an expected all-in on a street."""
         often, passive = float(self.frequencies[street]), "call" if view.price else "check"
         paid = self._worth_of_calls(view, street)
 
@@ -134,9 +134,9 @@ class DefendingBot:
         return wanted
 
     def _worth_of_calls(self, view: View, street: int) -> Floats:
-        """Return the worth of calling the all-in, less that of folding now, on each of the sampled boards.
+        """Return the worth of calling the all-in minus that of folding now, on each of the sampled boards.
 
-        On a river it is known only there whether the hand is good; before, the present board stands for all.
+        For a river the hand's quality is known only there; before, the present board stands for all.
         """
         share, boards = float(self.frequencies[street]), [view.board]
         if street == _RIVER > view.street:

@@ -1,4 +1,4 @@
-"""A portfolio of strategies: which one pays is learned while they are played, by one of several learners."""
+"""A portfolio of strategies: a learner finds online which one pays."""
 
 import math
 from abc import ABC, abstractmethod
@@ -16,24 +16,24 @@ from ..matches.table import Bot, HandResult, Table, View
 
 
 class Learner(ABC):
-    """Chooses one of several strategies again and again, and is told what that one was paid.
+    """Repeatedly chooses one of several strategies, and receives its payoff.
 
     Parameters
     ----------
     arms : int
-        How many strategies there are.
+        Number of strategies.
 
     Attributes
     ----------
     counts : ndarray of int64, shape (arms,)
-        How often each was played.
+        Number of times that each was played.
     totals : ndarray of float64, shape (arms,)
-        What each was paid in all, payoffs from 0 to 1.
+        The total payoff of each, with payoffs from 0 to 1.
 
     Raises
     ------
     InvalidStrategyError
-        If there is none.
+        If there are no strategies.
     """
 
     def __init__(self, arms: int) -> None:
@@ -43,15 +43,15 @@ class Learner(ABC):
 
     @abstractmethod
     def choose(self, rng: np.random.Generator) -> int:
-        """Return which strategy to play next."""
+        """Return the strategy to play next."""
 
     def learn(self, arm: int, payoff: float) -> None:
-        """Take in what a strategy was paid, from 0 to 1.
+        """Record a strategy's payoff, from 0 to 1.
 
         Raises
         ------
         InvalidStrategyError
-            If there is no such strategy, or the payoff is something else.
+            If there is no such strategy, or the payoff is out of range.
         """
         arm = check_whole(arm, "arm", InvalidStrategyError, f"[0, {len(self.counts) - 1}]")
         self.totals[arm] += check_number(payoff, "payoff", InvalidStrategyError, "[0, 1]")
@@ -59,20 +59,20 @@ class Learner(ABC):
 
 
 class EXP3(Learner):
-    """Exponential weights for exploration and exploitation, against whatever payoffs there may be.
+    """Exponential weights for exploration and exploitation, for arbitrary payoffs.
 
     Parameters
     ----------
     arms : int
         K.
     horizon : int
-        T: how many times it will choose, at most; it sets how fast it learns, γ = min(1, √(K ln K / ((e − 1) T))).
+        T: the largest number of choices; it determines the learning rate γ = min(1, √(K ln K / ((e − 1) T))).
 
     Notes
     -----
-    It draws strategy i with p = (1 − γ) w / Σ w + γ / K, and multiplies w of the one it has drawn by exp(γ x / (p K))
-    for a payoff x. P. Auer, N. Cesa-Bianchi, Y. Freund, R. E. Schapire, "The nonstochastic multiarmed bandit problem",
-    SIAM Journal on Computing 32, 2002, figure 1; :attr:`bound` is corollary 3.2.
+    It draws strategy i with p = (1 − γ) w / Σ w + γ / K, and multiplies w of the drawn strategy by exp(γ x / (p K)) for
+    a payoff x. P. Auer, N. Cesa-Bianchi, Y. Freund, R. E. Schapire, "The nonstochastic multiarmed bandit problem", SIAM
+    Journal on Computing 32, 2002, figure 1; :attr:`bound` is corollary 3.2.
 
     Examples
     --------
@@ -86,13 +86,13 @@ class EXP3(Learner):
         check_whole(horizon, "horizon", InvalidStrategyError, "[1, inf)")
         spread = arms * math.log(arms)
         self._rate = min(1.0, math.sqrt(spread / ((math.e - 1.0) * horizon)))
-        #: What the best strategy earns more after `horizon` choices, on average at most: 2 √((e − 1) T K ln K).
+        #: Upper bound on the expected regret after `horizon` choices: 2 √((e − 1) T K ln K).
         self.bound = 2.0 * math.sqrt((math.e - 1.0) * horizon * spread)
         self._logarithms = np.zeros(arms)
 
     @property
     def probabilities(self) -> Floats:
-        """How likely each strategy is played next."""
+        """The probability that each strategy is played next."""
         weights = np.exp(self._logarithms - self._logarithms.max())
         mixed: Floats = (1.0 - self._rate) * weights / weights.sum() + self._rate / len(weights)
         return mixed
@@ -102,13 +102,13 @@ class EXP3(Learner):
         return int(rng.choice(len(self.counts), p=self.probabilities))
 
     def learn(self, arm: int, payoff: float) -> None:
-        """Take in what a strategy was paid, from 0 to 1."""
+        """Record a strategy's payoff, from 0 to 1."""
         super().learn(arm, payoff)
         self._logarithms[arm] += self._rate * payoff / (self.probabilities[arm] * len(self.counts))
 
 
 class UCB1(Learner):
-    """Plays whatever may be best yet, for payoffs that are drawn from one distribution a strategy.
+    """Plays the strategy with the largest upper confidence bound, for payoffs drawn from one distribution per strategy.
 
     Parameters
     ----------
@@ -116,9 +116,9 @@ class UCB1(Learner):
 
     Notes
     -----
-    It plays each once, and then the one of the largest mean + √(2 ln t / n), n of t choices so far. P. Auer,
-    N. Cesa-Bianchi, P. Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine Learning 47, 2002,
-    figure 1; :meth:`bound` is theorem 1.
+    It plays each strategy once, and then the one with the largest mean + √(2 ln t / n), where n of t choices so far
+    were that strategy. P. Auer, N. Cesa-Bianchi, P. Fischer, "Finite-time analysis of the multiarmed bandit problem",
+    Machine Learning 47, 2002, figure 1; :meth:`bound` is theorem 1.
 
     Examples
     --------
@@ -128,14 +128,14 @@ class UCB1(Learner):
     """
 
     def choose(self, rng: np.random.Generator) -> int:
-        """Return the strategy of the largest upper bound; nothing is drawn."""
+        """Return the strategy with the largest upper bound; nothing is drawn."""
         if not self.counts.all():
             return int(np.argmin(self.counts))
         return int(np.argmax(self.totals / self.counts + np.sqrt(2.0 * math.log(self.counts.sum()) / self.counts)))
 
     @staticmethod
     def bound(means: Sequence[float], choices: int) -> float:
-        """Return what is lost at most by so many choices, on average, where strategies are paid so on average.
+        """Return an upper bound on the expected loss of a number of choices, given the strategies' mean payoffs.
 
         Raises
         ------
@@ -148,21 +148,21 @@ class UCB1(Learner):
 
 
 class ExploreThenCommit(Learner):
-    """Plays all strategies in turn for some hands, and from then on the one that was paid most.
+    """Plays all strategies in turn for some hands, and then only the one with the largest payoff.
 
     Parameters
     ----------
     arms : int
         K.
     each : int
-        m: how often each strategy is tried.
+        m: number of trials of each strategy.
 
     Notes
     -----
-    It never changes its mind. For payoffs that are drawn from one distribution a strategy, :meth:`bound` follows from
-    theorem 6.1 of T. Lattimore and C. Szepesvári, "Bandit algorithms", 2020, with Hoeffding's inequality for payoffs
-    from 0 to 1: a strategy whose mean is Δ below the best seems better after m tries with probability exp(−m Δ²) at
-    most. Against payoffs that change it may lose in every later hand.
+    It never changes its choice afterwards. For payoffs drawn from one distribution per strategy, :meth:`bound` follows
+    from theorem 6.1 of T. Lattimore and C. Szepesvári, "Bandit algorithms", 2020, with Hoeffding's inequality for
+    payoffs from 0 to 1: after m trials, a strategy whose mean is Δ below the best seems better with probability at most
+    exp(−m Δ²). Against changing payoffs it may lose in every later hand.
 
     Examples
     --------
@@ -177,13 +177,13 @@ class ExploreThenCommit(Learner):
         self._best: int | None = None
 
     def choose(self, rng: np.random.Generator) -> int:
-        """Return the strategy that was tried least, or the best when all have been tried; nothing is drawn."""
+        """Return the strategy with the fewest trials, or the best one when all have been tried; nothing is drawn."""
         if self._best is None and self.counts.min() >= self.each:
             self._best = int(np.argmax(self.totals / self.counts))
         return int(np.argmin(self.counts)) if self._best is None else self._best
 
     def bound(self, means: Sequence[float], choices: int) -> float:
-        """Return what is lost at most by so many choices, on average, where strategies are paid so on average.
+        """Return an upper bound on the expected loss of a number of choices, given the strategies' mean payoffs.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class ExploreThenCommit(Learner):
         return float((gaps * (self.each + later)).sum())
 
 
-#: Learners by name.
+#: The learners by name.
 LEARNERS = ("ucb1", "exp3", "explore-then-commit")
 
 
@@ -209,9 +209,9 @@ def make_learner(name: str, arms: int, hands: int, explore: int = 100) -> Learne
     name : {"ucb1", "exp3", "explore-then-commit"}
     arms : int
     hands : int
-        How many it will choose for at most, which EXP3 needs to know.
+        Largest number of choices, which EXP3 needs.
     explore : int
-        How often explore-then-commit tries each strategy.
+        Number of trials of each strategy by explore-then-commit.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def make_learner(name: str, arms: int, hands: int, explore: int = 100) -> Learne
 
 
 def _gaps(means: Sequence[float], choices: int) -> Floats:
-    """Return by how much each mean is below the largest, after checks of what a bound is asked about."""
+    """Return the difference of each mean from the largest one, after checking the arguments of a bound."""
     check_whole(choices, "choices", InvalidStrategyError, "[1, inf)")
     if not len(means):
         raise InvalidStrategyError("means is empty, expected the mean of each strategy")
@@ -243,13 +243,13 @@ def _gaps(means: Sequence[float], choices: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PortfolioRun:
-    """The choices of a learner on a table of payoffs.
+    """A learner's choices on a table of payoffs.
 
     Attributes
     ----------
     choices : ndarray of int64, shape (rounds,)
     payoffs : ndarray of float64, shape (rounds, arms)
-        What each strategy would have been paid.
+        The payoff of each strategy, had it been played.
     """
 
     choices: Indices
@@ -262,23 +262,23 @@ class PortfolioRun:
 
     @property
     def best(self) -> int:
-        """The strategy that would have been paid most, had it been played throughout."""
+        """The strategy with the largest total payoff, had it been played throughout."""
         return int(self.payoffs.sum(axis=0).argmax())
 
     @property
     def regret(self) -> float:
-        """By how much more, in all."""
+        """The difference between that total and the learner's."""
         return float(self.payoffs[:, self.best].sum() - self.gained.sum())
 
 
 def run_portfolio(learner: Learner, payoffs: npt.ArrayLike, rng: np.random.Generator) -> PortfolioRun:
-    """Let a learner choose on a table of payoffs, of which it sees what it chooses alone.
+    """Let a learner choose on a table of payoffs, of which it sees only its own.
 
     Parameters
     ----------
     learner : Learner
     payoffs : array_like of float, shape (rounds, arms)
-        From 0 to 1.
+        Values from 0 to 1.
     rng : Generator
 
     Raises
@@ -311,24 +311,24 @@ def run_portfolio(learner: Learner, payoffs: npt.ArrayLike, rng: np.random.Gener
 
 @dataclass
 class Portfolio:
-    """A bot that plays one of several each hand, and learns which one pays.
+    """A bot that plays one of several bots each hand, and learns which one pays.
 
-    The bot of a hand is chosen at its first decision, from the match's own generator; a hand in which it has none says
-    nothing of any bot, and is not counted.
+    The bot of a hand is chosen at its first decision, with the match's own generator. A hand without a decision is
+    uninformative and not counted.
 
     Parameters
     ----------
     bots : sequence of Bot
     learner : Learner
-        One with as many strategies; it must not have been used before.
+        A new learner with as many strategies as bots.
     lowest, highest : float
-        Between which winnings of a hand count, in big blinds: they become payoffs from 0 to 1, and what is beyond
-        counts as the bound. Narrow bounds let it learn sooner, and what it learns is then about winnings so cut.
+        The range of a hand's winnings in big blinds, which is mapped to payoffs from 0 to 1; winnings beyond it count
+        as the bound. Narrow bounds let it learn sooner, but about the clipped winnings.
 
     Raises
     ------
     InvalidStrategyError
-        If the numbers do not fit.
+        If the numbers of bots and strategies differ.
 
     Examples
     --------
@@ -361,9 +361,9 @@ class Portfolio:
         self._hand, self._playing = (table, seat), None
 
     def act(self, view: View, rng: np.random.Generator) -> str:
-        """Return the action of the bot of this hand."""
+        """Return the action of this hand's bot."""
         if self._playing is None:
-            self._playing = self.learner.choose(rng.spawn(1)[0])  # so that the bot draws what it draws alone
+            self._playing = self.learner.choose(rng.spawn(1)[0])  # the bot's draws are those without a portfolio
             self.bots[self._playing].begin(view.table, view.seat)
         return self.bots[self._playing].act(view, rng)
 
@@ -375,7 +375,7 @@ class Portfolio:
                 close()
 
     def end(self, result: HandResult) -> None:
-        """Learn what the bot of this hand won."""
+        """Learn from the winnings of this hand's bot."""
         if self._playing is None or self._hand is None:
             return
         self.bots[self._playing].end(result)

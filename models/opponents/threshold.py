@@ -1,4 +1,4 @@
-"""The threshold automaton: a bot that goes by the value of its hand alone, eleven numbers for each betting round."""
+"""The threshold automaton: a bot that uses only the value of its hand, with eleven numbers for each betting round."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,17 +20,17 @@ from ..games.betting import Offer, PlacedOffer, placed_offers
 from ..games.holdem.values import SAMPLES, hand_value
 from ..matches.table import HandResult, Table, View
 
-#: What :meth:`Threshold.wanted` answers for a fold and for a call; any other number is what to raise to.
+#: The results of :meth:`Threshold.wanted` for a fold and for a call; any other number is the total to raise to.
 FOLD, CALL = -1.0, 0.0
-#: The numbers of a round.
+#: Number of numbers per round.
 NUMBERS = 11
-#: The most rounds that there are.
+#: The largest number of rounds.
 _MOST_ROUNDS = 4
-#: Where numbers are, so that polynomials do not overflow.
+#: The range of numbers, which keeps polynomials from overflowing.
 _BOUNDS = "[-1e9, 1e9]"
-#: How the name of a bot file ends.
+#: The suffix of a bot file.
 BOT_FILE = ".toml"
-#: The most hands and boards that an estimate is the mean of.
+#: The largest number of sampled hands and boards for an estimate.
 MOST_SAMPLES = 1_000_000
 
 
@@ -39,17 +39,17 @@ class ThresholdRound:
     """The rule of a threshold automaton for one betting round.
 
     With v = W − L of its hand it gives up below `x`, waits and sees from `x` on, raises to some amount from `y` on, and
-    bets to the end from `z` on. Amounts are in antes or big blinds, as :class:`~treeplex.models.games.betting.Offer`
-    says, and at least 0.
+    bets to the end from `z` on. Amounts are in antes or big blinds, as in
+    :class:`~treeplex.models.games.betting.Offer`, and at least 0.
 
     Parameters
     ----------
     x, y, z : float
         Thresholds on v, from −1 to 1 or beyond, in ascending order.
     p : four floats
-        Coefficients a₀ to a₃ of the most that it pays to call, p(v) = a₀ + a₁ v + a₂ v² + a₃ v³.
+        Coefficients a₀ to a₃ of the largest price that it calls, p(v) = a₀ + a₁ v + a₂ v² + a₃ v³.
     q : four floats
-        The same of what it raises to, a total on the round.
+        The same for the amount that it raises to, a total on the round.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def _checked(name: str, given: Any) -> float | tuple[float, ...]:
     return tuple(check_number(one, f"a coefficient of {name}", InvalidStrategyError, _BOUNDS) for one in given)
 
 
-#: A bot as a player would set it up by hand, for stacks of a hundred big blinds.
+#: A typical hand-made bot, for stacks of a hundred big blinds.
 _HAND_MADE = (
     ThresholdRound(-0.16, 0.1, 0.45, (3.0, 10.0, 0.0, 40.0), (2.5, 1.0, 0.0, 0.0)),
     ThresholdRound(-0.1, 0.3, 0.8, (4.0, 10.0, 10.0, 20.0), (4.0, 2.0, 4.0, 0.0)),
@@ -90,16 +90,16 @@ _HAND_MADE = (
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold automaton: a deterministic bot of eleven numbers a betting round, 44 for the four of hold'em.
+    """A threshold automaton: a deterministic bot with eleven numbers per betting round, 44 for the four of hold'em.
 
-    At each decision it looks at v = W − L, how likely its hand wins less how likely it loses, at what a call costs, and
-    at nothing else: not at the pot, and not at what led there.
+    At each decision it considers v = W − L, the probability that its hand wins minus that it loses, and the price of a
+    call. It ignores the pot and earlier actions.
 
     Parameters
     ----------
     rounds : sequence of ThresholdRound
-        One to four; rounds after the last one are played like it. By default a bot made by hand for hold'em with
-        stacks of a hundred big blinds.
+        One to four; later rounds are played like the last one. By default a hand-made bot for hold'em with stacks of a
+        hundred big blinds.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class Threshold:
 
     Notes
     -----
-    A price is what a call costs, and the level the most that anybody has put in on the round.
+    The price is the cost of a call, and the level the largest amount that any player has put in on the round.
 
     ==================== ========== ==============================================================================
     automaton            where      does
@@ -119,11 +119,11 @@ class Threshold:
     bet to the end       z ≤ v      raise to q(v), or if the smallest raise is more, to twice the level
     ==================== ========== ==============================================================================
 
-    Where only some amounts may be raised to, it raises to the nearest one, the smaller of two that are as near. Where
-    none may, it calls.
+    If only some amounts are possible, it raises to the nearest one, or to the smaller of two equally near ones. If none
+    is possible, it calls.
 
-    T. Chen, "2-player no limit Texas hold 'em AI report", 2020, sections 1.2 and 1.3. The report has no scale for
-    amounts, and does not give the order of the third automaton's conditions; here they are tested as listed.
+    T. Chen, "2-player no limit Texas hold 'em AI report", 2020, sections 1.2 and 1.3. The report does not state a scale
+    for amounts or the order of the third automaton's conditions; here they are tested as listed.
 
     Examples
     --------
@@ -145,12 +145,12 @@ class Threshold:
 
     @property
     def numbers(self) -> Floats:
-        """All numbers, round after round: x, y, z, a₀ to a₃, b₀ to b₃; shape (11 · rounds,)."""
+        """All numbers, round by round: x, y, z, a₀ to a₃, b₀ to b₃; shape (11 · rounds,)."""
         return np.array([(one.x, one.y, one.z, *one.p, *one.q) for one in self.rounds]).ravel()
 
     @classmethod
     def from_numbers(cls, numbers: npt.ArrayLike) -> "Threshold":
-        """Return the automaton of eleven numbers a round, as :attr:`numbers` has them; thresholds are put in order.
+        """Return the automaton with eleven given numbers per round, as in :attr:`numbers`; thresholds are sorted.
 
         Raises
         ------
@@ -178,9 +178,9 @@ class Threshold:
         return ThresholdBot.from_file(path).automaton
 
     def to_toml(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the automaton as the file that :meth:`from_file` reads, and write it if a path is given.
+        """Return the automaton in the file format of :meth:`from_file`, and write it if a path is given.
 
-        Numbers are written so that reading gives the very same ones.
+        Numbers are written so that reading restores them exactly.
 
         Examples
         --------
@@ -200,7 +200,7 @@ class Threshold:
         return _written("\n".join(tables), path)
 
     def wanted(self, number: int, value: npt.ArrayLike, price: float, level: float, least: float) -> Floats:
-        """Return what the automaton wants to do with each of some hands.
+        """Return the automaton's choice with each of several hands.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Threshold:
             v of each hand.
         price, level : float
         least : float
-            The smallest total to which may be raised; infinite if there is no raise.
+            The smallest possible total of a raise; infinite if there is none.
 
         Returns
         -------
@@ -228,7 +228,7 @@ class Threshold:
         return np.where(price > pays, FOLD, np.where(automaton >= 2, higher, CALL))
 
     def choose(self, offer: Offer) -> Indices:
-        """Return which of an offer's actions the automaton takes, by number, with each hand.
+        """Return the index of the offer's action that the automaton takes with each hand.
 
         Examples
         --------
@@ -247,14 +247,14 @@ class Threshold:
         return chosen
 
     def behaviour(self, offers: Sequence[PlacedOffer], sequences: int) -> Floats:
-        """Return the behaviour of which :meth:`strategy` is made, shape (num_sequences,).
+        """Return the behaviour that defines :meth:`strategy`, shape (num_sequences,).
 
         Parameters
         ----------
         offers : sequence of PlacedOffer
-            Those of a player in a game.
+            All offers of a player in a game.
         sequences : int
-            How many sequences the player has.
+            The player's number of sequences.
         """
         vector = np.zeros(sequences)
         vector[0] = 1.0
@@ -264,7 +264,7 @@ class Threshold:
         return vector
 
     def strategy(self, game: Game, player: int) -> Strategy:
-        """Return what the automaton plays in a game.
+        """Return the automaton's strategy in a game.
 
         Parameters
         ----------
@@ -275,18 +275,18 @@ class Threshold:
         Raises
         ------
         UnsupportedProblemError
-            If the game does not say what is bet.
+            If the game does not describe its betting.
         """
         offers = list(placed_offers(game, checked_player(game, player)))
         sequences = game.sequence_form.treeplexes[player].num_sequences
         return Strategy(game, player, self.behaviour(offers, sequences))
 
     def profile(self, game: Game) -> Profile:
-        """Return what the automaton plays in all seats of a game."""
+        """Return the automaton's strategies in all seats of a game."""
         return Profile([self.strategy(game, player) for player in range(game.num_players)])
 
 
-#: The keys of a table of a file, and what stands there.
+#: The keys of a file's table, and their expected values.
 _KEYS: Mapping[str, str] = {
     "x": "a number, such as -0.2",
     "y": "a number, such as 0.2",
@@ -312,16 +312,15 @@ def _written(text: str, path: str | PathLike[str] | None) -> str:
 class ThresholdBot:
     """A threshold automaton at a table of hold'em, with two to six seats.
 
-    v is against one opponent's hand, however many play: exact before the flop and on the river, and an estimate on the
-    flop and turn, which is the same whenever the same cards come.
+    v is against one opponent's hand, for any number of players: exact before the flop and on the river, and an estimate
+    on the flop and turn, which is always the same for the same cards.
 
     Parameters
     ----------
     automaton : Threshold
-        Its amounts are big blinds.
+        Its amounts are in big blinds.
     samples : int
-        How many hands and boards an estimate of v is the mean of, at most a million; by default 10,000, as the report
-        has it.
+        Number of sampled hands and boards for an estimate of v, at most a million; by default 10,000, as in the report.
 
     Raises
     ------
@@ -349,7 +348,7 @@ class ThresholdBot:
     def from_file(cls, path: str | PathLike[str]) -> "ThresholdBot":
         """Read a bot from a TOML file: tables ``[[rounds]]`` with x, y, z, and p and q of four numbers each.
 
-        Before them may stand ``bot = "threshold"``, and ``samples``.
+        They may be preceded by ``bot = "threshold"`` and ``samples``.
 
         Raises
         ------
@@ -361,7 +360,7 @@ class ThresholdBot:
 
     @classmethod
     def from_table(cls, top: TOMLTable) -> "ThresholdBot":
-        """Read a bot from what a file holds.
+        """Read a bot from the contents of a file.
 
         Raises
         ------
@@ -380,7 +379,7 @@ class ThresholdBot:
             raise top.error(str(error), "samples") from None
 
     def to_toml(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the bot as the file that :meth:`from_file` reads, and write it if a path is given.
+        """Return the bot in the file format of :meth:`from_file`, and write it if a path is given.
 
         Examples
         --------
@@ -395,7 +394,7 @@ class ThresholdBot:
         return _written(f'bot = "threshold"\nsamples = {self.samples}\n\n{self.automaton.to_toml()}', path)
 
     def begin(self, table: Table, seat: int) -> None:
-        """Start a hand: nothing is remembered."""
+        """Start a hand; the bot has no memory."""
 
     def act(self, view: View, rng: np.random.Generator) -> str:
         """Return an action; nothing is drawn."""
@@ -411,11 +410,11 @@ class ThresholdBot:
         return f"{view.aggressive} {amount}"
 
     def end(self, result: HandResult) -> None:
-        """See how the hand ended: nothing is learned."""
+        """Receive the result of the hand; nothing is learned."""
 
 
 def _round_of(table: TOMLTable) -> ThresholdRound:
-    """Read a round; errors are about the key."""
+    """Read a round; errors name the key."""
     table.check_keys(tuple(_KEYS))
     read: dict[str, Any] = {}
     key: str | None = None

@@ -1,4 +1,4 @@
-"""Strategies made from others: mixtures, strategies with noise, and uniform play that leaves an action out."""
+"""Strategies derived from others: mixtures, strategies with noise, and uniform play without one action."""
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -12,7 +12,7 @@ from ...seqform.game import Game
 from ...seqform.labels import check_one_text
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 
-#: How far the weights may sum from one.
+#: Tolerance on the sum of the weights.
 _TOLERANCE = 1e-9
 
 
@@ -22,26 +22,26 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
     Parameters
     ----------
     strategies : sequence of Strategy
-        Of one player in one game, at least one.
+        At least one, all of one player in one game.
     weights : sequence of float or Fraction
         The probability of each; at least 0, and 1 in sum (within 1e-9).
 
     Returns
     -------
     Strategy
-        Its plan is the mean of the plans, Σ w x, so that every payoff is the mean of the payoffs. Where the plan does
-        not go, it plays the mean of the behaviours.
+        Its plan is the mean of the plans, Σ w x, so every payoff is the mean of the payoffs. Where the plan does not
+        reach, it plays the mean of the behaviours.
 
     Raises
     ------
     InvalidStrategyError
-        If there is no strategy, strategies are of different players or games, or weights are not probabilities.
+        If there is no strategy, strategies belong to different players or games, or weights are not probabilities.
 
     Notes
     -----
-    The behaviour at an infoset is the mean of the behaviours weighted by w and by how often each strategy comes there
-    (H. W. Kuhn, "Extensive games and the problem of information", 1953). Mixing anew at each infoset, by w alone, is
-    another strategy.
+    The behaviour at an infoset is the mean of the behaviours weighted by w and by each strategy's reach of the infoset
+    (H. W. Kuhn, "Extensive games and the problem of information", 1953). Mixing again at each infoset, by w alone,
+    gives another strategy.
 
     Examples
     --------
@@ -87,13 +87,13 @@ def perturbed(
     ----------
     strategy : Strategy
     epsilon : float
-        Probability of a tremble: with it an infoset plays uniformly. The first step.
+        Probability of a tremble, that is, of uniform play at an infoset. This is the first step.
     concentration : float, optional
         The second step: each infoset's probabilities p are drawn from the Dirichlet distribution with parameters
         ``concentration`` · p. The draws have mean p and variance p (1 − p) / (concentration + 1). Above 0, at
         most 1e12.
     seed : int, optional
-        Of the draws; needed with a concentration, since the same seed gives the same strategy.
+        Seed of the draws; required with a concentration. Equal seeds give equal strategies.
 
     Returns
     -------
@@ -102,13 +102,12 @@ def perturbed(
     Raises
     ------
     InvalidStrategyError
-        If it is not a strategy, a number is out of its range, or there is a concentration without a seed or the other
-        way round.
+        If the argument is not a strategy, a number is out of range, or only one of concentration and seed is given.
 
     Notes
     -----
-    Actions of probability 0 keep it in the second step: draws never leave the support. The first step gives every
-    action some probability. Draws are independent between infosets, in their order, by
+    Actions of probability 0 keep it in the second step, because draws never leave the support. The first step gives
+    every action some probability. Draws are independent between infosets, in their order, by
     ``numpy.random.default_rng(seed)``.
 
     Examples
@@ -129,7 +128,7 @@ def perturbed(
         if seed is not None:
             raise InvalidStrategyError(f"seed is {shown(seed)}, but without a concentration nothing is drawn")
         return strategy.with_behaviour(behaviour)
-    # Larger concentrations leave no noise that a float would show, and overflow in sums.
+    # Larger concentrations leave no noise visible in floats, and overflow in sums.
     concentration = check_number(concentration, "concentration", InvalidStrategyError, "(0, 1e12]")
     seed = check_whole(seed, "seed of a concentration", InvalidStrategyError)
     return strategy.with_behaviour(_drawn(strategy, behaviour, concentration, seed))
@@ -143,7 +142,8 @@ def _drawn(strategy: Strategy, behaviour: Floats, concentration: float, seed: in
     for first, last in zip(treeplex.offsets[:-1].tolist(), treeplex.offsets[1:].tolist(), strict=True):
         own = behaviour[first:last]
         support = np.flatnonzero(own > 0.0)
-        # Gamma variables of tiny shape all round to 0; then the limit of the distribution, one action for certain.
+        # Gamma variables of tiny shape all round to 0; the limit of the distribution, one action with probability 1, is
+        # used then.
         sample = rng.gamma(concentration * own[support])
         total = sample.sum()
         if not total > 0.0:
@@ -155,14 +155,14 @@ def _drawn(strategy: Strategy, behaviour: Floats, concentration: float, seed: in
 
 
 def uniform_without(game: Game, player: int, action: Hashable) -> Strategy:
-    """Return the strategy that plays all actions alike but one, which it never takes where there is another.
+    """Return the uniform strategy without one action, which it never takes if there is another.
 
     Parameters
     ----------
     game : Game
     player : int
     action : hashable
-        Its label, or the text of it, or a word for it (:attr:`Game.action_words <treeplex.Game.action_words>`).
+        Its label or the text of it, or the game's word for it (:attr:`Game.action_words <treeplex.Game.action_words>`).
 
     Returns
     -------
@@ -176,7 +176,7 @@ def uniform_without(game: Game, player: int, action: Hashable) -> Strategy:
     Notes
     -----
     Without folding it is the probe of T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy
-    constraints", AAAI 2019, section 5.2: games against it end in as many showdowns as the opponent lets them.
+    constraints", AAAI 2019, section 5.2: against it, as many games end in a showdown as the opponent allows.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Programs as data, in floats and in fractions: what models write down and solvers and files read."""
+"""Programs as data, in floats and in fractions: the common format of models, solvers and files."""

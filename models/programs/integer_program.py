@@ -1,4 +1,4 @@
-"""Linear programs some of whose columns are whole numbers, by HiGHS's branch and bound."""
+"""Mixed-integer linear programs, solved by HiGHS's branch and bound."""
 
 import math
 from collections.abc import Callable
@@ -13,32 +13,33 @@ from ...seqform.errors import SolverError, TimeLimitError
 from ...seqform.limits import seconds_left, too_late
 from .linear_program import LinearProgram
 
-#: What HiGHS is asked for in feasibility and integrality.
+#: HiGHS's tolerances for feasibility and integrality.
 TOLERANCE = 1e-9
 
-#: Runs HiGHS; whether Ctrl-C or the deadline ended it.
+#: Runs HiGHS; returns whether Ctrl-C or the deadline ended it.
 Runner = Callable[[Any], bool]
 
 
 def run_plainly(solver: Any) -> bool:
-    """Run HiGHS to its end: Ctrl-C arrives only then."""
+    """Run HiGHS to its end; Ctrl-C takes effect only afterwards."""
     solver.run()
     return False
 
 
 @dataclass(frozen=True, eq=False)
 class IntegerAnswer:
-    """The best columns found, and a bound on what any others are worth.
+    """The best columns found, and a bound on the objective.
 
     Attributes
     ----------
     columns : ndarray of float64, shape (columns,)
-        Whole numbers where they have to be.
+        Integers where required.
     objective : float
     bound : float
-        Of the branch and bound: nothing is worth more where the program maximises, less where it minimises.
+        The bound of branch and bound: no solution has a larger objective if the program maximises, or a smaller one if
+        it minimises.
     ending : KeyboardInterrupt, TimeLimitError or None
-        What ended the branch and bound before its end, if anything did.
+        The interruption of the branch and bound, if any.
     """
 
     columns: Floats
@@ -49,7 +50,7 @@ class IntegerAnswer:
 
 @dataclass(frozen=True, eq=False)
 class IntegerProgram:
-    """A linear program in which some columns have to be whole numbers.
+    """A linear program in which some columns must be integers.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class IntegerProgram:
 
     Examples
     --------
-    Two of three things, of which the first two do not go together:
+    Two of three items, of which the first two exclude each other:
 
     >>> import numpy as np
     >>> import scipy.sparse as sp
@@ -80,7 +81,7 @@ class IntegerProgram:
 
     @classmethod
     def of(cls, program: LinearProgram, block: str) -> "IntegerProgram":
-        """Return the program in which a block of columns is of whole numbers."""
+        """Return the program with a block of integer columns."""
         integer = np.zeros(program.shape[1], dtype=bool)
         integer[program.columns[block]] = True
         return cls(program, integer)
@@ -88,25 +89,25 @@ class IntegerProgram:
     def solve(
         self, run: Runner = run_plainly, gap: float = 0.0, start: Floats | None = None, unfinished: bool = False
     ) -> IntegerAnswer:
-        """Solve it.
+        """Solve the program.
 
         Parameters
         ----------
         run : callable
             Runs HiGHS.
         gap : float
-            How far from the bound the answer may stay.
+            Permitted distance from the bound.
         start : ndarray of float64, shape (columns,), optional
-            Columns to begin with.
+            Initial columns.
         unfinished : bool
-            Whether the best so far is returned, if there is any, where the branch and bound was ended before.
+            Whether to return the best solution so far, if there is one, when the branch and bound is interrupted.
 
         Raises
         ------
         SolverError
             If there is no answer.
         KeyboardInterrupt, TimeLimitError
-            If it was ended before, and the best solution so far is not requested or does not exist.
+            If it was interrupted, and the best solution so far is not requested or does not exist.
         """
         import highspy
 

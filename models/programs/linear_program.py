@@ -29,7 +29,7 @@ class LinearProgram:
     matrix : csc_array of float64, shape (rows, columns)
         Duplicates summed, indices sorted.
     row_lower, row_upper : ndarray of float64, shape (rows,)
-        Infinite where there is no bound.
+        Infinite if there is no bound.
     column_lower, column_upper : ndarray of float64, shape (columns,)
     maximise : bool
     columns, rows : mapping of str to slice
@@ -190,8 +190,8 @@ class ProgramBlocks:
         ----------
         name : str
         terms : mapping of str to sparse array or Triplets
-            At least one matrix by block of variables; the blocks were added before, and all have the same number of
-            rows.
+            At least one matrix by block of variables; the blocks must exist already, and all matrices have the same
+            number of rows.
         lower, upper : array_like, shape (count,) or a number for all
         """
         count = next(iter(terms.values())).shape[0]
@@ -220,7 +220,7 @@ class ProgramBlocks:
         return rows, columns, values
 
     def but_matrix(self) -> dict[str, Any]:
-        """Return the parts of the program other than its matrix."""
+        """Return the parts of the program except its matrix."""
         objective, column_lower, column_upper = map(np.concatenate, zip(*self._of_columns, strict=True))
         row_lower, row_upper = map(np.concatenate, zip(*self._of_rows, strict=True))
         return {

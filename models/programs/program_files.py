@@ -1,4 +1,4 @@
-"""Linear programs in files for other solvers, which HiGHS writes."""
+"""Linear programs in files for other solvers, written by HiGHS."""
 
 import re
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ from typing import Any
 from ...seqform.errors import SolverError
 from ...seqform.interchange.files import check_suffix, refusing_unwritable, writing_whole
 
-#: The formats of files by suffix.
+#: The file formats by suffix.
 SUFFIXES = (".mps", ".lp")
 
 
 def write_program(path: str | Path, model: Any, rows: Mapping[str, slice], columns: Mapping[str, slice]) -> None:
-    """Write a linear program that HiGHS holds, whose rows and columns are named after their blocks.
+    """Write a linear program held by HiGHS, with rows and columns named after their blocks.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def write_program(path: str | Path, model: Any, rows: Mapping[str, slice], colum
     Raises
     ------
     GameFileError
-        If the suffix is none of :data:`SUFFIXES`, or the file cannot be written.
+        If the suffix is not one of :data:`SUFFIXES`, or the file cannot be written.
     """
     check_suffix(path, "a linear program in a file", SUFFIXES)
     import highspy
@@ -37,8 +37,8 @@ def write_program(path: str | Path, model: Any, rows: Mapping[str, slice], colum
     if solver.passModel(model) == highspy.HighsStatus.kError:
         raise SolverError("HiGHS does not take the linear program")
     with refusing_unwritable(path), writing_whole(path) as passing:
-        # The file is there by now: HiGHS crashes the interpreter where it cannot open one, and does not notice a
-        # full disk.
+        # The file already exists: HiGHS crashes the interpreter if it cannot open a file, and does not notice a full
+        # disk.
         if solver.writeModel(str(passing)) == highspy.HighsStatus.kError or not _ends(passing):
             raise OSError("it was cut short; the disk may be full")
 
@@ -51,7 +51,7 @@ def _ends(path: Path) -> bool:
 
 
 def block_names(blocks: Mapping[str, slice], number: int, default: str) -> list[str]:
-    """Return a name for every row or column: its block's and its number there.
+    """Return a name for every row or column, from its block and its index there.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def block_names(blocks: Mapping[str, slice], number: int, default: str) -> list[
     number : int
         Number of rows or columns.
     default : str
-        What those in no block are called.
+        The name prefix of those in no block.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def block_names(blocks: Mapping[str, slice], number: int, default: str) -> list[
     """
     names = [f"{default}_{index}" for index in range(number)]
     for block, part in blocks.items():
-        # What both formats take: letters, digits and underscores, and no beginning that looks like a number.
+        # Valid characters in both formats: letters, digits and underscores, with no beginning that looks like a number.
         plain = re.sub(r"[^A-Za-z0-9_]", "_", block)
         plain = plain if re.match(r"(?![eE][0-9_]*$)[A-Za-z_]", plain) else f"_{plain}"
         for place, index in enumerate(range(*part.indices(number))):

@@ -18,14 +18,14 @@ class RationalProgram:
     ----------
     objective : ndarray of Fraction, shape (columns,)
     matrix : Triplets, shape (rows, columns)
-        One entry a place, sorted by columns.
+        One entry per place, sorted by columns.
     row_lower, row_upper : ndarray of Fraction, shape (rows,)
-        The floats ``inf`` and ``-inf`` where there is no bound.
+        The floats ``inf`` and ``-inf`` if there is no bound.
     column_lower, column_upper : ndarray of Fraction, shape (columns,)
     maximise : bool
     columns, rows : mapping of str to slice
-        What each part of ``z`` and of the rows represents, as in the
-        :class:`~treeplex.models.programs.linear_program.LinearProgram` of the same problem.
+        The blocks of ``z`` and of the rows, as in the :class:`~treeplex.models.programs.linear_program.LinearProgram`
+        of the same problem.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class RationalProgram:
 
     @classmethod
     def of(cls, program: LinearProgram) -> "RationalProgram":
-        """Return a program in floats with the fractions that its numbers are meant to be."""
+        """Return a program in floats with the intended fractions of its numbers."""
         return cls(
             objective=to_fractions(program.objective),
             matrix=Triplets.of(program.matrix).compressed(),

@@ -43,7 +43,7 @@ class Triplets:
 
     @classmethod
     def of(cls, matrix: "Triplets | Any") -> "Triplets":
-        """Return a matrix, array or sparse, in fractions; floats as ``intended_fraction`` has them."""
+        """Return a matrix, array or sparse, in fractions; floats are converted by ``intended_fraction``."""
         if isinstance(matrix, Triplets):
             return matrix
         entries = sp.coo_array(matrix)
@@ -100,7 +100,7 @@ class Triplets:
         return Triplets.from_entries((self.shape[0], other.shape[1]), list(found), list(found.values()))
 
     def to_sparse(self) -> sp.csc_array:
-        """Return the matrix in floats: duplicates summed exactly before, no stored zeros, indices sorted."""
+        """Return the matrix in floats, with duplicates summed exactly first, no stored zeros, and sorted indices."""
         entries = self.compressed()
         data = entries.values.astype(np.float64)
         matrix = sp.csc_array((data, (entries.rows, entries.columns)), shape=self.shape, dtype=np.float64)
@@ -108,7 +108,7 @@ class Triplets:
         return matrix
 
     def compressed(self) -> "Triplets":
-        """Return the same matrix with one entry a place, none of them zero, sorted by columns, then rows."""
+        """Return the same matrix with one non-zero entry per place, sorted by columns, then rows."""
         order = np.lexsort((self.rows, self.columns))
         rows, columns, values = self.rows[order], self.columns[order], self.values[order]
         if len(values):
@@ -130,7 +130,7 @@ def exact_payoffs(game: Game) -> Triplets:
 
 
 def _alike(one: SequenceForm, other: SequenceForm) -> bool:
-    """Whether sequences of two forms of a game mean the same: a game may have a form of its own besides its rules."""
+    """Whether sequences of two forms of a game correspond: a game may have its own form in addition to its rules."""
     return all(
         first.single_parent
         and second.single_parent

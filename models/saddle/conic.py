@@ -1,4 +1,4 @@
-"""Saddle programs in cvxpy, for solvers of conic programs, and how to read their solutions."""
+"""Saddle programs in cvxpy for conic solvers, with a reader of their solutions."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class ConicProgram:
     """A saddle program in cvxpy, in payoff units.
 
-    It is the program of the player who maximises, on its ``game.plan``. If only the other player's constraints are not
-    linear, the other player's program is stated, who minimises. If both have nonlinear constraints, it is the sum of
-    the two, one's objective less the other's, which is 0 at the optimum.
+    It is the program of the maximising player, on its ``game.plan``. If only the other player's constraints are not
+    linear, it is the program of the other player, who minimises. If both have nonlinear constraints, it is the sum of
+    the two programs: one objective minus the other, which is 0 at the optimum.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ConicProgram:
         return cls(saddle, cp.Problem(sense(sign * sum(part.objective for part in parts)), rows), parts)
 
     def read(self) -> Answer:
-        """Return plans, multipliers and subgradients, once cvxpy has solved the problem."""
+        """Return plans, multipliers and subgradients after cvxpy has solved the problem."""
         multipliers: dict[str, float] = {}
         subgradients: dict[str, Any] = {}
         plans: dict[int, Any] = {}
@@ -123,7 +123,7 @@ class _Seat:
                 objective = objective + saddle.weight * view.unit * guaranteed
             if saddle.floor is not None:
                 whole = view.whole
-                if prices is not None or whole is not view:  # against all plans, whatever the rows and the replies
+                if prices is not None or whole is not view:  # against all plans, regardless of rows and replies
                     none = Rows((), whole.other.num_sequences)
                     guaranteed, floor_response, _, more = _linear_response(whole, none, plan)
                     others += more
@@ -184,7 +184,7 @@ def _payoffs(view: PlayerView, plan: "cp.Variable") -> "tuple[cp.Expression, lis
 
 
 def _linear_response(view: PlayerView, rows: Rows, plan: "cp.Variable") -> "tuple[Any, Any, Any, list[Any]]":
-    """Return what a plan guarantees against an opponent under linear constraints, in units of M.
+    """Return the payoff that a plan guarantees against an opponent under linear constraints, in units of M.
 
     Also returns the response constraints, whose duals are the opponent's plan, the variable μ of its constraints (or
     ``None``), and all rows.
@@ -248,7 +248,7 @@ def least_payoff(
     """
     import cvxpy as cp
 
-    # Attributes of variables make cvxpy put others in their place: this one keeps its columns.
+    # Attributes of variables make cvxpy replace them; this link keeps its columns.
     free = cp.Variable(plan.size, name="free")
     inner = cp.Problem(cp.Minimize(cost), [free == plan, *rows])
     data, _, _ = inner.get_problem_data(cp.CLARABEL)

@@ -128,7 +128,7 @@ class PlayerView:
         return (exact_best_response_value if self.exact else best_response_value)(self.other, payoffs)
 
     def made_plan(self, given: Any) -> Any:
-        """Return the other player's plan in the proportions of a vector; an exact plan is returned unchanged."""
+        """Return the other player's plan in proportion to a vector; an exact plan is returned unchanged."""
         if self.exact and exact_residual(self.other, given) == 0:
             return given
         behaviour = self.other.behaviour(np.maximum(np.asarray(given, dtype=np.float64), 0.0))
@@ -382,8 +382,8 @@ class Saddle:
         """
         if self.tilt is not None or self.floor is not None or self.weight != 1:
             raise UnsupportedProblemError(
-                "constraints on the other player that are not linear go with neither a tilt nor a floor, and with the "
-                "weight 1 alone"
+                "constraints on the other player that are not linear go with neither a tilt nor a floor, and with "
+                "the weight 1 alone"
             )
         return Saddle(self.view.swapped, weight=self.weight, own=self.other, other=self.own)
 

@@ -31,17 +31,17 @@ class Replies(ABC):
 
     @property
     def constrained(self) -> Treeplex | None:
-        """The polytope of the part of z that constraints on the other player are about, if they are about one."""
+        """The polytope of the part of z to which constraints on the other player apply, if they apply to a part."""
         return None
 
     @property
     def rows(self) -> sp.csr_array | None:
-        """H, where the images are the other player's plans with H y ≤ 0: sparser in linear programs than M T."""
+        """H, if the images are the other player's plans with H y ≤ 0; in linear programs it is sparser than M T."""
         return None
 
     @abstractmethod
     def preimage(self, plan: Any) -> Any:
-        """Return a z whose image is the given plan, or is near it if there is no such z."""
+        """Return a z whose image is the given plan, or close to it if there is no such z."""
 
     def image(self, reply: Any) -> Any:
         """Return T z, in floats or in fractions."""
@@ -51,7 +51,7 @@ class Replies(ABC):
         return self.exact_spread @ reply
 
     def chosen(self, plan: Any, given: Any = None) -> Any:
-        """Return the z that a certificate is computed from: the given one, made a plan, or a preimage."""
+        """Return the z from which a certificate is computed: the given one, converted to a plan, or a preimage."""
         if given is None:
             return self.preimage(plan)
         return given if given.dtype == object else self.treeplex.plan(self.treeplex.behaviour(np.maximum(given, 0.0)))

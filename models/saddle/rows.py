@@ -21,7 +21,7 @@ from ..programs.triplets import Triplets
 if TYPE_CHECKING:
     import cvxpy as cp
 
-#: The largest coefficient of a linear program: HiGHS refuses 1e15.
+#: The largest coefficient of a linear program: HiGHS rejects 1e15.
 _LARGEST = 10**14
 
 
@@ -38,7 +38,7 @@ class Rows:
     penalty : float or Fraction, optional
         The player's penalty per unit of violation; by default the constraints are hard.
     shared : bool
-        Whether the player pays for the largest violation only, instead of for the sum.
+        Whether the player pays only for the largest violation instead of the sum.
     """
 
     constraints: tuple[Constraint, ...]
@@ -68,7 +68,7 @@ class Rows:
         return self.penalty * (max(excess) if self.shared else sum(excess))
 
     def capped(self, multipliers: Mapping[str, Any]) -> list[Any]:
-        """Return multipliers that prove a bound, in the order of the constraints: those given, scaled or clipped.
+        """Return multipliers that prove a bound, in the order of the constraints: the given ones, scaled or clipped.
 
         They are at least 0. For soft constraints each is clipped to the penalty, or, if it is shared, all are scaled
         so that their sum is at most the penalty.
@@ -95,9 +95,9 @@ class Rows:
         return weighted_minorant(self.constraints, self.capped(multipliers), plan, subgradients)
 
     def best_subgradients(self, multipliers: Mapping[str, Any], gradient: Any) -> dict[str, Floats]:
-        """Return the subgradients that prove most of max over x' of gradient · x' − λ f(x'), where they are known.
+        """Return the subgradients that prove the most of max over x' of gradient · x' − λ f(x'), where they are known.
 
-        By constraint. They are known for functions with a conjugate in closed form, and sought only where constraints
+        By constraint. They are known for functions with a conjugate in closed form, and computed only if constraints
         state the objective, at a penalty.
         """
         found: dict[str, Floats] = {}
@@ -116,7 +116,7 @@ class Rows:
         return self.matrix(exact=False).sizes
 
     def matrix(self, exact: bool) -> "ConstraintMatrix":
-        """Return the rows of the constraints that linear programs can state, in floats or in fractions."""
+        """Return the rows of constraints that linear programs can express, in floats or in fractions."""
         return self._exact_matrix if exact else self._matrix
 
     @cached_property
@@ -141,9 +141,9 @@ class Rows:
         blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
 
     def add_prices(self, blocks: ProgramBlocks, weight: Any, unit: Any) -> dict[str, Any]:
-        """Add μ of the other player's constraints; return its part in the rows of the response, in units of payoff."""
+        """Add μ of the other player's constraints; return its part in the rows of the response, in payoff units."""
         other = self.matrix(blocks.exact)
-        # In units of payoff, and of rows that were divided by their units.
+        # In payoff units, and in units of the rows that were divided by their units.
         count, scale = len(other.units), unit / other.units
         most = np.full(count, np.inf, dtype=other.units.dtype)
         if self.penalty is not None and not self.shared:
@@ -163,12 +163,12 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix:
-    """G x + K s ≤ h with s ≥ l, each row divided by its largest coefficient, since solvers' tolerances are absolute.
+    """G x + K s ≤ h with s ≥ l, each row divided by its largest coefficient, as solvers' tolerances are absolute.
 
     Made by :meth:`of` in floats, by :meth:`exact` in fractions.
 
-    A linear constraint is one row. One that is piecewise linear has several, on auxiliary variables s of its own: the
-    first is the function that must be at most 0, the others constrain s; see
+    A linear constraint is one row. A piecewise linear one has several rows on its own auxiliary variables s: the first
+    is the function that must be at most 0, and the others constrain s; see
     :meth:`~treeplex.models.convex.ConvexFunction.linear_rows`.
 
     Attributes
@@ -178,7 +178,7 @@ class ConstraintMatrix:
     functions : tuple of ConvexFunction
         The constraints' functions.
     starts : ndarray of int, shape (constraints + 1,)
-        Where the rows of each begin.
+        The first row of each constraint.
     matrix : csr_array or Triplets, shape (k, num_sequences)
         G.
     auxiliary : csr_array, shape (k, num_auxiliary)
@@ -186,11 +186,11 @@ class ConstraintMatrix:
     limits : ndarray of float64 or of Fraction, shape (k,)
         h.
     equal : ndarray of bool, shape (k,)
-        Where a row is an equation.
+        Whether a row is an equation.
     least : ndarray of float64, shape (num_auxiliary,)
         l: 0 or −∞.
     units : ndarray of float64, shape (k,)
-        The divisors of the rows: a multiplier of a row, divided by its unit, is that of the row as it was given.
+        The divisors of the rows: a row's multiplier divided by its unit is that of the original row.
     """
 
     names: tuple[str, ...]
@@ -236,7 +236,7 @@ class ConstraintMatrix:
         Raises
         ------
         UnsupportedProblemError
-            If fractions cannot state a constraint.
+            If a constraint cannot be expressed in fractions.
         """
         parts = [_exact_rows(one, size) for one in constraints]
         starts = np.cumsum([0, *(len(part.limits) for part in parts)])
@@ -274,13 +274,13 @@ class ConstraintMatrix:
         Parameters
         ----------
         one_for_all : bool
-            Whether one violation loosens all of them.
+            Whether a single violation loosens all of them.
 
         Returns
         -------
         matrix : csr_array, shape (k, constraints) or (k, 1)
         units : ndarray of float64, shape (constraints,) or (1,)
-            Of the violations, so that no entry is below 1: solvers drop what is tiny, and refuse what is huge.
+            The units of the violations, so that no entry is below 1: solvers drop tiny entries and reject huge ones.
         """
         count, units = len(self.names), self.units[self.heads]
         columns = np.zeros(count, dtype=np.int64) if one_for_all else np.arange(count)
@@ -291,12 +291,12 @@ class ConstraintMatrix:
         return matrix, chosen
 
     def multipliers(self, of_rows: Any) -> dict[str, Any]:
-        """Return the multipliers of constraints by those of the rows, which are at least 0 up to round-off."""
+        """Return the multipliers of constraints from those of the rows, which are at least 0 up to round-off."""
         heads = (of_rows / self.units)[self.heads].tolist()
         return {name: value if value > 0 else 0 * abs(value) for name, value in zip(self.names, heads, strict=True)}
 
     def subgradients(self, of_rows: Any) -> dict[str, Any]:
-        """Return the slopes of the functions of constraints that are not affine, by the multipliers of the rows."""
+        """Return the slopes of constraints' functions that are not affine, from the multipliers of the rows."""
         given = of_rows / self.units
         parts = zip(self.names, self.functions, self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
         return {
@@ -316,9 +316,9 @@ def cvxpy_rows(
     constraints : sequence of Constraint
     plan : cvxpy.Variable
     sizes : mapping of str to float
-        The divisors of the rows of linear constraints, since solvers' tolerances are absolute.
+        The divisors of the rows of linear constraints, because solvers' tolerances are absolute.
     excess : cvxpy.Variable, shape (constraints,) or (1,), optional
-        By how much the constraints, or all of them alike, may be violated; see :func:`excess_units`.
+        The violations of the constraints, or one for all of them; see :func:`excess_units`.
     """
     functions = [one.function.cvxpy_parts(plan, lengths=excess is not None) for one in constraints]
     units = excess_units(constraints, sizes, 0 if excess is None else excess.size)
@@ -340,7 +340,7 @@ def excess_units(constraints: Sequence[Constraint], sizes: Mapping[str, float], 
 def read_multipliers(
     constraints: Sequence[Constraint], sizes: Mapping[str, float], solved: "Sequence[cp.Constraint]"
 ) -> dict[str, float]:
-    """Return the multipliers of constraints by those of the rows that :func:`cvxpy_rows` made of them."""
+    """Return the multipliers of constraints from those of the rows made by :func:`cvxpy_rows`."""
     duals = [float(np.asarray(row.dual_value).item()) for row in solved[: len(constraints)]]
     return {one.name: max(0.0, dual) / sizes.get(one.name, 1.0) for one, dual in zip(constraints, duals, strict=True)}
 
@@ -358,7 +358,7 @@ def read_subgradients(
     constraints : sequence of Constraint
         Those whose :func:`cvxpy_rows` are in the program.
     multipliers : mapping of str to float
-        By constraint, of the functions that must be at most 0.
+        By constraint, for the functions that must be at most 0.
     solved : sequence of cvxpy.Constraint
         Its last entries define the functions, in the order of the constraints.
     soft : bool
@@ -375,7 +375,7 @@ def read_subgradients(
 
 
 def _common_unit(units: Any) -> Any:
-    """Return one unit for all violations, shape (1,): the largest, but within solvers' range of the smallest."""
+    """Return one unit for all violations, shape (1,): the largest, limited to solvers' range above the smallest."""
     return np.minimum(units.max(), _LARGEST * units.min(keepdims=True)) if len(units) else np.ones(1)
 
 
@@ -390,7 +390,7 @@ def _exact_rows(constraint: Constraint, size: int) -> LinearRows:
 
 
 def _joined(parts: Sequence[Entries], starts: Integers, columns: Sequence[int] = ()) -> Entries:
-    """Return the entries of matrices below one another, each from its own row and column on."""
+    """Return the entries of matrices stacked, each with its own row and column offset."""
     rows = [part[0] + start for part, start in zip(parts, starts.tolist(), strict=False)]
     places = [part[1] + column for part, column in zip(parts, columns or [0] * len(parts), strict=False)]
     none = np.zeros(0, dtype=np.int64)
@@ -399,6 +399,6 @@ def _joined(parts: Sequence[Entries], starts: Integers, columns: Sequence[int] =
 
 
 def _put_together(parts: Sequence[Entries], starts: Integers, columns: Integers, width: int) -> sp.csr_array:
-    """Return matrices below one another, each from its own row and column on."""
+    """Return matrices stacked, each with its own row and column offset."""
     rows, places, values = _joined(parts, starts, columns.tolist())
     return sp.csr_array((values, (rows, places)), shape=(int(starts[-1]), width))

@@ -280,7 +280,10 @@ def test_a_picture_has_a_line_for_each_other_setting(found):
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        ({"x": "nummer"}, r"x is 'nummer' \(did you mean number\?\), expected one of what varies: number, offset"),
+        (
+            {"x": "nummer"},
+            r"x is 'nummer' \(did you mean number\?\), expected one of the varied settings: number, offset",
+        ),
         ({"y": "squares"}, r"y is 'squares' \(did you mean square\?\), expected a number of the results"),
     ],
 )
