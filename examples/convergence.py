@@ -1,4 +1,4 @@
-"""Plot how exploitability falls with the iterations of CFR, CFR+, DCFR and PCFR+.
+"""Plot the exploitability of CFR, CFR+, DCFR and PCFR+ by iteration.
 
 python examples/convergence.py --game leduc --iterations 10000 --out convergence.svg
 """
@@ -16,7 +16,7 @@ except ImportError:
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart.
 METHODS = {"cfr": "#222222", "cfr+": "#0072B2", "dcfr": "#D55E00", "pcfr+": "#009E73"}
-# The hash salt lets the same run write the same file.
+# The hash salt makes equal runs write equal files.
 STYLE = {"font.size": 11, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "treeplex"}
 
 
@@ -45,7 +45,7 @@ def main() -> None:
     axes.set_title(f"{problem.game.spec}: exploitability of the average strategies", loc="left", fontsize=11)
     axes.grid(color="#e5e5e5", linewidth=0.7)
     axes.tick_params(which="minor", length=0)
-    # Name the lines at their ends, from the top down, each label at least a line of text below the one before.
+    # Label the lines at their ends, from the top down, each label at least a line of text below the one before.
     figure.canvas.draw()
     above, line = np.inf, 15 * figure.dpi / 72
     for end, name, colour, weight in sorted(ends, reverse=True):

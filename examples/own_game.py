@@ -1,7 +1,7 @@
 """From a game drawn as a tree to an equilibrium with its certificate.
 
-A pot of two antes of 1. Alice draws a king or a queen and looks at it; she folds, or bets 1. Bob, who has not seen the
-card, folds or calls. A called bet is won by the king and lost by the queen.
+The pot consists of two antes of 1. Alice draws a king or a queen and looks at it; she folds, or bets 1. Bob, who has
+not seen the card, folds or calls. The king wins a called bet, and the queen loses it.
 
 python examples/own_game.py --method highs
 """
@@ -20,7 +20,7 @@ def one_card_poker() -> nx.DiGraph:
     tree = nx.DiGraph()
     tree.add_node("deal", player=CHANCE)
     for card, showdown in (("king", 2), ("queen", -2)):
-        tree.add_node(card, player=ALICE, infoset=card)  # Alice sees her card: an infoset each
+        tree.add_node(card, player=ALICE, infoset=card)  # Alice sees her card: one infoset per card
         tree.add_node(f"{card} bet", player=BOB, infoset="facing a bet")  # Bob does not: one infoset
         tree.add_node(f"{card} fold", payoffs=(-1, 1))
         tree.add_node(f"{card} bet fold", payoffs=(1, -1))

@@ -1,8 +1,8 @@
-"""Count who wins of every two of the 169 preflop classes, over all boards, and write the file that ships with treeplex.
+"""Count the results of every two of the 169 preflop classes over all boards, and write the file shipped with treeplex.
 
 python examples/preflop_equities.py preflop_equities.npy
 
-Boards are 134,459 up to an exchange of suits, which exchanges the hands of a class among themselves. Four minutes.
+There are 134,459 boards up to permutations of suits, which permute the hands of a class. This takes four minutes.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ BITS = (1 << HANDS).sum(axis=1)
 
 
 def kinds_of_boards(limit=None):
-    """Return one board of each kind, shape (n, 5), and how many boards are of its kind."""
+    """Return one board of each kind, shape (n, 5), and the number of boards of its kind."""
     boards = np.array(list(chain.from_iterable(islice(combinations(range(52), 5), limit)))).reshape(-1, 5)
     suits = np.stack([np.where(boards % 4 == suit, 1 << boards // 4, 0).sum(axis=1) for suit in range(4)], axis=1)
     kinds = (np.sort(suits, axis=1) << np.arange(0, 52, 13)).sum(axis=1)
@@ -31,7 +31,7 @@ def kinds_of_boards(limit=None):
 
 @numba.njit
 def add_pairs(wins, ties, count, strength, kind, bits):
-    """Add up, by class, who wins of every two hands without a card in common; they come from weak to strong."""
+    """Add, by class, the results of every two hands without a common card; hands are ordered from weak to strong."""
     for one in range(len(strength)):
         for other in range(one):
             if bits[one] & bits[other] == 0:
@@ -47,9 +47,9 @@ def count_outcomes(boards, counts):
     for board, count in zip(boards.tolist(), counts.tolist(), strict=True):
         strength = strengths(board, np.arange(len(HANDS)))
         order = np.argsort(strength, kind="stable")
-        order = order[strength[order] > 0]  # the others hold a card of the board
+        order = order[strength[order] > 0]  # the others contain a card of the board
         add_pairs(wins, ties, count, strength[order], CLASS_OF_HAND[order], BITS[order])
-    return wins, ties + ties.T  # of a class with itself, both hands of a pair are counted
+    return wins, ties + ties.T  # a class against itself counts both hands of a pair
 
 
 if __name__ == "__main__":

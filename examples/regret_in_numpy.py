@@ -1,9 +1,9 @@
-"""Regret minimisation on treeplexes in numpy, written to be read: what the library's compiled loops do.
+"""Regret minimisation on treeplexes in numpy, written for readability: the algorithms of the library's compiled loops.
 
     python examples/regret_in_numpy.py      Kuhn poker: the exploitability by rule and iteration
 
-It serves trees and flow polytopes, any number of players, alternating and simultaneous updates, and preferred actions.
-``docs/theory/regret-minimisation.md`` has the equations; the tests hold every compiled rule to this file.
+It supports trees and flow polytopes, any number of players, alternating and simultaneous updates, and preferred
+actions. ``docs/theory/regret-minimisation.md`` has the equations; the tests compare every compiled rule with this file.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from treeplex import Profile, SequenceForm, Strategy, Treeplex, exploitability, load_game
 
 Floats = NDArray[np.float64]
-Schedule = Callable[[int], float]  # a number by how many updates are done
+Schedule = Callable[[int], float]  # maps the number of completed updates to a number
 
 
 def always(number: float) -> Schedule:
-    """Return a schedule that never changes."""
+    """Return a constant schedule."""
     return lambda updates: number
 
 
@@ -40,11 +40,11 @@ FULLY, UNIFORMLY = always(1.0), always(0.0)
 class Rule:
     """The differences between the methods."""
 
-    positive: Schedule = FULLY  # what positive regrets count in the next update
-    negative: Schedule = FULLY  # what negative regrets count
-    floor: float = -np.inf  # regrets do not fall below
-    forecast: float = 0.0  # how often the last regrets are expected once more
-    averaging: Schedule = UNIFORMLY  # γ: plan t counts t^γ in the average
+    positive: Schedule = FULLY  # weight of positive regrets in the next update
+    negative: Schedule = FULLY  # weight of negative regrets
+    floor: float = -np.inf  # lower bound on regrets
+    forecast: float = 0.0  # weight with which the last regrets are expected again
+    averaging: Schedule = UNIFORMLY  # γ: plan t has weight t^γ in the average
 
 
 RULES = {
@@ -62,8 +62,8 @@ RULES = {
 class Learner:
     """A player who minimises regret at every infoset.
 
-    With degrees δ an action's regrets count δ times (preference CFR), and charges β are taken off them; where no regret
-    is positive the fallback is played. Who is greedy plays the action of the largest δ R alone.
+    With degrees δ an action's regrets are multiplied by δ (Preference-CFR), and charges β are subtracted from them. If
+    no regret is positive, the fallback is played. A greedy learner plays only the action with the largest δ R.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Learner:
         greedy: bool = False,
     ) -> None:
         self.treeplex, self.rule, self.greedy = treeplex, rule, greedy
-        self.inflow = treeplex.inflow.toarray()  # by infoset, which sequences lead to it; in a tree it is one
+        self.inflow = treeplex.inflow.toarray()  # sequences that lead to each infoset; one in a tree
         self.degrees = np.ones(treeplex.num_sequences) if degrees is None else degrees
         self.fallback = treeplex.uniform_behaviour() if fallback is None else fallback
         self.behaviour = self.fallback.copy()
@@ -83,7 +83,7 @@ class Learner:
         self.updates = self.averaged = 0
 
     def plan(self) -> Floats:
-        """Return the realization plan of the behaviour: x(I, a) = b(I, a) times what flows into I."""
+        """Return the realization plan of the behaviour: x(I, a) = b(I, a) times the inflow of I."""
         plan = np.zeros(self.treeplex.num_sequences)
         plan[0] = 1.0
         for infoset, inflow in enumerate(self.inflow):
@@ -92,7 +92,7 @@ class Learner:
         return plan
 
     def learn(self, gradient: Floats, charges: Sequence[float] | None = None) -> None:
-        """Take the payoffs' gradient at the others' plans, from the last infosets up to the first."""
+        """Update with the payoffs' gradient at the others' plans, from the last infosets up to the first."""
         rule, values = self.rule, gradient.copy()
         positive, negative = rule.positive(self.updates), rule.negative(self.updates)
         self.updates += 1
@@ -106,7 +106,7 @@ class Learner:
             values += self.inflow[infoset] * value
 
     def match(self, own: slice, instantaneous: Floats) -> Floats:
-        """Return the next behaviour at an infoset, in proportion to its forecast regrets where they are positive."""
+        """Return the next behaviour at an infoset, in proportion to its forecast regrets if any is positive."""
         expected = self.rule.positive(self.updates) * self.regrets[own] + self.rule.forecast * instantaneous
         weights = self.degrees[own] * np.maximum(expected, 0.0)
         if not weights.any():
@@ -114,7 +114,7 @@ class Learner:
         return np.eye(len(weights))[weights.argmax()] if self.greedy else weights / weights.sum()
 
     def add(self, plan: Floats) -> None:
-        """Add a plan to the average: the sums decay by (t / (t + 1))^γ, so that plan t counts t^γ."""
+        """Add a plan to the average: the sums decay by (t / (t + 1))^γ, so plan t has weight t^γ."""
         self.sums *= (self.averaged / (self.averaged + 1)) ** self.rule.averaging(self.averaged)
         self.sums += plan
         self.averaged += 1
@@ -124,12 +124,12 @@ class Learner:
         return self.sums / self.sums[0]
 
     def sequences(self, infoset: int) -> slice:
-        """Return the sequences that end with an infoset's actions."""
+        """Return the sequences of an infoset's actions."""
         return slice(self.treeplex.offsets[infoset], self.treeplex.offsets[infoset + 1])
 
 
 def gradient(form: SequenceForm, player: int, plans: Sequence[Floats]) -> Floats:
-    """Return what each of a player's sequences is paid while the others play their plans."""
+    """Return the payoff of each of a player's sequences against the others' plans."""
     if form.num_players == 2:
         matrix = form.payoff_matrix(player)
         return np.asarray(matrix @ plans[1] if player == 0 else matrix.T @ plans[0])
@@ -141,9 +141,9 @@ def gradient(form: SequenceForm, player: int, plans: Sequence[Floats]) -> Floats
 
 
 def play(form: SequenceForm, learners: Sequence[Learner], alternating: bool = True) -> Iterator[list[Floats]]:
-    """Update all players once an iteration, for ever, and yield the average plans.
+    """Update all players once per iteration, forever, and yield the average plans.
 
-    With alternating updates a player sees what those before it play from this iteration on.
+    With alternating updates a player sees the plans of this iteration from the players before it.
     """
     while True:
         plans = [learner.plan() for learner in learners]

@@ -1,4 +1,7 @@
-"""Estimate what part of a pot three preflop classes win, and write the file that ships: ``… FILE.npz``. Ten minutes."""
+"""Estimate the pot shares of every three preflop classes, and write the file shipped with treeplex: ``… FILE.npz``.
+
+This takes ten minutes.
+"""
 
 import hashlib
 import sys
@@ -39,14 +42,14 @@ def add_triples(bits, strength, weight, dealt, first, second):
 
 
 def estimate(boards, counts, rounds=2, seed=0):
-    """Return the parts of the pot that the first and the second of every three classes win, shape (2, 818805)."""
+    """Return the pot shares of the first and the second of every three classes, shape (2, 818805)."""
     random, (dealt, *won) = np.random.default_rng(seed), np.zeros((3, TRIPLES.shape[1]), dtype=np.int32)
     for board, count in zip(boards.tolist() * rounds, counts.tolist() * rounds, strict=True):
         order = np.unique(strengths(board, np.arange(len(HANDS))), return_inverse=True)[1].astype(np.int32)
         drawn = MEMBERS[np.arange(169), (random.random((3, 169)) * CLASS_SIZES).astype(np.int64)]
         add_triples(BITS[drawn], order[drawn], np.int32(count), dealt, *won)
     one, two = (np.where(dealt > 0, part / np.maximum(6.0 * dealt, 1.0), 1.0 / 3.0) for part in won)
-    same, later = TRIPLES[0] == TRIPLES[1], TRIPLES[1] == TRIPLES[2]  # equal classes win as much
+    same, later = TRIPLES[0] == TRIPLES[1], TRIPLES[1] == TRIPLES[2]  # equal classes win equal shares
     one, two = (
         np.where(same, (one + two) / 2, one),
         np.where(same, (one + two) / 2, np.where(later, (1 - one) / 2, two)),

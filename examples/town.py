@@ -1,4 +1,4 @@
-"""Make the made-up town that the library ships, 80 streets between 50 crossings: ``python examples/town.py FILE``."""
+"""Generate the fictional town of the library, 80 streets between 50 crossings: ``python examples/town.py FILE``."""
 
 import sys
 from itertools import combinations
@@ -9,7 +9,7 @@ from scipy.spatial import Delaunay
 
 SIZE, RIVER = (1600.0, 1100.0), 620.0  # metres; the river runs from west to east at this height
 CROSSINGS, STREETS = 50, 80
-BRIDGES = {"Old Bridge": 150, "King's Bridge": 600, "Mill Bridge": 1000, "Rail Bridge": 1450}  # and how far east
+BRIDGES = {"Old Bridge": 150, "King's Bridge": 600, "Mill Bridge": 1000, "Rail Bridge": 1450}  # eastern position
 LANDMARKS = {
     "police": (800, 760), "bank": (900, 900), "jeweller": (640, 880), "museum": (1000, 420), "town hall": (760, 1000),
     "market": (560, 720), "station": (300, 960), "harbour": (1300, 540), "hospital": (420, 300), "depot": (1250, 200),
@@ -23,7 +23,7 @@ NAMES = [f"{first} {second}" for first in FIRST for second in ("Street", "Lane",
 def town(seed: int = 22) -> nx.Graph:
     random = np.random.default_rng(seed)
     places = random.random((1, 2)) * SIZE
-    while len(places) < CROSSINGS:  # each where there is most room, of a few that are drawn; few at the river
+    while len(places) < CROSSINGS:  # each at the emptiest of a few random places; few at the river
         drawn = random.random((12, 2)) * SIZE
         room = np.linalg.norm(drawn[:, None] - places, axis=2).min(axis=1) - 0.4 * abs(drawn[:, 1] - RIVER).clip(0, 90)
         places = np.vstack([places, drawn[room.argmax()]])
@@ -36,7 +36,7 @@ def town(seed: int = 22) -> nx.Graph:
         pair = min(wet, key=lambda pair: abs(places[list(pair), 0].mean() - east) + length[pair])
         graph.add_edge(*pair, length=length[pair], name=name)
     graph.add_nodes_from(range(CROSSINGS))
-    while graph.number_of_edges() < STREETS:  # what keeps the town together, then what saves the longest way round
+    while graph.number_of_edges() < STREETS:  # first connect the town, then shorten the longest detours
         parted = [pair for pair in dry if not nx.has_path(graph, *pair)]
         around = {pair: nx.dijkstra_path_length(graph, *pair, "length") for pair in dry if not parted}
         pair = parted[0] if parted else max(around, key=lambda pair: around[pair] / length[pair])

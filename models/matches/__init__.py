@@ -1,4 +1,4 @@
-"""Matches of no-limit hold'em: what a seat sees, what a bot is and earns from others, and hands that were played."""
+"""Matches of no-limit hold'em: tables and views, bots, results, and hand histories."""
 
 import lazy_loader
 

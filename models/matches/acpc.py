@@ -1,4 +1,4 @@
-"""Bots that speak the text protocol of the Annual Computer Poker Competition (ACPC), version 2, no-limit."""
+"""Bots that use the text protocol of the Annual Computer Poker Competition (ACPC), version 2, no-limit."""
 
 import re
 import time
@@ -19,7 +19,7 @@ _VERSION = re.compile(r"VERSION:2\.\d+\.\d+")
 
 @dataclass
 class AcpcBot:
-    """A program that speaks ACPC's text protocol, told all states of a hand in order.
+    """A program that uses ACPC's text protocol, and receives all states of a hand in order.
 
     Parameters
     ----------
@@ -27,10 +27,10 @@ class AcpcBot:
 
     Notes
     -----
-    "ACPC protocol specification, version 2.0.0", with these differences: states that nobody has to answer are sent
-    together with the next one that the program has to answer, or with the last one of the hand; and an answer that is
-    not legal forfeits the hand, where ACPC's dealer would play something else. Answers to other states are passed over,
-    as ACPC's dealer does. Amounts after ``r`` count all chips of the player in the hand.
+    The protocol is "ACPC protocol specification, version 2.0.0", with two differences. States that need no answer are
+    sent together with the next one that the program has to answer, or with the last one of the hand. An illegal answer
+    forfeits the hand, whereas ACPC's dealer would play another action. Answers to other states are ignored, as by
+    ACPC's dealer. Amounts after ``r`` count all chips of the player in the hand.
     """
 
     program: Program
@@ -75,7 +75,7 @@ class AcpcBot:
         return f"{view.aggressive} {int(action[1:]) - before}"
 
     def end(self, result: HandResult) -> None:
-        """Send the states since the last one, with the cards that were shown."""
+        """Send the states since the last one, with the cards shown."""
         hands = {seat: hand for seat, hand in enumerate(result.shown) if hand is not None}
         street = DEALT.index(len(result.board))
         self._send(result.seat, result.history, hands | {result.seat: result.hand}, result.board, street)
@@ -92,13 +92,13 @@ class AcpcBot:
         board: Sequence[int],
         street: int,
     ) -> str:
-        """Send the states that have not been sent yet, and return the last one."""
+        """Send the unsent states, and return the last one."""
         assert self._table is not None
         own = {seat: hands[seat]}
         state = ""
         for count in range(self._sent, len(history) + 1):
             last = count == len(history)
-            # What an action ends is sent with the cards of the next street.
+            # The state after a street's last action is sent with the cards of the next street.
             reached = street if last else history[count][0]
             cards = _cards(self._table, hands if last else own, board, reached)
             state = f"MATCHSTATE:{seat}:{self._number}:{betting(self._table, history[:count], reached)}:{cards}"
@@ -108,7 +108,7 @@ class AcpcBot:
 
 
 def betting(table: Table, history: Sequence[tuple[int, int, str]], street: int) -> str:
-    """Return the actions of a hand as ACPC writes them, until a street.
+    """Return the actions of a hand in ACPC's notation, up to a street.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def betting(table: Table, history: Sequence[tuple[int, int, str]], street: int) 
 
 
 def _cards(table: Table, hands: dict[int, tuple[int, int]], board: Sequence[int], street: int) -> str:
-    """Return the cards as ACPC writes them."""
+    """Return the cards in ACPC's notation."""
     named = [CARDS[card] for card in board]
     private = "|".join("".join(CARDS[card] for card in hands.get(seat, ())) for seat in range(table.seats))
     streets = ["".join(named[start:end]) for start, end in pairwise(DEALT)]

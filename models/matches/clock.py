@@ -1,4 +1,4 @@
-"""How long somebody else's code may take, where the platform has a timer that interrupts."""
+"""Time limits for foreign code, on platforms with an interrupting timer."""
 
 import signal
 import threading
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: Seconds between signals to code that goes on after the first one: enough to end a program.
+#: Seconds between signals to code that continues after the first one: enough to end a program.
 _AGAIN = 1.0
 
 
 class OutOfTime(BaseException):
-    """The time is up; not an ``Exception``, so that what interrupts a bot is not swallowed by the bot."""
+    """Raised when the time is up; not an ``Exception``, so that a bot does not swallow it."""
 
 
 @contextmanager
@@ -22,13 +22,13 @@ def patience(seconds: float | None) -> Iterator[None]:
     Parameters
     ----------
     seconds : float, optional
-        No limit by default.
+        By default no limit.
 
     Raises
     ------
     OutOfTime
-        When the time is up; where there is no timer that interrupts, which is on Windows and outside of the main
-        thread, and in compiled code, when the block ends by itself.
+        When the time is up. If there is no interrupting timer (on Windows and outside of the main thread), and in
+        compiled code, it is raised only when the block ends by itself.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The average winnings of seats over the boards that may come when all betting is over."""
+"""The average winnings of seats over the possible boards after all betting is over."""
 
 from itertools import combinations
 
@@ -8,35 +8,35 @@ from ...seqform.arrays import Indices
 from ..games.holdem.showdown import ranked
 from .hand import HandRecord
 
-#: How many boards are drawn where betting ended before the flop, of the 1,712,304 that there are for two hands.
+#: Number of boards sampled if betting ended before the flop, of the 1,712,304 possible ones for two hands.
 BOARDS = 1_000
-#: Of each suit, the rank of each card as a bit, shape (4, 52).
+#: For each suit, the rank of each card as a bit, shape (4, 52).
 _BITS: Indices = np.array([[1 << card // 4 if card % 4 == suit else 0 for card in range(52)] for suit in range(4)])
 
 
 def expected_winnings(record: HandRecord, rng: np.random.Generator, boards: int = BOARDS) -> tuple[float, ...]:
-    """Return what each seat wins or loses in a hand, in expectation over the cards dealt after all betting.
+    """Return each seat's expected win or loss in a hand, over the cards dealt after all betting.
 
     Parameters
     ----------
     record : HandRecord
     rng : numpy.random.Generator
-        Must not have dealt the hand.
+        Must not be the generator that dealt the hand.
     boards : int
-        How many boards are drawn where all were all-in before the flop.
+        Number of boards sampled if all players were all-in before the flop.
 
     Returns
     -------
     tuple of float
-        In chips; what was won where betting went on until the river, or all but one folded.
+        In chips; the actual winnings if betting continued until the river, or all but one folded.
 
     Notes
     -----
-    The board's missing cards are uniform over those in nobody's hand, whoever folded. One or two are enumerated, and
-    the result is the exact expectation; five are drawn, and it is an average over `boards` boards that are independent
-    of the one that was dealt. Either way its expectation over all hands is that of what was won, so that a mean of it
-    has no bias, and less variance: of the board's part, nothing or a share 1 / `boards` is left. Odd chips go where
-    the rules send them.
+    The board's missing cards are uniform over those in nobody's hand, including folded hands. One or two missing cards
+    are enumerated, and the result is the exact expectation. Five are sampled, and the result is an average over
+    `boards` boards, independent of the board that was dealt. Either way its expectation over all hands is that of the
+    actual winnings. A mean of it is therefore unbiased, and has less variance: of the board's part, nothing or a share
+    1 / `boards` remains. Odd chips are assigned by the rules.
 
     Examples
     --------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class IllegalActionError(InvalidStrategyError):
-    """An action that the rules do not allow; a match turns it into a forfeit.
+    """An action that the rules do not allow; in a match it causes a forfeit.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class IllegalActionError(InvalidStrategyError):
 
 @dataclass(frozen=True)
 class Forfeit:
-    """Why a seat lost its hand by folding, or failed when the hand was over.
+    """The reason why a seat forfeited its hand by folding, or failed after the hand.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Forfeit:
     reason : str
         One line.
     folded : bool
-        False if the seat failed when it was told the result, which changes nothing.
+        False if the seat failed when it received the result, which changes nothing.
     """
 
     seat: int
@@ -47,16 +47,16 @@ class Forfeit:
 
 @dataclass(frozen=True)
 class AllIn:
-    """Where all betting ended before the river was dealt, so that the rest of the board decides alone.
+    """The state if all betting ended before the river, so that only the rest of the board matters.
 
     Attributes
     ----------
     board : tuple of int
-        The public cards by then.
+        The public cards at that point.
     pots : tuple of (int, tuple of int)
         Chips of the main and the side pots, and the seats that can win them.
     paid : tuple of int
-        What each seat has put in.
+        The amount that each seat has put in.
     """
 
     board: tuple[int, ...]
@@ -66,13 +66,13 @@ class AllIn:
 
 @dataclass(frozen=True)
 class HandRecord:
-    """A hand that was played.
+    """A completed hand.
 
     Attributes
     ----------
     table : Table
     deck : tuple of int
-        Two cards a seat, in the order of the seats, and the five of the board, dealt or not.
+        Two cards per seat, in the order of the seats, and the five of the board, dealt or not.
     board : tuple of int
         The public cards that were dealt.
     history : tuple of (int, int, str)
@@ -80,7 +80,7 @@ class HandRecord:
     shown : tuple of (tuple of int or None)
         The cards that each seat showed.
     won : tuple of int
-        What each seat won or lost, in chips.
+        Each seat's win or loss, in chips.
     all_in : AllIn or None
     forfeits : tuple of Forfeit
     """
@@ -100,7 +100,7 @@ class HandRecord:
         return _hands(self.table, self.deck)
 
     def of_seat(self, seat: int) -> HandResult:
-        """Return what a seat sees of the hand when it has ended."""
+        """Return a seat's view of the hand at its end."""
         return HandResult(seat, self.hands[seat], self.board, self.history, self.shown, self.won)
 
 
@@ -114,7 +114,7 @@ class Amount:
     word : str
         ``fold``, ``call`` (or a check) or ``raise`` (or a bet, or all-in).
     on_street, in_all : int or Decimal
-        In chips, blinds included.
+        In chips, including blinds.
     """
 
     street: int
@@ -125,12 +125,12 @@ class Amount:
 
 
 def amounts(blinds: Sequence[Any], stacks: Sequence[Any], history: Sequence[tuple[int, int, str]]) -> Iterator[Amount]:
-    """Yield what each action of a history comes to.
+    """Yield the amount after each action of a history.
 
     Parameters
     ----------
     blinds, stacks : sequence
-        What each seat posts, and what it has, in chips, antes left out.
+        Each seat's post and stack in chips, without antes.
     history : sequence of tuple
         The street, the seat and the action.
 
@@ -159,7 +159,7 @@ def amounts(blinds: Sequence[Any], stacks: Sequence[Any], history: Sequence[tupl
 
 
 def shuffled_deck(table: Table, rng: np.random.Generator) -> tuple[int, ...]:
-    """Return the cards of a hand: two a seat, in the order of the seats, and the five of the board.
+    """Return the cards of a hand: two per seat, in the order of the seats, and the five of the board.
 
     Examples
     --------
@@ -186,9 +186,9 @@ def play_hand(
     deck : sequence of int
         See :func:`shuffled_deck`.
     bots : sequence of Bot
-        One a seat.
+        One per seat.
     rngs : sequence of numpy.random.Generator
-        What each seat draws from.
+        Each seat's random generator.
     time_limit : float, optional
         Seconds for each call of a bot; see :func:`~treeplex.models.matches.clock.patience`.
 
@@ -199,16 +199,16 @@ def play_hand(
     Raises
     ------
     InvalidGameError
-        If there are not as many bots as seats, or the deck is not one.
+        If the numbers of bots and seats differ, or the deck is invalid.
     MissingExtraError
         If pokerkit is not installed.
 
     Notes
     -----
-    The rules are pokerkit's. A bot that raises an exception, takes too long or does what is not legal forfeits: its
-    seat folds, so that what it has put in stays in the pot, and the others play on. One that fails when the hand
-    begins folds as soon as it is to act, and does not see the result. One that fails when it sees the result keeps it;
-    the reason is logged all the same.
+    The rules are pokerkit's. A bot that raises an exception, takes too long or acts illegally forfeits. Its seat folds,
+    so its chips stay in the pot, and the others play on. A bot that fails when the hand begins folds at its first turn,
+    and does not receive the result. A bot that fails when it receives the result keeps its winnings; the reason is
+    logged all the same.
 
     Examples
     --------
@@ -237,13 +237,13 @@ def play_hand(
     out = set()
 
     def ask(seat: int, call: Any, *arguments: Any, folds: bool = True) -> Any:
-        """Return what a bot answers; ``None`` where it fails."""
+        """Return a bot's answer; ``None`` if it fails."""
         try:
             with patience(time_limit):
                 return call(*arguments)
         except OutOfTime:
             reason = f"it took more than {time_limit:g} seconds"
-        except (Exception, SystemExit) as error:  # whatever somebody else's code raises
+        except (Exception, SystemExit) as error:  # any exception of foreign code
             reason = one_line(f"{type(error).__name__}: {error}", 400)
         if seat not in out:
             forfeits.append(Forfeit(seat, reason, folds))
@@ -304,7 +304,7 @@ def _board(state: "Hand", deck: Sequence[int]) -> tuple[int, ...]:
 
 
 def _legal(view: View, action: object) -> str:
-    """Return a legal action as the history says it.
+    """Return a legal action in the notation of the history.
 
     Raises
     ------
@@ -330,7 +330,7 @@ def _legal(view: View, action: object) -> str:
 
 
 def _allowed(view: View) -> str:
-    """Return what a seat may do, in words."""
+    """Return a description of a seat's legal actions."""
     words = ["fold", "call" if view.price else "check"]
     if view.least < view.most:
         words.append(f"{view.aggressive} N with N from {view.least} to {view.most}")

@@ -19,18 +19,18 @@ from ..play.lines import LONGEST, BadLineError
 from .replay import Hand, Replay, amount_of
 from .table import Chips
 
-#: What a file of hand histories is called.
+#: The suffixes of hand history files.
 SUFFIXES = (".phh", ".phhs", ".phh.gz", ".phhs.gz")
-#: So many files of a folder without hand histories are looked at for those of other programs.
+#: Number of files examined for other programs' formats in a folder without hand histories.
 _LOOKED_AT = 20
-#: The most players of a hand.
+#: The largest number of players in a hand.
 MOST_PLAYERS = 10
 _ATOM = r"""(?:true|false|inf|[+-]?[0-9][0-9_.:]*|'[^'\x00-\x08\x0a-\x1f\x7f]*'|"[^"\\\x00-\x08\x0a-\x1f\x7f]*")"""
-#: A line as programs write it; others are left to Python's parser of TOML.
+#: A line in the usual form; other lines are parsed by Python's TOML parser.
 _LINE = re.compile(rf"([A-Za-z0-9_]+)[ \t]*=[ \t]*({_ATOM}|\[(?:{_ATOM}(?:, ?{_ATOM})*)?\])[ \t\r]*")
 _NUMBER = re.compile(rb"hand[ \t]*=[ \t]*([0-9]+|'[^']+'|\"[^\"]+\")[ \t]*(?:#.*)?\r?")
 _HEADER = re.compile(rb"\[[^\[\],=]+\][ \t]*(?:#.*)?\r?")
-#: Keys of the format that other variants have, and that would change who wins what.
+#: Keys of other variants of the format that would change the winnings.
 _OTHER_GAMES = ("bring_in", "small_bet", "big_bet")
 _WANTED = frozenset(
     (
@@ -38,7 +38,7 @@ _WANTED = frozenset(
         *("finishing_stacks", "winnings", "ante_trimming_status", *_OTHER_GAMES),
     )
 )
-#: The keys of the format; others begin with an underscore.
+#: The keys of the format; other keys begin with an underscore.
 _KEYS = _WANTED | frozenset(
     (
         *("author", "event", "url", "venue", "address", "city", "region", "postal_code", "country", "time"),
@@ -51,42 +51,41 @@ _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 @dataclass(eq=False)
 class HandHistories:
-    """The hands of a file of the PHH format, or of all such files of a folder, to be iterated over.
+    """An iterable over the hands of a PHH file, or of all PHH files of a folder.
 
     Parameters
     ----------
     source : path-like or binary file
-        A file of one hand (``.phh``) or many (``.phhs``), which may be compressed by gzip; a folder, whose files of
-        these names are read in their order, subfolders included; or anything that has a method ``read``.
+        A file with one hand (``.phh``) or many (``.phhs``), possibly compressed with gzip; a folder, whose files with
+        these suffixes are read in order, including subfolders; or any object with a method ``read``.
     skip_bad : bool
-        Count hands that cannot be read, or are of another variant than no-limit hold'em, and go on; by default the
-        first one is an error. A file of another program is an error in any case, unless others in its folder can be
-        read.
+        Skip and count hands that cannot be read, or are of another variant than no-limit hold'em; by default the first
+        one raises an error. A file of another program is always an error, unless others in its folder can be read.
     progress : callable, optional
-        Called now and then with the number of lines so far, and the part of the files that they are, from 0 to 1, or
-        ``None`` where the size is not known.
+        Called occasionally with the number of lines so far and the fraction of the files read, from 0 to 1, or ``None``
+        if the size is unknown.
 
     Attributes
     ----------
     num_hands, num_lines : int
-        How many have been read so far.
+        Numbers read so far.
     bad : tuple of BadLines
-        What was skipped so far, by kind, with the line at which the first such hand begins; its message names the file
-        of a folder.
+        The skipped hands so far, by kind, with the line at which the first one begins; its message names the file of a
+        folder.
 
     Raises
     ------
     PlayLogError
-        While it is iterated over: if there is no such file, or a hand cannot be read. The message names the file, the
-        hand, and the line at which it begins, which is also its attribute ``line``.
+        During iteration, if the file does not exist or a hand cannot be read. The message names the file, the hand, and
+        the line at which it begins, which is also its attribute ``line``.
     MissingExtraError
-        While it is iterated over: if pokerkit is not installed.
+        During iteration, if pokerkit is not installed.
 
     Notes
     -----
-    Juho Kim, "Recording and describing poker hands", IEEE Conference on Games 2024, defines the format; this is its
-    variant ``NT``. pokerkit replays the betting: who posts what, whose turn it is, and how far bets and raises go. A
-    player who has acted may raise again after a short all-in. Hole cards may be unknown (``????``).
+    The format is defined by Juho Kim, "Recording and describing poker hands", IEEE Conference on Games 2024; this is
+    its variant ``NT``. pokerkit replays the betting: posts, turns, and the limits of bets and raises. A player who has
+    acted may raise again after a short all-in. Hole cards may be unknown (``????``).
 
     Examples
     --------
@@ -133,7 +132,7 @@ class HandHistories:
             if hasattr(self.source, "read") or not Path(self.source).is_dir():
                 return [self.source]
         except (OSError, TypeError, ValueError):
-            return [self.source]  # what is wrong with it is said where it is opened
+            return [self.source]  # opening it reports the problem
         found = sorted(path for path in Path(self.source).rglob("*") if path.name.lower().endswith(SUFFIXES))
         if not found:
             name = one_line(os.fspath(self.source))
@@ -169,7 +168,7 @@ class HandHistories:
         self.progress(self._before + lines, None if part is None else (number + part) / count)
 
     def _read(self, block: list[bytes], line: int, size: int, header: bytes) -> Iterator[Hand]:
-        """Yield the hand that lines after a header describe, if there is one."""
+        """Yield the hand described by the lines after a header, if there is one."""
         if all(one.lstrip()[:1] in (b"", b"#") for one in block):
             return
         try:
@@ -191,19 +190,19 @@ class HandHistories:
 
 
 def read_hand(lines: list[bytes], line: int = 1) -> Hand:
-    """Return the hand that some lines of a file describe.
+    """Return the hand described by some lines of a file.
 
     Parameters
     ----------
     lines : list of bytes
-        Without their line breaks, and without the header of a table.
+        Without their line breaks, and without the table's header.
     line : int
-        The number of the first of them.
+        The number of the first line.
 
     Raises
     ------
     BadLineError
-        If they describe none, or the rules do not allow it.
+        If they do not describe a hand, or the rules do not allow it.
     """
     try:
         text = b"\n".join(lines).decode().removeprefix("\ufeff")
@@ -217,7 +216,7 @@ def read_hand(lines: list[bytes], line: int = 1) -> Hand:
 
 
 def _called(header: bytes, lines: list[bytes]) -> str:
-    """Return what to call a hand in an error: the header of its table, and the number that its room gave it."""
+    """Return the name of a hand in errors: its table header, and its number from the poker room."""
     names = [header.partition(b"]")[0].lstrip(b"[")] if header else []
     names += [found[1].strip(b"'\"") for found in map(_NUMBER.fullmatch, lines) if found][:1]
     said = list(dict.fromkeys(one_line(name.decode(errors="replace"), 40) for name in names))
@@ -225,7 +224,7 @@ def _called(header: bytes, lines: list[bytes]) -> str:
 
 
 def _quick(text: str) -> dict[str, Any] | None:
-    """Return what simple lines say; ``None`` if a line is of another kind."""
+    """Return the values of simple lines; ``None`` if a line has another form."""
     fields: dict[str, Any] = {}
     for line in text.split("\n"):
         found = _LINE.fullmatch(line)
@@ -254,7 +253,7 @@ def _quick(text: str) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=4096)
 def _numbers(value: str) -> tuple[Any, ...]:
-    """Return the items of a list as they are written; those that repeat are read once."""
+    """Return the items of a list as written; repeated ones are parsed once."""
     return tuple(item.strip() for item in value[1:-1].split(",")) if len(value) > 2 else ()
 
 
@@ -321,7 +320,7 @@ def _hand(fields: dict[str, Any], line: int) -> Hand:
 
 @lru_cache(maxsize=4096)
 def _check_key(key: str) -> None:
-    """Refuse a key that the format does not have where it would change who wins what.
+    """Raise an error for a key outside of the format that would change the winnings.
 
     Raises
     ------
@@ -336,7 +335,7 @@ def _check_key(key: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _names(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a name for each seat: ``p1``, ``p2`` and so on where none is given, or one that others have too."""
+    """Return a name for each seat: ``p1``, ``p2`` and so on if it has none, or a duplicate one."""
     visible = [any(letter.isprintable() and not letter.isspace() for letter in name) for name in given]
     unknown = [given.count(name) > 1 or not seen for name, seen in zip(given, visible, strict=True)]
     taken = {name for name, nobody in zip(given, unknown, strict=True) if not nobody}
@@ -351,7 +350,7 @@ def _names(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _amounts(fields: dict[str, Any], key: str, count: int = 0, exactly: int = 0) -> tuple[Chips, ...]:
-    """Return a list of amounts; zeros follow up to a count."""
+    """Return a list of amounts, padded with zeros to a count."""
     given = fields.get(key, ())
     if given.__class__ not in (list, tuple):
         raise BadLineError("malformed", f"{key} is {shown(given, 60)}, expected a list of numbers")
@@ -367,7 +366,7 @@ def _amount(given: Any, key: str) -> Chips:
         raise BadLineError("malformed", f"{key} is {shown(given, 60)}, expected a number")
     try:
         text = given if given.__class__ is str else str(given)
-        if text[:1] == "-" and key == "blinds_or_straddles":  # the post of a player who comes in
+        if text[:1] == "-" and key == "blinds_or_straddles":  # the post of a player who joins
             return -amount_of(text[1:])
         return amount_of(text.removeprefix("+"))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Bots that are programs and speak JSON, an object a line."""
+"""Bots that are programs and exchange JSON, one object per line."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .table import STREETS, HandResult, Table, View
 
 @dataclass
 class JsonBot:
-    """A program that is told of a hand in JSON, and answers with its actions; see the page on its protocol.
+    """A program that receives a hand in JSON, and answers with its actions; see the page on its protocol.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class JsonBot:
     program: Program
 
     def begin(self, table: Table, seat: int) -> None:
-        """Start the program if need be, and tell it who sits where."""
+        """Start the program if necessary, and send it the seats."""
         self.program.start()
         blinds = {"small_blind": table.small_blind, "big_blind": table.big_blind}
         self._send("begin", protocol=1, seats=table.seats, stack=table.stack, **blinds, seat=seat)
@@ -59,7 +59,7 @@ class JsonBot:
         return read_action(self.program.receive())
 
     def end(self, result: HandResult) -> None:
-        """Tell how the hand ended."""
+        """Send the result of the hand."""
         hands = [None if hand is None else _named(hand) for hand in result.shown]
         cards = {"hand": _named(result.hand), "board": _named(result.board), "shown": hands}
         self._send("end", seat=result.seat, **cards, history=_told(result.history), won=result.won)

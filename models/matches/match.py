@@ -1,4 +1,4 @@
-"""A match: many hands between bots, and what each earned, with an interval."""
+"""Matches: many hands between bots, and their winnings with confidence intervals."""
 
 import contextlib
 import math
@@ -20,7 +20,7 @@ from .equity import expected_winnings
 from .hand import HandRecord, play_hand, shuffled_deck
 from .table import Bot, Table
 
-#: Hands of a task for another process, at most.
+#: The largest number of hands per task of another process.
 _TASK = 500
 
 
@@ -33,12 +33,12 @@ class Played:
     deal : int
         From 0.
     rotation : int
-        By how many seats the bots have moved on: bot b sits in seat (b + rotation) mod n.
+        Number of seats by which the bots have moved: bot b sits in seat (b + rotation) mod n.
     bots : tuple of int
         The bot in each seat.
     record : HandRecord
     expected : tuple of float
-        What each seat wins, in chips: :func:`~treeplex.models.matches.expected_winnings`.
+        Each seat's winnings in chips: :func:`~treeplex.models.matches.expected_winnings`.
     """
 
     deal: int
@@ -50,16 +50,16 @@ class Played:
 
 @dataclass(frozen=True)
 class MatchForfeit:
-    """A hand that a bot forfeited, or at whose end it failed.
+    """A hand that a bot forfeited, or after which it failed.
 
     Attributes
     ----------
     deal, rotation : int
-        Which hand; see :class:`Played`.
+        The hand; see :class:`Played`.
     seat, bot : int
     reason : str
     folded : bool
-        False if the bot failed when it was told the result, which changes nothing.
+        False if the bot failed when it received the result, which changes nothing.
     """
 
     deal: int
@@ -107,19 +107,19 @@ def half_width(values: Floats, confidence: float) -> float:
 
 @dataclass(frozen=True)
 class Variance:
-    """The variance of a hand that each method of variance reduction leaves, for the first bot, in (mBB)².
+    """The variance per hand that each method of variance reduction leaves, for the first bot, in (mBB)².
 
-    Each is the variance of the mean times the number of hands, so that they can be compared: a match without the
-    method needs as many times more hands for the same interval as its variance is larger.
+    Each value is the variance of the mean times the number of hands, which makes them comparable. Without a method, the
+    same interval needs more hands in proportion to the variance.
 
     Attributes
     ----------
     plain : float
-        Of what was won, as if every hand were a deal of its own.
+        Of the actual winnings, as if every hand were a separate deal.
     equity : float
-        With what was won in all-in hands replaced by its expectation.
+        With the winnings of all-in hands replaced by their expectation.
     duplicate : float or None
-        With every deal played in all rotations; ``None`` if it was not.
+        With every deal played in all rotations; ``None`` if not done.
     both : float or None
     """
 
@@ -130,22 +130,22 @@ class Variance:
 
     @property
     def saved(self) -> dict[str, float | None]:
-        """The share of the plain variance that each method saved; negative where it added some."""
+        """The share of the plain variance that each method removed; negative if it added some."""
         left = {"equity": self.equity, "duplicate": self.duplicate, "both": self.both}
         return {name: None if one is None or not self.plain else 1.0 - one / self.plain for name, one in left.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class MatchResult:
-    """How a match ended.
+    """The result of a match.
 
     Attributes
     ----------
     table : Table
     won : ndarray of float64, shape (deals, rotations, bots)
-        What each bot won in each hand, in chips.
+        Each bot's winnings in each hand, in chips.
     expected : ndarray of float64, shape (deals, rotations, bots)
-        The same, in expectation where all were all-in before the river.
+        The same, as expectations if all players were all-in before the river.
     duplicate : bool
         Whether every deal was played in all rotations.
     seed : int
@@ -153,7 +153,7 @@ class MatchResult:
     forfeits : tuple of MatchForfeit
     seconds : float
     interrupted : bool
-        Whether Ctrl-C ended the match; the deals that were complete by then count.
+        Whether Ctrl-C ended the match; the deals completed by then count.
     """
 
     table: Table
@@ -168,20 +168,21 @@ class MatchResult:
 
     @property
     def deals(self) -> int:
-        """The number of independent deals."""
+        """Number of independent deals."""
         return len(self.won)
 
     @property
     def hands(self) -> int:
-        """The number of hands."""
+        """Number of hands."""
         return self.deals * int(self.won.shape[1])
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
-        """The winnings of each bot, with an interval by the normal approximation, as Student's t.
+        """The winnings of each bot, with an interval by Student's t.
 
-        With x the mean of a deal over its rotations, s the standard deviation of x over D deals and t the quantile of
-        D − 1 degrees of freedom, it is mean(x) ± t s / √D. Deals are independent; the hands of one deal are not.
+        With x the mean of a deal over its rotations, s the standard deviation of x over D deals and t the quantile with
+        D − 1 degrees of freedom, the interval is mean(x) ± t s / √D. Deals are independent, but the hands of one deal
+        are not.
         """
         found = []
         for values in _milli(self.expected, self.table).mean(axis=1).T:
@@ -204,7 +205,7 @@ class MatchResult:
 
     @property
     def guaranteed_interval(self) -> tuple[float, float] | None:
-        """An interval that holds for any number of deals, as results are bounded by the stacks; it is much wider.
+        """An interval that holds for any number of deals, because results are bounded by the stacks; it is much wider.
 
         See :func:`~treeplex.models.play.simulation.mean_interval`.
         """
@@ -218,7 +219,7 @@ class MatchResult:
 
     @property
     def variance(self) -> Variance | None:
-        """The variance of a hand; ``None`` with fewer than two deals."""
+        """The variance per hand; ``None`` with fewer than two deals."""
         if self.deals < 2:
             return None
         won, expected = (_milli(each[:, :, 0], self.table) for each in (self.won, self.expected))
@@ -247,28 +248,29 @@ def match(
     Parameters
     ----------
     bots : sequence of Bot
-        One a seat. A bot may have a method ``close``, called when the match is over.
+        One per seat. A bot may have a method ``close``, which is called after the match.
     table : Table, optional
-        By default one for so many bots.
+        By default a table with one seat per bot.
     hands : int
-        How many, all rotations counted. In duplicate it is rounded up to whole deals.
+        Number of hands, including all rotations. With `duplicate` it is rounded up to whole deals.
     duplicate : bool
         Whether every deal is played once in each rotation of the bots, with the same cards and the same random numbers
-        in each seat, so that the luck of the cards falls on all alike. Otherwise the bots move on by a seat each deal.
+        in each seat, so that the luck of the cards affects all bots equally. Otherwise the bots move by one seat after
+        each deal.
     seed : int
-        Everything that is drawn for deal d and seat s comes from ``SeedSequence(seed, spawn_key=(d, s))``, the cards
-        from s = n: hands do not depend on the order or the process in which they are played, nor on how many follow.
+        All random draws for deal d and seat s use ``SeedSequence(seed, spawn_key=(d, s))``, and the cards use s = n.
+        Hands therefore do not depend on the order or the process in which they are played, or on the number of hands.
     confidence : float
-        Of the intervals.
+        Confidence level of the intervals.
     time_limit : float, optional
         Seconds for each call of a bot.
     jobs : int
-        How many processes. Each has bots of its own, so that a bot that learns from hand to hand learns in its own
-        process only.
+        Number of processes. Each process has its own copies of the bots, so a bot that learns from hand to hand learns
+        only within its process.
     each : callable, optional
         Called with every hand, in order.
     first : int
-        The deal to begin with: a match in parts is the match as a whole, of bots that do not learn.
+        The index of the first deal. For bots that do not learn, a match in parts equals the whole match.
 
     Returns
     -------
@@ -277,7 +279,7 @@ def match(
     Raises
     ------
     InvalidGameError
-        If a number is out of range, or there are not as many bots as seats.
+        If a number is out of range, or the numbers of bots and seats differ.
     MissingExtraError
         If pokerkit is not installed.
 
@@ -327,7 +329,7 @@ def match(
     with settling() as answer, patient(WORTH_WAITING):
         try:
             for one in played:
-                with holding_signals():  # what counts was handed on, and the other way round
+                with holding_signals():  # the results have already been passed on, and vice versa
                     if each is not None:
                         each(one)
                     count(one)
@@ -363,7 +365,7 @@ def _play(hands_of: _HandsOf, deals: range, seats: int, jobs: int) -> Generator[
 
 
 def _task(hands_of: _HandsOf, deals: range) -> list[Played]:
-    with contextlib.redirect_stdout(StandardError()):  # a process of its own: what bots print is not a result
+    with contextlib.redirect_stdout(StandardError()):  # a separate process: output of bots is not a result
         return list(hands_of(deals))
 
 

@@ -1,4 +1,4 @@
-"""Hand histories in the notation PHH, many hands in a file, as pokerkit and other programs read them."""
+"""Writes hand histories in PHH notation, many hands per file, for pokerkit and other programs."""
 
 import json
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ def phh_text(record: HandRecord, number: int, players: Sequence[str], **more: ob
     ----------
     record : HandRecord
     number : int
-        Of the hand in its file, from 1.
+        Index of the hand in its file, from 1.
     players : sequence of str
         The name of each seat.
     **more
-        Fields of one's own, whose names the notation begins with an underscore.
+        Additional fields, whose names begin with an underscore in the notation.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def phh_text(record: HandRecord, number: int, players: Sequence[str], **more: ob
         "finishing_stacks": [table.stack + won for won in record.won],
         **{f"_{name}": value for name, value in more.items()},
     }
-    # Numbers, texts and lists of them are written alike in TOML and JSON, but for one control character.
+    # Numbers, texts and lists of them have the same notation in TOML and JSON, except for one control character.
     lines = [
         f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f") for name, value in fields.items()
     ]
@@ -84,7 +84,7 @@ class PhhWriter:
     path : path-like
         An existing file is replaced at the end of the ``with`` statement.
     names : sequence of str
-        Of the bots.
+        The names of the bots.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class PhhWriter:
         self._stack.__exit__(*error)  # type: ignore[arg-type]
 
     def write(self, played: Played) -> None:
-        """Write a hand, with its deal, its rotation and who forfeited it, or failed at its end, and why."""
+        """Write a hand with its deal, its rotation, and forfeits or failures with their reasons."""
         self._number += 1
         more: dict[str, object] = {"deal": played.deal, "rotation": played.rotation}
         for name, folded in (("forfeits", True), ("failures", False)):
@@ -128,7 +128,7 @@ class PhhWriter:
 
 
 def _actions(record: HandRecord) -> list[str]:
-    """Return the actions of a hand, those of the dealer too."""
+    """Return the actions of a hand, including the dealer's."""
     table, deck = record.table, record.deck
     written = [f"d dh p{seat + 1} {CARDS[deck[2 * seat]]}{CARDS[deck[2 * seat + 1]]}" for seat in range(table.seats)]
     left = set(range(table.seats))
@@ -142,13 +142,13 @@ def _actions(record: HandRecord) -> list[str]:
     if len(left) == 1:
         return written
     shows = [f"p{seat + 1} sm" + _shown(record.shown[seat]) for seat in sorted(left)]
-    # Hands are shown when all betting is over.
+    # Hands are shown after all betting is over.
     end = DEALT.index(len(record.board))
     return [*written, *shows, *_board(record, street, end)]
 
 
 def _board(record: HandRecord, street: int, until: int) -> list[str]:
-    """Return how the board was dealt after a street and until another one."""
+    """Return the cards dealt to the board between two streets."""
     dealt = (record.board[DEALT[each] : DEALT[each + 1]] for each in range(street, until))
     return [f"d db {''.join(CARDS[card] for card in cards)}" for cards in dealt]
 

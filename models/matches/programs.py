@@ -1,4 +1,4 @@
-"""Programs that are asked in lines of text: started when they are needed, and ended for certain."""
+"""External programs that answer lines of text: started on demand, and reliably ended."""
 
 import contextlib
 import os
@@ -17,14 +17,14 @@ from typing import IO, Any
 
 from ...seqform.errors import TreeplexError, one_line, shown
 
-#: Bytes of a line, lines that wait to be read, and lines of standard error that are kept, at most.
+#: Limits: bytes of a line, lines waiting to be read, and stored lines of standard error.
 _LONGEST, _MOST, _KEPT = 2**16, 256, 5
-#: Seconds that a program has to end by itself.
+#: Seconds that a program has to exit by itself.
 _GRACE = 0.5
 
 
 class ProgramError(TreeplexError):
-    """A program that ended, did not answer, or answered nonsense.
+    """Raised if a program ended, did not answer, or gave an invalid answer.
 
     Examples
     --------
@@ -38,26 +38,26 @@ class ProgramError(TreeplexError):
 
 @dataclass
 class Program:
-    """A program that is sent lines and answers lines.
+    """A program that receives lines and answers with lines.
 
     Parameters
     ----------
     command : str
-        The program and its arguments, as a shell would split them; no shell runs. ``{python}`` stands for the Python
-        that runs. With `tcp`, ``{host}`` and ``{port}`` stand for where it is to connect to; without ``{port}`` both
-        follow as the last two arguments.
+        The program and its arguments, split as by a shell; no shell is used. ``{python}`` stands for the current Python
+        interpreter. With `tcp`, ``{host}`` and ``{port}`` stand for the address to connect to; without ``{port}`` both
+        are appended as the last two arguments.
     seconds : float
-        How long an answer may take.
+        Time limit for an answer.
     tcp : bool
-        Whether it connects to a socket of this machine, instead of using its standard input and output.
+        Whether it connects to a local socket instead of using its standard input and output.
     newline : str
-        What ends a line that is sent.
+        The line terminator for sending.
 
     Notes
     -----
-    It runs with the rights of whoever runs the match, in a session of its own: Ctrl-C does not reach it, and it is
-    killed with its children. Its standard error is read, and the last lines are part of the message when
-    it fails. Copies, such as those for other processes, start programs of their own.
+    The program runs with the user's rights in its own session: Ctrl-C does not reach it, and it is killed together with
+    its children. Its standard error is read, and the last lines are included in the message when it fails. Copies, such
+    as those for other processes, start separate programs.
     """
 
     command: str
@@ -71,11 +71,11 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether it has been started, and has not ended."""
+        """Whether it has been started and has not ended."""
         return self._live is not None and self._live.process.poll() is None
 
     def start(self) -> None:
-        """Start the program, unless it runs.
+        """Start the program, unless it is running.
 
         Raises
         ------
@@ -92,22 +92,22 @@ class Program:
             raise ProgramError(f"{one_line(self.command, 60)}: it cannot be started: {reason}") from None
 
     def send(self, line: str) -> None:
-        """Send a line, if the program runs; lines that it wrote before and that nobody read are dropped."""
+        """Send a line if the program runs; earlier unread lines from it are dropped."""
         if self._live is None:
             return
         with contextlib.suppress(queue.Empty):
             while self._live.inbox.get_nowait() is not None:
                 pass
-            self._live.inbox.put(None)  # that it has ended is for the next reader
+            self._live.inbox.put(None)  # the next reader reports that it has ended
         self._live.outbox.put((line + self.newline).encode())
 
     def receive(self) -> str:
-        """Return the next line that the program writes, without its end; nothing is left of it if it fails.
+        """Return the program's next line without its terminator; on failure the program is ended.
 
         Raises
         ------
         ProgramError
-            If it does not come in time, is too long, or the program has ended.
+            If the line does not arrive in time or is too long, or the program has ended.
         """
         live = self._live
         if live is None:
@@ -117,7 +117,7 @@ class Program:
         except queue.Empty:
             self.close(at_once=True)
             raise ProgramError(f"it took more than {self.seconds:g} seconds{live.complaint}") from None
-        except BaseException:  # out of time, or Ctrl-C: its answer must not be taken for the next one
+        except BaseException:  # out of time, or Ctrl-C: a late answer must not be taken for the next one
             self.close(at_once=True)
             raise
         if line is None:
@@ -129,14 +129,14 @@ class Program:
         return line.decode("utf-8", "replace").rstrip("\r\n")
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the program, which may end by itself unless it is to be at once; it can be started again."""
+        """End the program, giving it time to exit unless it must end at once; it can be started again."""
         live, self._live = self._live, None
         if live is not None:
             live.close(0.0 if at_once else _GRACE)
 
 
 class _Live:
-    """A running program, the threads that read and write its lines, and the lines of both sides."""
+    """A running program, the threads that read and write its lines, and the queues of both directions."""
 
     def __init__(self, command: str, tcp: bool, seconds: float) -> None:
         words = [word.replace("{python}", sys.executable) for word in shlex.split(command)]
@@ -175,20 +175,20 @@ class _Live:
 
     @property
     def complaint(self) -> str:
-        """The last lines that it wrote on standard error, after a semicolon; empty if there were none."""
+        """The last lines of its standard error, after a semicolon; empty if there were none."""
         self._threads[0].join(_GRACE if self.process.poll() is not None else 0.0)
         said = one_line(" | ".join(self.complaints), 300)
         return f"; on standard error: {said}" if said else ""
 
     def close(self, grace: float) -> None:
-        self.outbox.put(None)  # the writer closes the program's input, so that it can end by itself
+        self.outbox.put(None)  # the writer closes the program's input, so that the program can exit
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(grace)
         self._end_process()
         if self.connection is not None:
             with contextlib.suppress(OSError):
                 self.connection.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(queue.Empty):  # the reader may wait for room
+        with contextlib.suppress(queue.Empty):  # the reader may be waiting for space in the queue
             while True:
                 self.inbox.get_nowait()
         for thread in self._threads:
@@ -200,7 +200,7 @@ class _Live:
                     stream.close()
 
     def _end_process(self) -> None:
-        """Kill the program with its children, and take note of its end, so that nothing of it stays."""
+        """Kill the program with its children, and wait for its end."""
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -252,7 +252,7 @@ class _Live:
 
 
 def _with_address(words: Sequence[str], host: str, port: int) -> list[str]:
-    """Return a command with where to connect to."""
+    """Return a command with the address to connect to."""
     if not any("{port}" in word for word in words):
         words = [*words, "{host}", "{port}"]
     return [word.replace("{host}", host).replace("{port}", str(port)) for word in words]

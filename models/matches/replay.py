@@ -1,4 +1,4 @@
-"""Hands of no-limit hold'em as they were played: what a history records, checked against the rules of betting."""
+"""Recorded hands of no-limit hold'em, checked against the rules of betting."""
 
 import math
 import re
@@ -20,46 +20,46 @@ from .table import STREETS, Chips
 Cards = tuple[int, int]
 
 _NUMBERS = {card: number for number, card in enumerate(CARDS)}
-#: How many cards of the board are there on each street.
+#: Number of board cards on each street.
 _BOARD = (0, 3, 4, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """A hand of no-limit hold'em, as a hand history has it.
+    """A hand of no-limit hold'em as recorded in a hand history.
 
     Seats and actions are those of :class:`~treeplex.models.matches.Table` and :class:`~treeplex.models.matches.View`,
-    with any number of seats: in order after the flop, so that the last one is the button, and of two seats the second
-    one has the button and the small blind. Cards are numbered as in :mod:`treeplex.models.games.holdem.cards`.
+    with any number of seats. Seats are in postflop order, so the last one is the button; with two seats, the second one
+    has the button and the small blind. Cards are numbered as in :mod:`treeplex.models.games.holdem.cards`.
 
     Attributes
     ----------
     line : int
-        Where it begins in its file, counted from one.
+        The line in its file where it begins, counted from one.
     players : tuple of str
-        The names; ``p1``, ``p2`` and so on where there are none, or several players have the same.
+        The names; ``p1``, ``p2`` and so on if there are none, or if several players have the same.
     antes, blinds : tuple of int or Decimal
-        What each seat posted, as far as its chips went: straddles, and posts of players who come in, are blinds. Of an
-        ante that comes back because nobody matches it, nothing is counted.
+        The posts of each seat, limited by its stack; straddles, and posts of joining players, are blinds. An ante that
+        is returned because nobody matches it does not count.
     stacks : tuple of int or Decimal
-        The stack of each seat before that; ``Decimal("inf")`` where it is not known.
+        The stack of each seat before posting; ``Decimal("inf")`` if unknown.
     cards : tuple of (tuple of int or None)
-        The two cards of each seat, the higher number first; ``None`` where they are not known.
+        The two cards of each seat, the higher number first; ``None`` if unknown.
     board : tuple of int
     history : tuple of (int, int, str)
-        The actions: street, seat, and what it did. Amounts are totals of the street.
+        The actions: street, seat, and action. Amounts are totals of the street.
     shown : tuple of (tuple of int or None)
         The cards that each seat showed at the end.
     folded : tuple of bool
     paid : tuple of int or Decimal
-        What each put in, antes left out; what nobody called is taken back.
+        The amount that each seat put in, without antes; uncalled bets are returned.
     ended : tuple of int or Decimal, optional
-        What each had at the end, where the history says it.
+        Each seat's final stack, if the history states it.
     winnings : tuple of int or Decimal, optional
-        What each was paid from the pots, after rake, where the history says it.
+        Each seat's payment from the pots, after rake, if the history states it.
     pots : tuple of (int or Decimal, tuple of int)
-        The main and the side pots: chips, antes included, and the seats that can win them, which neither folded nor
-        mucked their cards.
+        The main and the side pots: chips, including antes, and the seats that can win them, that is, those that neither
+        folded nor mucked their cards.
     """
 
     line: int
@@ -79,7 +79,7 @@ class Hand:
 
     @property
     def seats(self) -> int:
-        """How many play."""
+        """Number of players."""
         return len(self.players)
 
     @property
@@ -89,15 +89,15 @@ class Hand:
 
     @property
     def went_to_showdown(self) -> bool:
-        """Whether two or more did not fold."""
+        """Whether at least two players did not fold."""
         return self.folded.count(False) > 1
 
     @property
     def won(self) -> tuple[Chips, ...] | None:
-        """The winnings of each seat; ``None`` where they depend on unknown cards.
+        """The winnings of each seat; ``None`` if they depend on unknown cards.
 
-        Winnings that the history states count, after rake. Otherwise there is no rake, and the first of those who split
-        a pot gets odd chips.
+        Winnings stated in the history are used, after rake. Otherwise there is no rake, and the first of the players
+        who split a pot gets odd chips.
         """
         if self.winnings is None and self.ended is not None and all(map(math.isfinite, self.stacks)):
             return tuple(after - before for after, before in zip(self.ended, self.stacks, strict=True))
@@ -107,11 +107,11 @@ class Hand:
         return tuple(one - blind - ante for one, blind, ante in zip(paid, self.paid, self.antes, strict=True))
 
     def _paid_from_pots(self) -> tuple[Chips, ...] | None:
-        """Return what each seat gets from the pots by the cards; ``None`` where that depends on unknown ones."""
+        """Return each seat's payment from the pots by the cards; ``None`` if it depends on unknown ones."""
         ranks = self._ranks()
         if ranks is None:
             return None
-        # Losers muck, and pots that are then left to the same seats are one: that decides who gets odd chips.
+        # Losers muck, and pots left to the same seats are merged; this determines who gets odd chips.
         left = {seat for _, inside in self.pots for seat in _strongest(inside, ranks)}
         pots: list[tuple[Chips, list[int]]] = []
         for pot, inside in self.pots:
@@ -126,7 +126,7 @@ class Hand:
         return tuple(paid)
 
     def paid_before(self, street: int) -> tuple[Chips, ...]:
-        """Return what each seat put in before a street, antes left out."""
+        """Return the amount that each seat put in before a street, without antes."""
         paid = list(self.blinds if street else (0,) * self.seats)
         stacks = [stack - ante for stack, ante in zip(self.stacks, self.antes, strict=True)]
         before = [one for one in self.history if one[0] < street]
@@ -135,7 +135,7 @@ class Hand:
         return tuple(paid)
 
     def _ranks(self) -> list[int] | None:
-        """Return how strong the hands are, as far as that decides who wins."""
+        """Return the strength of the hands, as far as it determines the winner."""
         contested = {seat for _, inside in self.pots if len(inside) > 1 for seat in inside}
         if not contested:
             return [0] * self.seats
@@ -147,27 +147,27 @@ class Hand:
 
 
 def _strongest(seats: Sequence[int], ranks: Sequence[int]) -> list[int]:
-    """Return the seats whose hands are the best of some."""
+    """Return the seats with the best hands among some."""
     best = max((ranks[seat] for seat in seats), default=0)
     return [seat for seat in seats if ranks[seat] == best]
 
 
 class Replay:
-    """Plays a hand again, action by action, by the rules of pokerkit.
+    """Replays a hand, action by action, by pokerkit's rules.
 
     Parameters
     ----------
     stacks, antes, blinds : sequence of int or Decimal
-        As the format lists them: of two players the small blind comes first, though the second seat posts it.
+        In the order of the format: with two players the small blind comes first, although the second seat posts it.
     least : int or Decimal
         The smallest bet.
     trimmed : bool
-        Whether a seat wins only as much of each ante as it has put in.
+        Whether a seat wins from each ante only as much as it has put in itself.
 
     Raises
     ------
     BadLineError
-        If no hand begins like that.
+        If no hand can begin like that.
     MissingExtraError
         If pokerkit is not installed.
 
@@ -206,7 +206,7 @@ class Replay:
         self.street = 0
 
     def play(self, action: str) -> None:
-        """Take one action of the format, such as ``p2 cbr 600``.
+        """Apply one action of the format, such as ``p2 cbr 600``.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class Replay:
         self.history.append((self.street, seat, word))
 
     def _due(self) -> str:
-        """Return who is to act, in words."""
+        """Return a description of the next actor."""
         seat = self.betting.actor_index
         return "nobody is to act" if seat is None else f"p{seat + 1} is to act"
 
@@ -322,12 +322,12 @@ class Replay:
         line : int
         players : tuple of str
         ended, winnings : tuple of int or Decimal, optional
-            What the history states.
+            Statements of the history.
 
         Raises
         ------
         BadLineError
-            If it is not over, or did not end as is stated.
+            If it is not over, or contradicts the statements.
         """
         betting = self.betting
         betting.pass_idle()
@@ -338,7 +338,7 @@ class Replay:
         folded = tuple(not playing for playing in betting.statuses)
         paid: list[Chips] = [-payoff - ante for payoff, ante in zip(betting.payoffs, betting.posted, strict=True)]
         pots: tuple[tuple[Chips, tuple[int, ...]], ...]
-        if betting.folded_status:  # the last one takes back what nobody called
+        if betting.folded_status:  # the last player takes back uncalled chips
             last = folded.index(False)
             paid[last] = min(paid[last], max(one for seat, one in enumerate(paid) if seat != last))
             pots = ((sum(paid) + sum(betting.posted), (last,)),)
@@ -364,12 +364,12 @@ class Replay:
         return hand
 
     def _contenders(self, seats: tuple[int, ...]) -> tuple[int, ...]:
-        """Return which of some seats have not mucked their cards; all of them if no other is left."""
+        """Return the seats that have not mucked their cards, among some; all of them if no other is left."""
         return tuple(seat for seat in seats if seat not in self.mucked) or seats
 
 
 def _check_end(hand: Hand, trimmed: bool) -> None:
-    """Refuse a hand that cannot have ended as its history states, whichever cards there were.
+    """Raise an error if a hand cannot have ended as stated, for any cards.
 
     Raises
     ------
@@ -380,7 +380,7 @@ def _check_end(hand: Hand, trimmed: bool) -> None:
     if not hand.went_to_showdown and max(matched) > matched[hand.folded.index(False)]:
         raise BadLineError("contradiction", "players fold chips that the last one cannot win")
     stated: list[tuple[str, list[Chips | None]]] = []
-    if hand.ended is not None:  # what was paid from the pots is what is left beyond the chips that were not put in
+    if hand.ended is not None:  # payments from the pots are the remaining chips minus those that were not put in
         known = zip(hand.ended, hand.stacks, put_in, strict=True)
         stated.append(
             ("finishing_stacks", [end - (stack - one) if math.isfinite(stack) else None for end, stack, one in known])
@@ -406,15 +406,16 @@ def _check_end(hand: Hand, trimmed: bool) -> None:
 
 
 _SEATS = {f"p{number + 1}": number for number in range(10)}
-#: How long an amount may be, and what it looks like.
+#: The largest length of an amount, and its pattern.
 _LONGEST, _AMOUNT = 30, re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
-#: Of how many digits an amount of chips is whole, and to how many others are rounded, as binary fractions need.
+#: Largest number of digits of an integer amount of chips, and number of digits to which others are rounded, as binary
+#: fractions require.
 _WHOLE, _DIGITS = 18, Context(prec=15)
 
 
 @lru_cache(maxsize=65536)
 def amount_of(text: str) -> Chips:
-    """Return an amount of chips, given as text.
+    """Return an amount of chips from text.
 
     Amounts with more than fifteen digits, such as 0.30000000000000004, are rounded to fifteen.
 

@@ -1,4 +1,4 @@
-"""The rules of no-limit hold'em, which are pokerkit's, without what matches and hand histories have no use for."""
+"""pokerkit's rules of no-limit hold'em, without parts that matches and hand histories do not need."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,13 +30,13 @@ _AUTOMATIONS = (
 
 @lru_cache(maxsize=256)
 def _streets(least: Chips) -> tuple[Any, ...]:
-    """Return pokerkit's streets for a smallest bet, without burnt cards, which nobody sees."""
+    """Return pokerkit's streets for a smallest bet, without burnt cards, which are never visible."""
     game = NoLimitTexasHoldem((), True, 0, (least,), least)  # type: ignore[arg-type, unused-ignore]
     return tuple(replace(street, card_burning_status=False) for street in game.streets)
 
 
 class _Rules(State):  # type: ignore[misc, unused-ignore]
-    """A hand as pokerkit plays it, in which a seat may fold where it could check."""
+    """A hand in pokerkit in which a seat may fold where it could check."""
 
     def verify_folding(self) -> None:
         """Let a seat fold where it could check."""
@@ -45,29 +45,29 @@ class _Rules(State):  # type: ignore[misc, unused-ignore]
 
 
 class Betting(_Rules):
-    """The betting of a hand that was played, without its cards.
+    """The betting of a recorded hand, without its cards.
 
     Parameters
     ----------
     stacks, antes, blinds : sequence of int or Decimal
-        As pokerkit takes them: of two seats, antes and blinds are listed small blind first, though the second seat has
-        it. A negative blind is the post of a player who comes in, after which the order of play is as without it.
+        In pokerkit's order: with two seats, antes and blinds are listed small blind first, although the second seat has
+        it. A negative blind is the post of a joining player, after which the order of play is as without it.
     least : int or Decimal
         The smallest bet.
     trimmed : bool
-        Whether a seat wins only as much of each ante as it has put in.
+        Whether a seat wins from each ante only as much as it has put in itself.
 
     Attributes
     ----------
     posted : tuple of int or Decimal
-        The ante of each seat, less what came back to it.
+        The ante of each seat, minus the returned part.
     blinded : tuple of int or Decimal
         The blind, straddle or post of each seat.
 
     Notes
     -----
-    pokerkit decides who posts how much, who is to act, how far bets and raises go, what comes back to whom and which
-    pots there are. Other rooms let a seat raise again after a short all-in; so does this.
+    pokerkit determines the posts, the next actor, the limits of bets and raises, returned chips and the pots. Poker
+    rooms allow a seat to raise again after a short all-in, and so does this class.
 
     Examples
     --------
@@ -103,11 +103,11 @@ class Betting(_Rules):
         )
 
     def deal_street(self) -> None:
-        """Go on with the flop, the turn or the river, which has been dealt."""
+        """Continue with the flop, the turn or the river, which has been dealt."""
         super()._begin_betting()
 
     def pass_idle(self) -> None:
-        """Let a seat check that has nothing to call, and nobody to bet against: histories may leave that out."""
+        """Let a seat check that has nothing to call and nobody to bet against; histories may omit this."""
         seat = self.actor_index
         if (
             seat is not None
@@ -116,7 +116,7 @@ class Betting(_Rules):
         ):
             self.check_or_call()
 
-    # What follows replaces pokerkit's own: nothing is dealt or shown, and whoever reads the hand settles it.
+    # Overrides of pokerkit's methods: nothing is dealt or shown, and the reader of the hand settles it.
 
     def _begin_blind_or_straddle_posting(self) -> None:
         self.posted = tuple(-payoff for payoff in self.payoffs)
@@ -138,7 +138,7 @@ class Betting(_Rules):
         self._end()
 
     def verify_completion_betting_or_raising_to(self, amount: Any = None) -> Any:
-        """Say how far a bet or a raise may go, also of a seat that acted before a short all-in."""
+        """Check the limits of a bet or a raise, also for a seat that acted before a short all-in."""
         seat = self.actor_indices[0]
         price, most = max(self.bets), self.bets[seat] + self.stacks[seat]
         least = price + max(self.completion_betting_or_raising_amount, self.least)
@@ -153,25 +153,25 @@ class Betting(_Rules):
 
 
 def _no_rake(amount: Any, _: State) -> tuple[int, Any]:
-    """Leave pots whole: what the room kept is stated by winnings."""
+    """Leave pots whole: the stated winnings reflect the room's rake."""
     return 0, amount
 
 
 class Hand(_Rules):
-    """A hand as pokerkit plays it, dealt from a known deck.
+    """A hand in pokerkit, dealt from a known deck.
 
     Parameters
     ----------
     table : Table
     deck : sequence of int
-        Two cards a seat, in the order of the seats, and the five of the board.
+        Two cards per seat, in the order of the seats, and the five of the board.
 
     Notes
     -----
-    pokerkit compares all choices of five cards of seven every time that it asks who wins, which takes most of its
-    time, and draws the cards that nobody has named from Python's global generator. Here hands are compared by
-    :func:`~treeplex.models.games.holdem.showdown.strengths`, once, and nothing is drawn. Who is to act, what is legal,
-    all-in bets that do not reopen the betting, side pots and odd chips are left to it.
+    pokerkit compares all choices of five cards of seven whenever it determines a winner, which takes most of its time,
+    and draws unnamed cards with Python's global generator. Here hands are compared by
+    :func:`~treeplex.models.games.holdem.showdown.strengths`, once, and nothing is drawn. pokerkit still determines the
+    next actor, legal actions, all-in bets that do not reopen the betting, side pots and odd chips.
     """
 
     def __init__(self, table: Table, deck: Sequence[int]) -> None:
@@ -200,7 +200,7 @@ class Hand(_Rules):
         self.deal_board([_CARDS[card] for card in self._numbers[start : start + count]])
 
     def strength(self, seat: int) -> int | None:
-        """Return how strong the hand of a seat is; ``None`` before the river."""
+        """Return the strength of a seat's hand; ``None`` before the river."""
         if len(self.board_cards) < 5:
             return None
         if self._strengths is None:
@@ -214,27 +214,27 @@ class Hand(_Rules):
         shown = (each for each in self.operations if isinstance(each, HoleCardsShowingOrMucking) and each.hole_cards)
         return any(each.player_index == seat for each in shown)
 
-    # What follows replaces pokerkit's own.
+    # Overrides of pokerkit's methods.
 
     def _setup(self) -> None:
         super()._setup()  # shuffles the deck, which is empty
         self.deck_cards = deque(_CARDS[card] for card in self._numbers)
 
     def get_dealable_cards(self, deal_count: int | None = 0, warning_status: bool = True) -> Iterator[Card]:
-        """Yield the cards that are left."""
+        """Yield the remaining cards."""
         yield from self.deck_cards
 
     def get_hand(self, player_index: int, board_index: int, hand_type_index: int) -> Any:
-        """Return how strong a hand is."""
+        """Return the strength of a hand."""
         return self.strength(player_index) if self.statuses[player_index] else None
 
     def get_up_hand(self, player_index: int, board_index: int, hand_type_index: int) -> Any:
-        """Return how strong a hand is that has been shown."""
+        """Return the strength of a hand that has been shown."""
         up = self.statuses[player_index] and all(self.hole_card_statuses[player_index])
         return self.strength(player_index) if up else None
 
     def _produce_cards(self, cards: Iterable[Card]) -> None:
-        """Leave the deck as it is: cards that are shown were dealt before."""
+        """Leave the deck unchanged: shown cards were dealt before."""
 
     def _consume_cards(self, cards: Sequence[Card]) -> None:
         for card in cards:

@@ -1,4 +1,4 @@
-"""Bots that play without thought: to try a match, and to be beaten."""
+"""Simple bots, for trying out matches and as easy opponents."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from .table import HandResult, Table, View
 
 
 class SimpleBot:
-    """A bot that remembers nothing."""
+    """A bot without memory."""
 
     def begin(self, table: Table, seat: int) -> None:
         """Do nothing."""
@@ -34,7 +34,7 @@ class CallBot(SimpleBot):
 
 
 class FoldBot(SimpleBot):
-    """Checks where it can, and folds otherwise."""
+    """Checks if possible, and folds otherwise."""
 
     def act(self, view: View, rng: np.random.Generator) -> str:
         """Return the action."""
@@ -43,12 +43,12 @@ class FoldBot(SimpleBot):
 
 @dataclass(frozen=True)
 class RaiseBot(SimpleBot):
-    """Bets and raises whenever it may, and calls otherwise.
+    """Bets and raises whenever possible, and calls otherwise.
 
     Parameters
     ----------
     pots : float
-        By which share of the pot, after calling.
+        The raise as a share of the pot after calling.
     """
 
     pots: float = 1.0

@@ -1,4 +1,4 @@
-"""The table at which a match of hold'em is played, what a seat sees when it is to act, and what a bot is."""
+"""The table of a hold'em match, a seat's view, and the interface of bots."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,9 +11,9 @@ from ...seqform.errors import InvalidGameError
 
 #: The betting rounds, in order.
 STREETS = ("preflop", "flop", "turn", "river")
-#: How many public cards there are on each.
+#: Number of public cards on each street.
 DEALT = (0, 3, 4, 5)
-#: A number of chips: whole in a match, and in hand histories perhaps a decimal fraction.
+#: A number of chips: an integer in a match, possibly a decimal fraction in hand histories.
 Chips = int | Decimal
 
 
@@ -22,7 +22,7 @@ class Table:
     """No-limit hold'em with the same stacks at the start of every hand.
 
     Seats are numbered in the order in which they act after the flop. With more than two seats, seat 0 posts the small
-    blind, seat 1 the big blind, and the last seat is the button. Of two seats, seat 0 posts the big blind; seat 1 is
+    blind, seat 1 the big blind, and the last seat is the button. With two seats, seat 0 posts the big blind. Seat 1 is
     the button, posts the small blind, and acts first before the flop: seat 0 is ``oop`` of a spot, and seat 1 ``ip``.
 
     Parameters
@@ -30,14 +30,14 @@ class Table:
     seats : int
         2 to 6.
     stack : int
-        What each has at the start of a hand, blinds included, in chips.
+        Each seat's chips at the start of a hand, including blinds.
     small_blind, big_blind : int
         In chips.
 
     Raises
     ------
     InvalidGameError
-        If a number is not whole or out of range.
+        If a number is not an integer or is out of range.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class View:
     ----------
     table : Table
     seat : int
-        Who is to act, and sees this.
+        The seat to act, which receives this view.
     hand : tuple of int
         Its two cards, the higher number first.
     board : tuple of int
@@ -83,23 +83,23 @@ class View:
     street : int
         Of :data:`STREETS`.
     bets : tuple of int
-        What each seat has put in on this street.
+        The amount that each seat has put in on this street.
     stacks : tuple of int
-        What each seat has left.
+        Each seat's remaining chips.
     folded : tuple of bool
     pot : int
-        All that has been put in, the bets of this street included.
+        All chips put in, including the bets of this street.
     history : tuple of (int, int, str)
-        The actions so far: street, seat, and what it did. Posting of blinds is not an action.
+        The actions so far: street, seat, and action. Posting blinds is not an action.
     least, most : int
-        The smallest and largest total of this street to which a bet or raise may go; both 0 where there can be none.
-        Equal where only all-in is possible.
+        The smallest and largest total of this street for a bet or raise; both 0 if none is possible. Equal if only
+        all-in is possible.
 
     Notes
     -----
-    Actions are texts: ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``, where N is the total on
-    the street after it. ``call`` may be for less than the bet. A fold where a check is possible is legal. An action
-    that puts in the whole stack may be called ``all-in`` or by its amount; the history says ``all-in`` for a bet or
+    Actions are texts: ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``, where N is the resulting
+    total on the street. ``call`` may be for less than the bet. Folding is legal even if a check is possible. An action
+    that puts in the whole stack may be named ``all-in`` or by its amount; the history uses ``all-in`` for a bet or
     raise of the whole stack, and ``call`` for a call.
     """
 
@@ -118,18 +118,18 @@ class View:
 
     @property
     def price(self) -> int:
-        """What a call costs: no more than the seat has left."""
+        """The cost of a call, limited by the seat's stack."""
         return min(max(self.bets) - self.bets[self.seat], self.stacks[self.seat])
 
     @property
     def aggressive(self) -> str:
-        """What a raise is called here: ``bet`` while nobody has bet on this street, otherwise ``raise``."""
+        """The name of a raise here: ``bet`` if nobody has bet on this street, otherwise ``raise``."""
         return "raise" if max(self.bets) else "bet"
 
 
 @dataclass(frozen=True)
 class HandResult:
-    """How a hand ended, as a seat sees it.
+    """The result of a hand from one seat's view.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class HandResult:
     shown : tuple of (tuple of int or None)
         The cards that each seat showed.
     won : tuple of int
-        What each seat won or lost, in chips.
+        Each seat's win or loss, in chips.
     """
 
     seat: int
@@ -153,15 +153,15 @@ class HandResult:
 
 
 class Bot(Protocol):
-    """Who plays at a table.
+    """The interface of a player at a table.
 
-    The table asks a bot for its actions only. It makes random draws with the generator that it is given, so that
-    a match is the same again from the same seed, in whatever order its hands are played. Raising an exception, or an
-    action that is not legal, forfeits the hand.
+    The table asks a bot only for its actions. A bot must draw random numbers from the given generator, so that a match
+    is reproducible from its seed in any order of its hands. Raising an exception, or an illegal action, forfeits the
+    hand.
     """
 
     def begin(self, table: Table, seat: int) -> None:
-        """Start a hand in a seat; nothing of the hand before may matter unless the bot learns."""
+        """Start a hand in a seat; the previous hand must not matter unless the bot learns."""
         ...
 
     def act(self, view: View, rng: np.random.Generator) -> str:
@@ -169,5 +169,5 @@ class Bot(Protocol):
         ...
 
     def end(self, result: HandResult) -> None:
-        """See how the hand ended."""
+        """Receive the result of the hand."""
         ...

@@ -1,4 +1,4 @@
-"""Games that are played: simulated from strategies, and logs of them, written and read."""
+"""Playing games: simulation from strategies, and logs of play, written and read."""
 
 import lazy_loader
 

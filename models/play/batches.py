@@ -1,4 +1,4 @@
-"""Files of lines, packed or not, read as streams: memory does not grow with the file."""
+"""Files of lines, compressed or not, read as streams: memory does not grow with the file."""
 
 import os
 import stat
@@ -22,13 +22,13 @@ class BadLines:
     Attributes
     ----------
     kind : str
-        What is wrong with them, in a few words; see :data:`~treeplex.models.play.lines.KINDS`.
+        A short description of the problem; see :data:`~treeplex.models.play.lines.KINDS`.
     count : int
-        How many there are.
+        Number of such lines or hands.
     line : int
         The first of them, counted from one.
     message : str
-        What is wrong with that one, and what was expected.
+        The problem of the first one, and what was expected.
     """
 
     kind: str
@@ -39,10 +39,11 @@ class BadLines:
 
 #: Lines, and whether a line break follows the last one.
 Batch = tuple[list[bytes], bool]
-#: Bytes that are read at once.
+#: Number of bytes read at once.
 _CHUNK = 2**21
 _GZIP = b"\x1f\x8b"
-#: What tells zlib to read what gzip writes; packed bytes that are unpacked at once, and lost where they are damaged.
+#: zlib's setting for the gzip format; number of compressed bytes decompressed at once, which are lost if they are
+#: damaged.
 _GZIP_ALONE, _PIECE = 31, 2**14
 
 
@@ -53,14 +54,14 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
     Parameters
     ----------
     source : path-like or binary file
-        Anything that has a method ``read`` is left open.
+        An object with a method ``read`` is left open.
     kind : str
-        What it should be, as :func:`~treeplex.seqform.interchange.files.other_kind` calls it.
+        The expected kind of file, as for :func:`~treeplex.seqform.interchange.files.other_kind`.
 
     Raises
     ------
     PlayLogError
-        If it cannot be read, or the block raises that.
+        If the file cannot be read, or the block raises this error.
     """
     name = "the log"
     if not hasattr(source, "read"):
@@ -68,7 +69,7 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
             name = one_line(os.fspath(source))
         except TypeError:
             raise PlayLogError(f"the log is {shown(source)}, expected a path or a binary file") from None
-        if not name:  # as a path it would be the folder that one is in
+        if not name:  # as a path it would be the current folder
             raise PlayLogError("the log is '', expected a path or a binary file")
     try:
         with ExitStack() as stack:
@@ -84,7 +85,7 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
 
 
 def refuse_foreign(sources: Iterable[Any]) -> None:
-    """Refuse files of which nothing was read if one of them is another program's: its lines are not bad ones of ours.
+    """Raise an error if nothing was read and a file is another program's: its lines are not bad lines of ours.
 
     Raises
     ------
@@ -107,26 +108,26 @@ def _opened(path: Any, stack: ExitStack) -> BinaryIO:
 
 
 def batches(file: Any, progress: Callable[[int, float | None], None] | None = None) -> Iterator[Batch]:
-    """Yield the lines of a file, unpacked if gzip has packed it.
+    """Yield the lines of a file, decompressed if necessary.
 
     Parameters
     ----------
     file : binary file
     progress : callable, optional
-        Called now and then with the number of lines so far, and the part of the file that they are, from 0 to 1, or
-        ``None`` where the size is not known.
+        Called occasionally with the number of lines so far and the fraction of the file read, from 0 to 1, or ``None``
+        if the size is unknown.
 
     Yields
     ------
     lines : list of bytes
-        Without their line breaks. Of one that is too long, more than :data:`~treeplex.models.play.lines.LONGEST` bytes.
+        Without their line breaks. Lines are cut if they exceed :data:`~treeplex.models.play.lines.LONGEST` bytes.
     whole : bool
         Whether a line break follows the last one.
 
     Raises
     ------
     EOFError, zlib.error
-        Where its compression is cut off or damaged.
+        If its compression is truncated or damaged.
 
     Examples
     --------
@@ -180,7 +181,7 @@ def _unpacked(file: Any) -> Iterator[bytes]:
 
 
 def _size_of(file: Any) -> int | None:
-    """Return how many bytes a regular file has."""
+    """Return the size of a regular file in bytes."""
     try:
         status = os.fstat(file.fileno())
         file.tell()

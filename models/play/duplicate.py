@@ -1,4 +1,4 @@
-"""Matches of duplicate deals: every deal is played twice, the second time with the seats exchanged."""
+"""Matches of duplicate deals: every deal is played twice, with exchanged seats."""
 
 import math
 from typing import Any
@@ -14,15 +14,16 @@ from ...seqform.strategy import Profile
 
 
 class DuplicateDeals:
-    """Plays a game of two players in duplicate, many deals at once.
+    """Plays a two-player game in duplicate, many deals at once.
 
-    A deal is all that chance decides, in the order in which it is dealt; the second time each player holds what the
-    other one held. The remaining chance in a match is in the players' own draws and in the choice of deals.
+    A deal consists of all chance outcomes, in the order in which they are dealt. In the second game each player holds
+    what the other one held. The remaining randomness of a match is in the players' own draws and in the choice of
+    deals.
 
     Parameters
     ----------
     game : Game
-        Of two players, with rules; what chance deals does not depend on what players do.
+        A game of two players with rules, whose deals do not depend on the players' actions.
 
     Raises
     ------
@@ -70,12 +71,12 @@ class DuplicateDeals:
         self._deals, self._ended = pairs[np.lexsort(pairs.T[::-1])].T
 
     def play(self, mine: Profile, theirs: Profile, deals: int, rng: np.random.Generator) -> Floats:
-        """Play a match, and return what the first profile is paid a hand on each deal, the mean of both seats.
+        """Play a match, and return the first profile's payoff per game on each deal, averaged over both seats.
 
         Parameters
         ----------
         mine, theirs : Profile
-            What each does in either seat.
+            The strategies of each in both seats.
         deals : int
         rng : Generator
 

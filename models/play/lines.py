@@ -1,4 +1,4 @@
-"""One game a line: how a log of play says in which class of the observer's a game ended."""
+"""The lines of a log of play, one game each: the observer's class in which a game ended."""
 
 import json
 import sys
@@ -12,10 +12,10 @@ from ...seqform.game import Game
 from ...seqform.interchange.encoding import json_ready
 from ...seqform.observer import ObserverTree
 
-#: The longest line that is read, in bytes.
+#: The longest allowed line, in bytes.
 LONGEST = 2**20
 
-#: What may be wrong with a line.
+#: The possible problems of a line.
 KINDS = (
     "too long",
     "cut off",
@@ -39,7 +39,7 @@ class BadLineError(ValueError):
         One of :data:`KINDS`.
     message : str
     skippable : bool
-        Whether what follows can be read without it: not after a header of another game.
+        Whether the following lines can be read without it: not after a header of another game.
     """
 
     def __init__(self, kind: str, message: str, skippable: bool = True) -> None:
@@ -49,7 +49,7 @@ class BadLineError(ValueError):
 
 
 def decoded(line: bytes) -> Any:
-    """Return what a line holds as JSON; ``None`` if it is blank.
+    """Return the JSON value of a line; ``None`` if it is blank.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def decoded(line: bytes) -> Any:
     Raises
     ------
     BadLineError
-        If it is too long or no JSON, or is ``null``.
+        If it is too long, is not JSON, or is ``null``.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def decoded(line: bytes) -> Any:
     if len(line) > LONGEST:
         raise BadLineError("too long", f"it is longer than {LONGEST:,} bytes, expected one game per line")
     try:
-        text = line.decode("utf-8").strip("\ufeff \t\r\n")  # logs that begin with a byte order mark may be joined
+        text = line.decode("utf-8").strip("\ufeff \t\r\n")  # concatenated logs may contain byte order marks
     except UnicodeDecodeError as error:
         raise BadLineError(
             "no JSON", f"byte {error.start + 1} is {line[error.start]:#04x}, expected text in UTF-8"
@@ -82,11 +82,11 @@ def decoded(line: bytes) -> Any:
     except BadLineError:
         raise
     except json.JSONDecodeError as error:
-        reason = error.msg.lower().removesuffix(" at")  # some end so
+        reason = error.msg.lower().removesuffix(" at")  # some lines end like this
         raise BadLineError("no JSON", f"it is not JSON: {reason} at column {error.colno}, expected an object") from None
     except RecursionError:
         raise BadLineError("no JSON", "it is nested too deeply, expected an object") from None
-    except ValueError:  # an integer of thousands of digits
+    except ValueError:  # an integer with thousands of digits
         raise BadLineError("no JSON", "it holds a number with too many digits, expected an object") from None
     if record is None:
         raise BadLineError("malformed", "it is null, expected an object")
@@ -108,27 +108,27 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
 
 
-#: The version of the format that a header states.
+#: The version of the format in headers.
 VERSION = 1
-#: What a line is if no game ended in it.
+#: The codes of lines without a game.
 HEADER, BLANK = -1, -2
 _NOTHING: dict[str, Any] = {}
 _KEYS = ("seat", "private", "public", "result")
-#: How far a result may be from the payoff, in units of the largest one: results may have been rounded.
+#: Tolerance on a result, in units of the largest payoff: results may have been rounded.
 _TOLERANCE = 1e-6
 
-# What others show, by seat; and the terminal classes in which that is so, each with its result.
+# The others' shown information by seat, and the terminal classes with it, each with its result.
 _Endings = dict[tuple[tuple[int, str], ...], list[tuple[float, int]]]
 
 
 class LogLines:
-    r"""The lines that a log of one observer may have, and what each says.
+    r"""The possible lines of one observer's log, and their meaning.
 
     Parameters
     ----------
     game : Game
     view : ObserverTree
-        What the observer of that game sees.
+        The observer's view of that game.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class LogLines:
             ending = self._endings.setdefault((view.private[number], view.public[number]), {})
             ending.setdefault(view.shown[number], []).append((result, number))
         self._tolerance = _TOLERANCE * scale
-        # The same by the plain contents of a line, for those that are as this class writes them.
+        # The same by the plain content of a line, for lines in the format written by this class.
         self._quick: dict[tuple[Any, ...], tuple[float, int]] = {
             (private, public, *((str(seat), label) for seat, label in others)): found[0]
             for (private, public), ending in self._endings.items()
@@ -166,7 +166,7 @@ class LogLines:
 
     @cached_property
     def header(self) -> bytes:
-        """The first line: of which game the log is."""
+        """The first line, which names the game of the log."""
         return _line({"treeplex_log": VERSION, "game": self.game.name, "parameters": json_ready(self.game.parameters)})
 
     def of_class(self, number: int) -> bytes:
@@ -182,12 +182,12 @@ class LogLines:
         return _line(record)
 
     def read(self, line: bytes) -> int:
-        """Return the class in which a game ended; :data:`HEADER` or :data:`BLANK` for lines of no game.
+        """Return the class in which a game ended; :data:`HEADER` or :data:`BLANK` for lines without a game.
 
         Raises
         ------
         BadLineError
-            If the line cannot be read, is of another game or seat, or contradicts the rules.
+            If the line cannot be read, belongs to another game or seat, or contradicts the rules.
         """
         record = decoded(line)
         if record is None:
@@ -228,12 +228,12 @@ class LogLines:
                 payoff, number = self._quick[record["private"], tuple(public), *others.items()]
                 if seat == self.view.player and abs(payoff - result) <= self._tolerance:
                     return number
-        except (AttributeError, KeyError, TypeError):  # found out in what follows
+        except (AttributeError, KeyError, TypeError):  # checked below
             pass
         return self._checked_class(record)
 
     def _checked_class(self, record: dict[str, Any]) -> int:
-        """Return the class in which a game ended, or say what is wrong."""
+        """Return the class in which a game ended, or raise an error that describes the problem."""
         for key in _KEYS:
             if key not in record:
                 raise BadLineError("malformed", f"{key} is missing: expected {_listed(_KEYS)}")
@@ -267,7 +267,7 @@ class LogLines:
         return number
 
     def _shown(self, given: Any, private: str) -> tuple[tuple[int, str], ...]:
-        """Return what others show, in the order of seats; the observer's own may stand there too."""
+        """Return the others' shown information, in the order of seats; the observer's own may be included."""
         if given.__class__ is not dict:
             raise BadLineError("malformed", f"shown is {shown(given, 60)}, expected an object by seat")
         others = []
@@ -285,11 +285,11 @@ class LogLines:
                 )
         return tuple(sorted(others))
 
-    # What is wrong with a line whose types are right.
+    # The problems of a line whose types are right.
 
     @cached_property
     def _followers(self) -> dict[tuple[str, ...], dict[str, None]]:
-        """Which public events may follow each public history; none where the game is over."""
+        """The public events that may follow each public history; none if the game is over."""
         followers: dict[tuple[str, ...], dict[str, None]] = {}
         for _, public in self._endings:
             followers.setdefault(public, {})
@@ -299,7 +299,7 @@ class LogLines:
 
     @cached_property
     def _together(self) -> set[tuple[str, tuple[str, ...]]]:
-        """Private information with the public histories that may come with it."""
+        """Private information with the public histories with which it is consistent."""
         return {(private, public[:length]) for private, public in self._endings for length in range(len(public) + 1)}
 
     def _refuse_history(self, private: str, public: tuple[str, ...]) -> NoReturn:

@@ -31,11 +31,11 @@ class PlayLog:
     Attributes
     ----------
     view : ObserverTree
-        The classes of histories that whoever kept the log can tell apart.
+        The classes of histories that the observer can distinguish.
     ended : ndarray of int64, shape (num_classes,)
-        How many games ended in each class; zero but at terminal classes. Read-only.
+        Number of games that ended in each class; zero except at terminal classes. Read-only.
     num_lines : int
-        Lines of the log, blank ones and headers included.
+        Number of lines of the log, including blank ones and headers.
     bad : tuple of BadLines
         The lines that were skipped, by kind; empty unless requested.
     """
@@ -54,7 +54,7 @@ class PlayLog:
 
     @property
     def seat(self) -> int:
-        """Whose log it is: the observer's seat."""
+        """The observer's seat."""
         return self.view.player
 
     @cached_property
@@ -69,21 +69,21 @@ class PlayLog:
 
     @cached_property
     def passed(self) -> npt.NDArray[np.int64]:
-        """How many games passed each class, or ended in it, shape (num_classes,). Read-only."""
+        """Number of games that passed each class, or ended in it, shape (num_classes,). Read-only."""
         totals = self.view.totals(self.ended)
         totals.flags.writeable = False
         return totals
 
     @property
     def mean_result(self) -> float:
-        """The observer's mean payoff per game, in payoff units; not a number without games."""
+        """The observer's mean payoff per game, in payoff units; NaN without games."""
         played = self.view.terminal
         if not self.num_games:
             return float("nan")
         return float(self.ended[played] @ self.view.results[played]) / self.num_games
 
 
-#: Lines that are remembered beside those of the game's classes, and how long they may be.
+#: Number of cached lines besides those of the game's classes, and their largest length.
 _REMEMBERED, _SHORT = 2**15, 2**10
 
 
@@ -97,25 +97,25 @@ def read_play_log(
     skip_bad: bool = False,
     progress: Callable[[int, float | None], None] | None = None,
 ) -> PlayLog:
-    r"""Read a log of play, and count how its games ended.
+    r"""Read a log of play, and count its games by result.
 
     Parameters
     ----------
     source : path-like or binary file
-        A file of JSON Lines, which may be compressed by gzip, or anything that has a method ``read``.
+        A file of JSON Lines, possibly compressed with gzip, or any object with a method ``read``.
     game : Game
-        The game of which it is a log.
+        The game of the log.
     seat : int
-        Whose log it is.
+        The observer's seat.
     view : ObserverTree, optional
-        ``observer_tree(game, seat)``, if it is at hand.
+        ``observer_tree(game, seat)``, if already computed.
     skip_bad : bool
-        Count lines that cannot be read, and go on; by default the first one is an error. A log whose compression is
-        damaged, such as one whose writer was killed, is read up to there. A header of another game, or
-        of another version of the format, is an error in any case, and so is a file of another program.
+        Skip and count lines that cannot be read; by default the first one raises an error. A log with damaged
+        compression, such as one whose writer was killed, is read up to the damage. A header of another game or format
+        version, and a file of another program, are always errors.
     progress : callable, optional
-        Called now and then with the number of lines so far, and the part of the file that they are, from 0 to 1, or
-        ``None`` where the size is not known.
+        Called occasionally with the number of lines so far and the fraction of the file read, from 0 to 1, or ``None``
+        if the size is unknown.
 
     Returns
     -------
@@ -124,15 +124,15 @@ def read_play_log(
     Raises
     ------
     PlayLogError
-        If there is no such file, or a line cannot be read, is of another game or seat, or contradicts the rules. The
-        message names file and line, which is also its attribute ``line``.
+        If the file does not exist, or a line cannot be read, belongs to another game or seat, or contradicts the rules.
+        The message names file and line, which is also its attribute ``line``.
     UnsupportedProblemError, InvalidStrategyError, InvalidGameError, GameTooLargeError
         As :func:`~treeplex.seqform.observer.observer_tree`.
 
     Notes
     -----
-    Lines repeat, so equal ones are counted first, and each is read once: ten million games take some seconds. Lines
-    that all differ, such as by the time at which each game was played, take about ten microseconds each.
+    Lines repeat, so equal ones are counted first and parsed once: ten million games take several seconds. Lines that
+    all differ, for example by time stamps, take about ten microseconds each.
 
     Examples
     --------
@@ -161,16 +161,16 @@ def read_play_log(
 
 
 class _Count:
-    """Counts lines by what they say."""
+    """Counts lines by their content."""
 
     def __init__(self, lines: LogLines, skip_bad: bool) -> None:
         self._lines = lines
         self._skip_bad = skip_bad
         self._ended = np.zeros(lines.view.num_classes, dtype=np.int64)
         self._bad: dict[str, BadLines] = {}
-        self._known: dict[bytes, int] = {}  # what lines say that have been read
+        self._known: dict[bytes, int] = {}  # the meaning of parsed lines
         self._most = _REMEMBERED + 2 * int(lines.view.terminal.sum())
-        #: Lines so far.
+        #: Number of lines so far.
         self.lines = 0
 
     def add(self, lines: list[bytes], whole: bool = True) -> None:
@@ -183,7 +183,7 @@ class _Count:
             Whether a line break follows the last one.
         """
         known = self._known
-        for line, times in Counter(lines).items():  # in the order in which they first stand there
+        for line, times in Counter(lines).items():  # in order of first occurrence
             number = known.get(line)
             if number is None:
                 try:
@@ -210,7 +210,7 @@ class _Count:
         self._bad[kind] = replace(self._bad[kind], count=self._bad[kind].count + times)
 
     def break_off(self, reason: str) -> None:
-        """Count the line in which the compression of a file breaks: what follows cannot be read."""
+        """Count the line at which the compression of a file breaks: nothing after it can be read."""
         message = f"its compression is damaged after line {self.lines}: {reason}"
         if not self._skip_bad:
             raise PlayLogError(message)
@@ -222,23 +222,23 @@ class _Count:
 
 
 class PlayLogWriter:
-    """Writes a log of play, one line per game, whole lines even if interrupted; use it in a ``with`` statement.
+    """Writes a log of play, one line per game, with complete lines even if interrupted; use it in a ``with`` statement.
 
     Parameters
     ----------
     target : path-like or binary file
         A file name that ends with ``.gz`` is compressed. An existing file is replaced at the end of the ``with``
-        statement, whatever ends that, but stays if the log cannot be written, as on a full disk.
+        statement, even after an exception, but is kept if the log cannot be written, for example on a full disk.
     game : Game
     view : ObserverTree
-        What the observer whose log it is sees of the game.
+        The observer's view of the game.
 
     Raises
     ------
     PlayLogError
-        If the file cannot be written. Errors of a file that is given open pass through.
+        If the file cannot be written. Errors of a file that was passed open propagate.
     InvalidGameError
-        If the view is not an ObserverTree, or of another game.
+        If the view is not an ObserverTree, or belongs to another game.
 
     Examples
     --------
@@ -259,15 +259,15 @@ class PlayLogWriter:
         check_view(view, game, getattr(view, "player", 0))
         lines = LogLines(game, view)
         self._header = lines.header
-        # Of each leaf, the line of its class: made once, however often it is written.
+        # For each leaf, the line of its class, created once.
         texts = {number: lines.of_class(number) for number in view.terminal.nonzero()[0].tolist()}
         self._texts = [texts[number] for number in view.leaf_classes.tolist()]
         self._target = target
         self._name = "the log"
         self._file: Any = None
-        self._own: ExitStack | None = None  # what closes a file of one's own, and puts it in its place
-        self._replaces = self._failed = False  # whether a file is there already, and whether it could not be written
-        self._whole: int | None = None  # bytes up to which lines are whole, where the rest can be cut off
+        self._own: ExitStack | None = None  # closes the writer's own file and moves it into place
+        self._replaces = self._failed = False  # whether the file existed before, and whether writing failed
+        self._whole: int | None = None  # number of bytes in complete lines, if the rest can be cut off
 
     def __enter__(self) -> Self:
         if hasattr(self._target, "write"):
@@ -284,7 +284,7 @@ class PlayLogWriter:
                 raise self._unwritable(error) from None
             self._file = raw
             if path.suffix.lower() == ".gz":
-                # Without a time or a name in it, equal games make equal files.
+                # Without a time stamp or a name, equal games produce equal files.
                 zipped = gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=3, mtime=0)
                 self._file = self._own.enter_context(zipped)
             elif raw.seekable():
@@ -297,12 +297,12 @@ class PlayLogWriter:
         return self
 
     def write(self, leaves: Iterable[int] | Integers) -> None:
-        """Write games, by the leaves at which they ended.
+        """Write games, given the leaves at which they ended.
 
         Parameters
         ----------
         leaves : iterable of int
-            As the sequence form's leaf table numbers them.
+            Indices in the sequence form's leaf table.
 
         Raises
         ------
@@ -324,11 +324,11 @@ class PlayLogWriter:
     def _write(self, content: bytes) -> None:
         try:
             left = memoryview(content)
-            while left:  # a raw file may take a part
+            while left:  # a raw file may accept only a part
                 written = self._file.write(left)
                 left = left[len(left) if written is None else written :]
         except (OSError, ValueError) as error:
-            if self._own is None:  # the file is the caller's, and so is the error
+            if self._own is None:  # the file belongs to the caller, and so does the error
                 raise
             self._failed = True
             raise self._unwritable(error) from None
@@ -368,14 +368,14 @@ def write_play_log(
         A file name that ends with ``.gz`` is compressed. An existing file is replaced.
     game : Game
     view : ObserverTree
-        What the observer whose log it is sees of the game.
+        The observer's view of the game.
     chunks : iterable of ndarray of int32
-        The leaves at which games ended, some at a time.
+        The leaves at which games ended, in chunks.
 
     Returns
     -------
     int
-        How many games were written.
+        Number of games written.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Games drawn in public form: a pair of private states, and then actions, public state by public state."""
+"""Games simulated in public form: a pair of private states, and then actions, public state by public state."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,30 +12,30 @@ from ...seqform.strategy import Profile
 
 
 def simulate_public(form: PublicForm, profile: Profile, games: int, seed: int = 0) -> Floats:
-    """Play games at random in public form, and return what each paid.
+    """Simulate games in public form, and return their payoffs.
 
     Parameters
     ----------
     form : PublicForm
-        One that says how likely pairs of private states are (`deals`).
+        A form with probabilities of pairs of private states (`deals`).
     profile : Profile
-        Of its sequence form.
+        A profile of its sequence form.
     games : int
-        How many, at least 0.
+        Number of games, at least 0.
     seed : int
         For ``numpy.random.default_rng``. Equal seeds give equal games.
 
     Returns
     -------
     ndarray of float64, shape (games, 2)
-        Payoff units. Chance at a leaf, such as the cards after an all-in, counts by its mean.
+        Payoff units. Chance at a leaf, such as the cards after an all-in, is averaged.
 
     Raises
     ------
     InvalidStrategyError
-        If a number is not whole or below 0.
+        If a number is not an integer or is negative.
     UnsupportedProblemError
-        If the form does not say how likely pairs of states are.
+        If the form has no probabilities of pairs of states.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def simulate_public(form: PublicForm, profile: Profile, games: int, seed: int = 
 
 
 def _paid(form: PublicForm, leaf: int, pair: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]) -> Floats:
-    """Return what pairs of states are paid at a leaf, shape (pairs, 2)."""
+    """Return the payoffs of pairs of states at a leaf, shape (pairs, 2)."""
     paid, likely = np.zeros((2, len(pair[0]))), np.asarray(form.pairs(leaf)[pair])
     for group in form.leaves:
         place = np.flatnonzero(group.nodes == leaf)

@@ -1,4 +1,4 @@
-"""Games played at random from strategies, by drawing leaves from their exact distribution, and the average results."""
+"""Games simulated from strategies by drawing leaves from their exact distribution, and the mean results."""
 
 import math
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from ...seqform.errors import InvalidGameError, InvalidStrategyError, Unsupporte
 from ...seqform.payoffs import LeafTable
 from ...seqform.strategy import Profile
 
-#: Games that are drawn at once.
+#: Number of games drawn at once.
 CHUNK = 2**16
-#: How many payoffs are told apart in an interval.
+#: The largest number of distinct payoffs in an interval.
 _LEVELS = 2**13
 
 
 def leaf_probabilities(profile: Profile) -> Floats:
-    """Return with which probability a game ends at each leaf.
+    """Return the probability with which a game ends at each leaf.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def leaf_probabilities(profile: Profile) -> Floats:
     Returns
     -------
     ndarray of float64, shape (num_leaves,)
-        In the order of the sequence form's leaf table: chance's probability times every player's realization.
+        In the order of the sequence form's leaf table: the probability of chance times every player's realization.
 
     Raises
     ------
     InvalidStrategyError
-        If it is not a profile.
+        If the argument is not a profile.
     UnsupportedProblemError
         If the game has no table of leaves.
 
@@ -59,35 +59,35 @@ def leaf_probabilities(profile: Profile) -> Floats:
 
 @explained
 def simulate(profile: Profile, games: int, seed: int = 0, chunk: int = CHUNK) -> Iterator[Integers]:
-    """Play games at random, each player by its strategy.
+    """Simulate games in which each player uses its strategy.
 
     Parameters
     ----------
     profile : Profile
     games : int
-        How many, at least 0.
+        Number of games, at least 0.
     seed : int
-        For ``numpy.random.default_rng``. Equal seeds give equal games, whatever the chunk, and more games begin with
-        those of fewer.
+        For ``numpy.random.default_rng``. Equal seeds give equal games for any chunk size, and a longer run begins with
+        the games of a shorter one.
     chunk : int
-        How many are drawn at once, at least 1.
+        Number of games drawn at once, at least 1.
 
     Returns
     -------
     iterator of ndarray of int32
-        At which leaf each game ends, as the sequence form's leaf table numbers them, `chunk` of them at a time.
+        The index in the sequence form's leaf table of the leaf at which each game ends, `chunk` games at a time.
 
     Raises
     ------
     InvalidStrategyError
-        If it is not a profile, or a number is not whole or too small.
+        If the argument is not a profile, or a number is not an integer or too small.
     UnsupportedProblemError
         If the game has no table of leaves.
 
     Notes
     -----
-    A uniform number u of [0, 1) is the leaf at which the cumulated :func:`leaf_probabilities` first exceed u, so that a
-    leaf of probability 0 is never drawn.
+    A uniform number u in [0, 1) selects the leaf at which the cumulative :func:`leaf_probabilities` first exceed u, so
+    a leaf of probability 0 is never drawn.
 
     Examples
     --------
@@ -137,22 +137,23 @@ def mean_interval(
     Parameters
     ----------
     payoffs : ndarray of float64, shape (k,)
-        Between the lowest and the highest payoff of the game.
+        Between the smallest and the largest payoff of the game.
     counts : ndarray of int64, shape (k,)
-        How often each was observed, at least one in all.
+        Number of observations of each, at least one in total.
     lowest, highest : float
     confidence : float
         γ: the interval contains the expectation with at least this probability, if games are independent.
 
     Notes
     -----
-    With y = (x − lowest) / (highest − lowest) and any c from 0 to 1, the number Π (1 − c + c y / m) over the games has
-    the expectation 1 where m is that of y, and so has its mean K(m) over several c. By Markov's inequality K(m) reaches
-    2 / (1 − γ) with probability (1 − γ) / 2 at most; it falls in m, and the lower end is where it reaches that. The
-    upper end follows likewise from highest − x. Here c is 0.9, 0.45, 0.225, … down to about 0.9 / games.
+    Let y = (x − lowest) / (highest − lowest). For any c from 0 to 1, the product Π (1 − c + c y / m) over the games has
+    expectation 1 if m is the mean of y, and so has its average K(m) over several c. By Markov's inequality K(m) reaches
+    2 / (1 − γ) with probability at most (1 − γ) / 2. K decreases in m, and the lower end is where it reaches that
+    value. The upper end follows in the same way from highest − x. Here c is 0.9, 0.45, 0.225, … down to about 0.9 /
+    games.
 
     I. Waudby-Smith, A. Ramdas, "Estimating means of bounded random variables by betting", Journal of the Royal
-    Statistical Society B 86, 2024 (arXiv:2010.09686), with bets that are fixed.
+    Statistical Society B 86, 2024 (arXiv:2010.09686), with fixed bets.
 
     Examples
     --------
@@ -175,8 +176,8 @@ def mean_interval(
 
 
 def _least_mean(values: Floats, counts: Floats, beyond: float) -> float:
-    """Return what the mean of numbers from 0 to 1 exceeds, but for a probability `beyond` that this is wrong."""
-    if len(values) > _LEVELS:  # rounded down they take less time, and the mean exceeds no less
+    """Return a lower bound on the mean of numbers from 0 to 1 that fails with probability at most `beyond`."""
+    if len(values) > _LEVELS:  # rounding down is faster, and the bound still holds
         places = np.floor(values * _LEVELS).astype(np.int64)
         counts = np.bincount(places, weights=counts).astype(np.float64)
         values = np.arange(len(counts)) / _LEVELS
@@ -195,7 +196,7 @@ def _least_mean(values: Floats, counts: Floats, beyond: float) -> float:
 
 
 class Results:
-    """Adds up how games ended.
+    """Accumulates the results of games.
 
     Parameters
     ----------
@@ -204,13 +205,13 @@ class Results:
     Attributes
     ----------
     ended : ndarray of int64, shape (num_leaves,)
-        How many games ended at each leaf.
+        Number of games that ended at each leaf.
 
     Notes
     -----
     Intervals are those of :func:`mean_interval`, between the lowest and the highest payoff of the game: they hold with
-    the given confidence or more for any number of games. The mean ± z s / √n does not: of two games of Leduc poker one
-    in eight has s = 0.
+    the given confidence or more for any number of games. The interval mean ± z s / √n does not: of two games of Leduc
+    poker one in eight has s = 0.
 
     Examples
     --------
@@ -230,7 +231,7 @@ class Results:
         self.ended: npt.NDArray[np.int64] = np.zeros(len(leaves), dtype=np.int64)
 
     def add(self, leaves: Integers) -> None:
-        """Add games, by the leaves at which they ended."""
+        """Add games, given the leaves at which they ended."""
         self.ended += np.bincount(leaves, minlength=len(self.ended))
 
     @property
@@ -239,7 +240,7 @@ class Results:
         return int(self.ended.sum())
 
     def of_player(self, player: int, confidence: float = 0.95) -> MeanResult | None:
-        """Return what a player was paid on average; ``None`` without games.
+        """Return a player's mean payoff; ``None`` without games.
 
         Parameters
         ----------

@@ -141,7 +141,7 @@ def test_mistakes_in_the_file_are_one_line_before_anything_is_computed(text, exp
         (["--out", "out", "--backend", "slurm"], "--backend slurm: expected one of processes, dask, ray"),
         (["--out", "out", "--address", "here"], "--address here is for --backend dask or ray"),
         (["--out", "out", "--y", "value"], "--x and --y say what --plot and --html draw"),
-        (["--out", "out", "--plot", "a.svg", "--x", "q"], "--x q: expected one of what varies: p, method"),
+        (["--out", "out", "--plot", "a.svg", "--x", "q"], "--x q: expected one of the varied settings: p, method"),
         (["--out", "sweep.toml"], "--out: expected a folder, got the file 'sweep.toml'"),
         (["--out", "out", "--jobs", "0"], "invalid value for '--jobs': 0, expected"),
     ],

@@ -1,4 +1,4 @@
-"""The package does what it says, in Python and on the command line."""
+"""The package works as documented, in Python and on the command line."""
 
 import json
 from fractions import Fraction

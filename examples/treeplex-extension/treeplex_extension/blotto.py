@@ -9,11 +9,11 @@ from treeplex.seqform import About
 
 @dataclass(frozen=True)
 class Blotto:
-    """Colonel Blotto: both divide soldiers among fields, and whoever has more on a field wins it.
+    """Colonel Blotto: both players divide soldiers among fields, and the player with more soldiers on a field wins it.
 
     Player 0 moves first in the tree, and player 1 does not see the move. An action is the text of the soldiers on each
-    field, such as ``2-1-0``, and a state the tuple of the actions so far. There is no chance, so there is no method
-    ``chance_outcomes``. The payoff is the number of fields won less that of fields lost.
+    field, such as ``2-1-0``, and a state the tuple of the actions so far. There is no chance, so the method
+    ``chance_outcomes`` is not needed. The payoff is the number of fields won minus that of fields lost.
     """
 
     soldiers: Annotated[int, About("soldiers of each player", minimum=1, maximum=30)] = 5

@@ -1,4 +1,4 @@
-"""Equilibrium strategies of a player who is also paid for something."""
+"""Equilibrium strategies of a player who also receives a bonus."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,7 +13,7 @@ from treeplex.seqform.rationals import to_fractions
 
 @dataclass(frozen=True, eq=False)
 class BonusResponse(OnePlayerProblem, SaddleProblem):
-    """A strategy that is best at worst for a player who is paid a bonus per unit of a functional of its plan.
+    """A strategy with the best worst case for a player who is paid a bonus per unit of a functional of its plan.
 
     max over x of b c · x + min over y of xᵀ M y, an instance of the canonical program with the tilt b c. On the command
     line a field of the kind ``Functional`` takes a term, ``--reward "0/K_:b"``, and a number takes a number.
@@ -40,6 +40,6 @@ class BonusResponse(OnePlayerProblem, SaddleProblem):
     def saddle(self, exact=False):
         view = self.view(exact)
         coefficients = self.reward.coefficients.copy()
-        coefficients[0] += self.reward.constant  # every plan has the empty sequence once
+        coefficients[0] += self.reward.constant  # every plan plays the empty sequence once
         tilt = view.number(self.bonus) * (to_fractions(coefficients) if exact else coefficients)
         return Saddle(view, tilt=tilt, weight=view.number(1))

@@ -13,7 +13,7 @@ from treeplex.solvers.outcome import nearest_profile
 
 @dataclass(frozen=True)
 class FictitiousPlay(Method):
-    """Fictitious play: in each iteration all players answer the others' averages.
+    """Fictitious play: in each iteration all players best-respond to the others' averages.
 
     G. W. Brown, "Iterative solution of games by fictitious play", 1951.
     """
@@ -26,7 +26,7 @@ class FictitiousPlay(Method):
     default_iterations: ClassVar[int] = 100_000
 
     def backend(self, problem, options):
-        """Run it: treeplex computes the certificate of the plans that come back, and decides what the status is."""
+        """Run the method: treeplex computes the certificate of the returned plans, and determines the status."""
         begun = time.perf_counter()
         play = Play(problem, self.power)
         built = time.perf_counter() - begun
@@ -35,7 +35,7 @@ class FictitiousPlay(Method):
 
 
 class Play(Stepper):
-    """Fictitious play at work on one problem."""
+    """A run of fictitious play on one problem."""
 
     def __init__(self, problem, power):
         self.problem, self.power = problem, power

@@ -1,4 +1,4 @@
-"""A bot that cannot sit still."""
+"""A bot that often goes all-in."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -9,7 +9,7 @@ from treeplex.solvers.matches.bots import MatchBot
 
 @dataclass(frozen=True)
 class Maniac(MatchBot):
-    """``maniac:share=1/2`` goes all-in with half of its decisions, and calls with the others."""
+    """``maniac:share=1/2`` goes all-in in half of its decisions, and calls in the others."""
 
     share: Annotated[float, About("how often it goes all-in", minimum=0, maximum=1)] = 0.5
 

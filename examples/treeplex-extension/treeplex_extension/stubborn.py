@@ -1,4 +1,4 @@
-"""An opponent who does one thing wherever it can."""
+"""An opponent who always takes the same action."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
