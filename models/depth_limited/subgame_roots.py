@@ -330,7 +330,7 @@ def roots_at_level(public: PublicTree, level: int) -> Integers:
 
 
 def roots_after_chance(public: PublicTree, first: bool = True) -> Integers:
-    """Return the public states directly after public chance events, such as board cards: the first one on a path, or all.
+    """Return the public states directly after public chance events, such as board cards: the first on a path, or all.
 
     Examples
     --------
