@@ -68,9 +68,7 @@ _EVIDENCE = (
     Column("price", price),
     Column("worth", price),
 )
-_WORTH = (
-    "most valuable observations: their share of the earnings beyond the game's value; prices are per unit of the bound"
-)
+_WORTH = "most valuable observations: their share of the gain over the game's value; prices are per unit of the bound"
 _TAKEN = (
     *(Column("at"), Column("action"), Column("count", count, "taken"), Column("times", count, "of")),
     *(Column("lower", error, "from"), Column("upper", error, "to")),
@@ -112,10 +110,7 @@ class _Log:
     player: Annotated[
         int,
         typer.Option(
-            "--seat",
-            metavar="0|1",
-            parser=seat,
-            help="The seat whose view the log records, and whose strategy is computed.",
+            "--seat", metavar="0|1", parser=seat, help="The seat of the log, for which a strategy is computed."
         ),
     ]
     name: Annotated[
@@ -124,9 +119,7 @@ class _Log:
     ] = None
     against: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="The player to model from hand histories; by default all opponents together."
-        ),
+        typer.Option(metavar="NAME", help="The player to model from hand histories; by default all opponents."),
     ] = None
 
 
@@ -147,14 +140,11 @@ class _Intervals:
         typer.Option(
             metavar="I",
             rich_help_panel=BOUNDS,
-            help=(
-                "Kind of confidence interval: wilson (the default) or clopper-pearson (the default with --bonferroni)."
-            ),
+            help=("Confidence interval: wilson (the default) or clopper-pearson (the default with --bonferroni)."),
         ),
     ] = None
     bonferroni: Annotated[
-        bool,
-        typer.Option("--bonferroni", help="Apply --confidence to all intervals jointly.", rich_help_panel=BOUNDS),
+        bool, typer.Option("--bonferroni", help="Apply --confidence to all intervals jointly.", rich_help_panel=BOUNDS)
     ] = False
 
 
@@ -200,8 +190,7 @@ def fit(
     trust: _Trust,
     limits: Limits,
     skip_bad: Annotated[
-        bool,
-        typer.Option("--skip-bad", help="Skip and count unreadable lines instead of stopping at the first one."),
+        bool, typer.Option("--skip-bad", help="Skip and count unreadable lines instead of stopping at the first one.")
     ] = False,
     out: Annotated[
         str | None,

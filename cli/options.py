@@ -175,8 +175,7 @@ ChartOption = Annotated[
     ),
 ]
 HtmlOption = Annotated[
-    str | None,
-    typer.Option("--html", metavar="FILE", help="Write a report to FILE, a self-contained HTML page."),
+    str | None, typer.Option("--html", metavar="FILE", help="Write a report to FILE, a self-contained HTML page.")
 ]
 _TOL_HELP = (
     "Tolerance on the certificate, in payoff units: on the exploitability for nash, on the largest regret for "
@@ -187,14 +186,11 @@ TolOption = Annotated[float | None, typer.Option(metavar="T", parser=tolerance, 
 PotTolOption = Annotated[
     float | None,
     typer.Option(
-        metavar="T[%]",
-        parser=pot_tolerance,
-        help=f"{_TOL_HELP} For a spot also in per cent of the pot; default 0.1%.",
+        metavar="T[%]", parser=pot_tolerance, help=f"{_TOL_HELP} For a spot also in per cent of the pot; default 0.1%."
     ),
 ]
 IterationsOption = Annotated[
-    int | None,
-    typer.Option(metavar="N", parser=whole, help="Stop after N iterations; each updates every player."),
+    int | None, typer.Option(metavar="N", parser=whole, help="Stop after N iterations; each updates every player.")
 ]
 TimeOption = Annotated[
     float | None,
@@ -230,8 +226,7 @@ ResumeOption = Annotated[
     ),
 ]
 SeedOption = Annotated[
-    int | None,
-    typer.Option(metavar="S", parser=whole, help="Random seed of sampling methods.", rich_help_panel=RUN),
+    int | None, typer.Option(metavar="S", parser=whole, help="Random seed of sampling methods.", rich_help_panel=RUN)
 ]
 
 

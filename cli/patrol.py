@@ -74,9 +74,7 @@ class _Declared:
     ] = None
     goal: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NODE[=V]", help="Where attackers want to go, and the value of it, by default 1; may be repeated."
-        ),
+        typer.Option(metavar="NODE[=V]", help="A goal of attackers, and its value, by default 1; may be repeated."),
     ] = None
     unit: Annotated[
         list[str] | None,
@@ -105,9 +103,7 @@ class _Declared:
     ] = None
     sensor: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="at=PLACE,…", help="A stationary sensor: at=PLACE, detection=P, times=T..T; may be repeated."
-        ),
+        typer.Option(metavar="at=PLACE,…", help="A sensor: at=PLACE, detection=P, times=T..T; may be repeated."),
     ] = None
 
 
@@ -143,9 +139,7 @@ def patrol(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="LIMIT", help="A constraint on the plan, such as 'risk(unit 1) <= 0.05'; may be repeated."
-        ),
+        typer.Option(metavar="LIMIT", help="A constraint, such as 'risk(unit 1) <= 0.05'; may be repeated."),
     ] = None,
     method: Annotated[
         str | None,
@@ -416,11 +410,10 @@ def patrol_schedule(
     ] = None,
     day: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=whole, help="Write only day N, for people who need not know the other days."),
+        typer.Option(metavar="N", parser=whole, help="Write only day N, for people who must not know the others."),
     ] = None,
     out: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the routes to FILE: a table (.csv) or a calendar (.ics)."),
+        str | None, typer.Option(metavar="FILE", help="Write the routes to FILE: a table (.csv) or a calendar (.ics).")
     ] = None,
     begin: Annotated[
         str | None,

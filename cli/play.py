@@ -36,8 +36,7 @@ def play(
     games: Annotated[int, typer.Option(metavar="N", parser=whole, help="Number of games.")],
     seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; by default 0.")] = None,
     observer: Annotated[
-        int | None,
-        typer.Option(metavar="0|1", parser=seat, help="The seat whose view the log records; by default 0."),
+        int | None, typer.Option(metavar="0|1", parser=seat, help="The seat whose view the log records; by default 0.")
     ] = None,
     out: Annotated[
         str | None,

@@ -42,29 +42,23 @@ def _learner(text: str) -> str:
 
 def portfolio(
     bots: Annotated[
-        list[str],
-        typer.Argument(metavar="A B [C…]", help="The bots to choose from, as in treeplex match."),
+        list[str], typer.Argument(metavar="A B [C…]", help="The bots to choose from, as in treeplex match.")
     ],
     opponent: Annotated[str, typer.Option(metavar="BOT", help="The bot that they play against.")],
     hands: Annotated[int, typer.Option(metavar="N", parser=_hands, help="Number of hands; seats change after each.")],
     learner: Annotated[
-        str,
-        typer.Option(metavar="L", parser=_learner, help="The learner: ucb1, exp3 or explore-then-commit."),
+        str, typer.Option(metavar="L", parser=_learner, help="The learner: ucb1, exp3 or explore-then-commit.")
     ] = "ucb1",
     explore: Annotated[
         int | None,
         typer.Option(
-            metavar="N",
-            parser=_hands,
-            help="Hands for which explore-then-commit tries each bot; by default 100.",
+            metavar="N", parser=_hands, help="Hands for which explore-then-commit tries each bot; by default 100."
         ),
     ] = None,
     cut: Annotated[
         float,
         typer.Option(
-            metavar="N",
-            parser=_blinds,
-            help="The learner counts winnings or losses beyond N big blinds as N.",
+            metavar="N", parser=_blinds, help="The learner counts winnings or losses beyond N big blinds as N."
         ),
     ] = 20.0,
     seed: DrawsOption = None,

@@ -16,16 +16,7 @@ from ..seqform.interchange.page import (
     table,
 )
 from ..seqform.sheet import Sheet, share, typeset
-from ..solvers.reports import (
-    certificate_blocks,
-    game_blocks,
-    number,
-    opening,
-    origin,
-    strategy_blocks,
-    traded,
-    verdict,
-)
+from ..solvers.reports import certificate_blocks, game_blocks, number, opening, origin, strategy_blocks, traded, verdict
 from .files import command_line
 
 if TYPE_CHECKING:
@@ -159,14 +150,11 @@ def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "Cou
     said: list[Content] = []
     if record["guaranteed"] is not None:
         said += [
-            f"Player {player} is guaranteed ",
+            f"Player {player} earns at least ",
             emphasis(number(record["guaranteed"])),
             f" per game against {nearest}; ",
         ]
-    said += [
-        "against the opponent that best fits the observed frequencies it earns ",
-        emphasis(number(record["expected"])),
-    ]
+    said += ["against the best-fitting opponent it earns ", emphasis(number(record["expected"]))]
     said += [f". The value of the game is {number(record['game_value'])}, of which it may lose "]
     said += [emphasis(number(record["exploitability"])), " to others."]
     blocks: list[Content] = [
@@ -199,11 +187,7 @@ def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "Cou
 
 
 def styled(
-    game: "Game",
-    record: Mapping[str, Any],
-    sheet: Sheet,
-    answer: "StyleAnswer | Calibration",
-    curve: "TradeOff | None",
+    game: "Game", record: Mapping[str, Any], sheet: Sheet, answer: "StyleAnswer | Calibration", curve: "TradeOff | None"
 ) -> Page:
     """Return the page of a strategy in a style, with the cost of the style."""
     player, strategy = record["player"], answer.profile[record["player"]]

@@ -30,8 +30,7 @@ class Asked:
         ),
     ] = None
     player: Annotated[
-        str | None,
-        typer.Option(metavar="0|1", help="Player to solve for, in one-player problems; by default 0."),
+        str | None, typer.Option(metavar="0|1", help="Player to solve for, in one-player problems; by default 0.")
     ] = None
     constrain: Annotated[
         list[str] | None,

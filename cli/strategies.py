@@ -39,8 +39,7 @@ NormaliseOption = Annotated[
     ),
 ]
 GameOption = Annotated[
-    str | None,
-    typer.Option("--game", metavar="GAME", help="The game of the strategies, if the file does not name it."),
+    str | None, typer.Option("--game", metavar="GAME", help="The game of the strategies, if the file does not name it.")
 ]
 
 
@@ -92,12 +91,10 @@ def show(
     selection: _Selection,
     long: Annotated[bool, typer.Option("--long", help="Print one line per action.")] = False,
     out: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the strategies in another format: .npz, .json or .csv."),
+        str | None, typer.Option(metavar="FILE", help="Write the strategies in another format: .npz, .json or .csv.")
     ] = None,
     plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Draw the strategies (.svg, .png or .pdf): one bar per infoset."),
+        str | None, typer.Option(metavar="FILE", help="Draw the strategies (.svg, .png or .pdf): one bar per infoset.")
     ] = None,
     of_spot: _OfSpot,
     json: JsonOption = None,

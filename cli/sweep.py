@@ -25,8 +25,7 @@ class _Where:
     """Where settings are computed, and how many at once."""
 
     backend: Annotated[
-        str,
-        typer.Option(metavar="B", help="Where settings are computed: processes on this machine, dask or ray."),
+        str, typer.Option(metavar="B", help="Where settings are computed: processes on this machine, dask or ray.")
     ] = "processes"
     address: Annotated[
         str | None,

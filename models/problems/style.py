@@ -255,11 +255,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         return coefficients
 
     def _certificate(
-        self,
-        saddle: Saddle,
-        plans: Sequence[Any],
-        multipliers: Mapping[str, Any],
-        dual_certificate: Mapping[str, Any],
+        self, saddle: Saddle, plans: Sequence[Any], multipliers: Mapping[str, Any], dual_certificate: Mapping[str, Any]
     ) -> Certificate:
         # A distance used as the objective has multiplier 1.
         found = super()._certificate(saddle, plans, {_NEAREST: 1, **multipliers}, dual_certificate)
