@@ -331,7 +331,7 @@ MISTAKES = {
     "both players in one": ((*CONSTRAINED, "--constrain", "0/K_:b+1/K_p:b<=1"), "a term of player 1 beside one of"),
     "a constraint that is not linear": (
         (*CONSTRAINED, "--constrain", "0/K_pb:b+0/J_pb:b<=1"),
-        "is linear only where it stands alone or beside other actions there; expected a realization, plan(…)",
+        "is linear only where it is alone or added to other actions there; expected a realization, plan(…)",
     ),
     "an iterative method": ((*CONSTRAINED, *KING_AND_JACK, "--method", "cfr+"), "method cfr+ cannot solve constrained"),
     "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty -1: expected a number of"),

@@ -341,7 +341,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("solve toy.toml --hands AsKx", ("--hands: range at character 1, 'AsKx': expected AA, 66+, QQ-22, AKs, AKo, "
          "AK, A2s+, A5s-A2s, 98s-65s, AsKh or random")),
         ("solve toy.toml --hands QcQd", "--hands: 'QcQd': Qc is on the board, expected hands of oop or ip"),
-        ("solve toy.toml --hands AcKc,77", "--hands: '77': it is in neither range, expected hands of oop or ip"),
+        ("solve toy.toml --hands AcKc,77", "--hands: '77': neither range contains it, expected hands of oop or ip"),
         ("solve toy.toml --hands ,", "--hands ',': expected hands, such as QsQh,AdKd"),
         ("solve kuhn --at pass", "--at pass: expected a spot of hold'em (.toml), and GAME is kuhn"),
         ("solve toy.toml --at bet",
@@ -355,7 +355,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
          "--at: nash is not a solved spot, as treeplex solve SPOT --out writes them"),
         ("show nope.npz --at p", "--at: nope.npz: no such file"),
         ("info toy.toml --infosets",
-         "--infosets: toy.toml has one for each hand at 4 nodes; treeplex solve --hands shows what hands do"),
+         "--infosets: toy.toml has one for each hand at 4 nodes; treeplex solve --hands shows the strategy of hands"),
         ("info toy.tml", ("toy.tml: the suffix is '.tml' (did you mean .toml?); expected one of .efg, .graphml, .json, "
          ".npz, .toml")),
         ("info toy.toml:pot=3", "toy.toml: a game in a file takes no parameters, received pot=3"),

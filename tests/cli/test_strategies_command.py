@@ -268,7 +268,7 @@ def test_several_equilibria_and_rounded_ones_are_judged(capsys, tmp_path, kuhn):
     said = refusal(capsys, "evaluate", "kuhn", "--strategy", rounded)
     assert f"{rounded}: player 0: infoset 'J_' has probabilities [0.667, 0.334]" in said
     assert main(["evaluate", "kuhn", "--strategy", rounded, "--normalise"]) == 0
-    assert "normalised probabilities, which were up to 0.001 away from 1 in sum" in capsys.readouterr().err
+    assert "normalised probabilities whose sums were up to 0.001 away from 1" in capsys.readouterr().err
 
 
 def test_mistakes_are_said_in_one_line(capsys, solved, tmp_path, kuhn):

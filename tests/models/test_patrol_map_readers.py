@@ -771,7 +771,7 @@ def road(**changes):
         ),
         ({"attackers": [Attacker(["gate"], {"bank": 1.0, "pit": 0})]}, "no reason to come: pit, worth 0"),
         ({"attackers": [Attacker(["gate"], {"bank": -1.0})]}, "nothing to gain: they stay away: attacker 1"),
-        ({"attackers": [Attacker(["gate"], {"bank": -1.0}, may_stay_away=False)]}, "they come all the same"),
+        ({"attackers": [Attacker(["gate"], {"bank": -1.0}, may_stay_away=False)]}, "they come anyway"),
         ({"units": [Unit(start="mill", base="hill")]}, r"risk(unit 1) is 1: unit 1, base hill"),
         ({"units": [Unit(base="pit")]}, "cannot leave where they start within 5 steps stay there: unit 1 at pit"),
         (
@@ -797,14 +797,14 @@ def road(**changes):
         ({"failure": 1, "attackers": [Attacker(["gate"], {"mill": 1.0})]}, "failure is 1"),
         (
             {"limits": ["risk(unit 1) <= 1"]},
-            "the limit risk(unit 1) <= 1 changes nothing: whatever the plan, it is at most 1",
+            "the limit risk(unit 1) <= 1 changes nothing: under every plan it is at most 1",
         ),
         ({"limits": ["risk(unit 1) <= 5"]}, "changes nothing"),
-        ({"limits": ["risk(unit 1) >= 0"]}, "changes nothing: whatever the plan, it is at least 0"),
-        ({"limits": ["risk(unit 1) <= -0.1"]}, "no plan keeps the limit risk(unit 1) <= -0.1: it is at least 0"),
+        ({"limits": ["risk(unit 1) >= 0"]}, "changes nothing: under every plan it is at least 0"),
+        ({"limits": ["risk(unit 1) <= -0.1"]}, "no plan meets the limit risk(unit 1) <= -0.1: it is at least 0"),
         (
             {"limits": ["coverage(mill, 1..3) >= 1.5"]},
-            "no plan keeps the limit coverage(mill, 1..3) >= 1.5: it is at most 1",
+            "no plan meets the limit coverage(mill, 1..3) >= 1.5: it is at most 1",
         ),
         ({"limits": ["risk(unit 1) <= 0.5", "travel <= 2"]}, None),
         ({"limits": ["risk(unit 1) >= 0.5"]}, "asks for units to be away from their bases"),

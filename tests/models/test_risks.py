@@ -186,7 +186,7 @@ def test_limits_that_cannot_be_met_name_what_excludes_them(town):
     [
         ("cvar(2) <= 1", "the level is '2', expected cvar"),
         ("cvar(0.9) >= 1", "follows a convex measure, expected <="),
-        ("cvar(0.9) + risk <= 1", "a convex measure stands here"),
+        ("cvar(0.9) + risk <= 1", "a convex measure is given here"),
         ("spread(workload, 3) <= 1", "the norm is '3', expected 1, 2 or inf"),
         ("spread(worklod) <= 1", "did you mean workload"),
         ("worst(1) <= 1", "is given, expected worst alone"),

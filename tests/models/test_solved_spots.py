@@ -132,7 +132,7 @@ def test_lines_that_are_none_are_refused_where_they_are_wrong(turn, line, messag
         ("", "no card is dealt at the root; expected check, bet 20 or all-in"),
         ("check", "no card is dealt after check; expected check, bet 20 or all-in"),
         ("bet 20, fold", "no card is dealt after bet 20, fold; the hand ends there"),
-        ("check, check, *, check, check, *", r"deal \* comes 2 times"),
+        ("check, check, *, check, check, *", r"deal \* appears 2 times"),
         ("check, check, *, call", "there is no 'call' after check, check, 2c"),
     ],
 )

@@ -256,8 +256,8 @@ def test_a_line_changes_one_decision_and_leaves_the_others():
         ({"bet 120": "raise 200"}, "lines.bet 120: 200 is not allowed, expected 240 to 900"),
         ({"chek": "bet 20"}, "lines.chek: 'chek' at first (did you mean check?); expected check, bet 120 or all-in"),
         ({"bet 120, call": "bet 20"}, "lines.bet 120, call: no player acts there"),
-        ({"bet 120, call, check": "bet 20"}, ("lines.bet 120, call, check: 'check' after bet 120, call; nothing is bet "
-         "there any more")),
+        ({"bet 120, call, check": "bet 20"}, ("lines.bet 120, call, check: 'check' after bet 120, call; there are "
+         "no more bets there")),
         ({"all-in": "raise 900"}, "lines.all-in: nobody raises an all-in, expected an empty text"),
     ],
 )  # fmt: skip

@@ -114,7 +114,7 @@ def test_the_command_reports_regret(capsys: pytest.CaptureFixture[str], tmp_path
     assert low < record["mbb_per_hand"] < high
     assert main([*command, *kept]) == 0
     shown = capsys.readouterr().out
-    assert f"{record['regret_mbb_per_hand']:.1f} mBB/hand, to {record['best']} throughout" in shown
+    assert f"{record['regret_mbb_per_hand']:.1f} mBB/hand, compared with always choosing {record['best']}" in shown
 
 
 MISTAKES = {

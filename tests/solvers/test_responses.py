@@ -291,8 +291,8 @@ def test_constraints_are_told_in_words():
         "Which strategy of player 0 earns most against the worst player 1 who keeps to trap?"
     )
     assert RestrictedNash(KUHN, constraints, p=0.5).in_words() == (
-        "Which strategy of player 0 earns most if player 1 keeps to trap with probability 0.5, and otherwise plays as "
-        "well as it can?"
+        "Which strategy of player 0 earns most if player 1 keeps to trap with probability 0.5, and otherwise plays "
+        "optimally?"
     )
 
 

@@ -182,7 +182,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line():
     problem = ConstrainedNash(KUHN, [bound_on(KUHN, 0, bet)])
     safe = EpsilonSafeResponse(KUHN, Strategy.uniform(KUHN, 1), epsilon=0)
     for error, match, arguments in (
-        (UnsupportedProblemError, "nash has no bound to move", (Nash(KUHN), "moved", 0, 1)),
+        (UnsupportedProblemError, "nash has no bound to change", (Nash(KUHN), "moved", 0, 1)),
         (InvalidConstraintError, "no constraint 'jack'", (problem, "jack", 0, 1)),
         (InvalidConstraintError, "no constraint 'jack'", (safe, "jack", 0, 1)),
         (InvalidConstraintError, "the lower one first", (problem, "moved", 1, 1)),

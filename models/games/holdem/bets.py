@@ -63,7 +63,7 @@ class Size:
 def _meant(folded: str, written: str, raising: bool) -> str:
     """Return a suggestion for a text that is not a valid size."""
     if re.fullmatch(r"\d+(\.\d+)?x", folded):
-        return "; a bet cannot be a multiple of an earlier bet"
+        return "; a bet is not a multiple of anything"
     if raising and (found := re.fullmatch(r"x?(\d(?:\.\d{1,3})?)x?", folded)):
         return f"; write {found[1]}x"
     if re.fullmatch(r"\d{1,9}c?", folded):
