@@ -104,7 +104,9 @@ BAD_INPUT = {
     "unknown game": (["export", "kuhm", "--out", "x.efg"], "did you mean kuhn?"),
     "unknown format": (["export", "kuhn", "--format", "grapml", "--out", "x"], "(did you mean graphml?); expected"),
     "format in capitals": (["export", "kuhn", "--format", "EFG", "--out", "x"], "(did you mean efg?)"),
-    "unknown suffix": (["export", "kuhn", "--out", "x.jsn"], "'x.jsn' does not determine the format (did you mean json?)"),
+    "unknown suffix": (
+        ["export", "kuhn", "--out", "x.jsn"], "'x.jsn' does not determine the format (did you mean json?)"
+    ),
     "no suffix": (["export", "kuhn", "--out", "x"], "'x' does not determine the format; give --format, one of efg"),
     "no suffix on standard output": (["export", "kuhn", "--out", "-"], "--format is needed; expected one of efg"),
     "npz on standard output": (["export", "kuhn", "--format", "npz", "--out", "-"], "npz is binary and cannot be"),
