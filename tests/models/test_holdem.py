@@ -112,7 +112,7 @@ def test_hands_of_an_item_are_those_meant():
         ("AAs", "a pair is neither suited nor offsuit; write AA"),
         ("AA:1.5", "the weight is '1.5', expected a number from 0 to 1; write 0.015"),
         ("AA:", "the weight is '', expected a number from 0 to 1"),
-        ("A5s-K2s", "the ends of an interval are two pairs, or share their higher card or their gap"),
+        ("A5s-K2s", "the ends of an interval must be two pairs, or share their higher card or their gap"),
         ("A5s-A2o", "the ends of an interval"),
         ("QQ+-22", "\\+ and - together"),
         ("AsAs", "As comes twice"),
