@@ -33,8 +33,8 @@ ITEM = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, 98s-65s, AsKh or r
 KEYS = "expected board, pot, stack, deck, ranges, bets, thresholds, lines, rake or locks"
 CHIPS = "expected a whole number of chips from"
 ENDS = (
-    "the ends of an interval are two pairs, or share their higher card or their gap, and s or o, as in QQ-22, A5s-A2s "
-    "and 98s-65s"
+    "the ends of an interval must be two pairs, or share their higher card or their gap, and s or o, as in QQ-22, "
+    "A5s-A2s and 98s-65s"
 )
 WEIGHT = "; a weight follows its hands, AA:0.5"
 
