@@ -28,10 +28,7 @@ def group_help(summary: str, groups: Mapping[str, Mapping[str, str]], epilog: st
     width = max(map(len, (name for commands in groups.values() for name in commands)))
     for heading, commands in groups.items():
         lines += ["", f"{heading}:", *_rows((name.ljust(width), said) for name, said in commands.items())]
-    more = {
-        "treeplex COMMAND --help": "Show the arguments and options of a command.",
-        "treeplex --version": "Show the version.",
-    }
+    more = {"treeplex COMMAND --help": "Show a command's options.", "treeplex --version": "Show the version."}
     return "\n".join([*lines, "", "More:", *_rows(more.items()), "", *_wrapped(epilog)])
 
 

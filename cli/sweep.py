@@ -60,9 +60,7 @@ class _Drawn:
     y: Annotated[
         str | None,
         typer.Option(
-            "--y",
-            metavar="RESULT",
-            help="The result on the y-axis: a key of the command's JSON; by default the objective.",
+            "--y", metavar="RESULT", help="The y-axis: a key of the command's JSON; by default the objective."
         ),
     ] = None
     html: HtmlOption = None
