@@ -32,7 +32,7 @@ def checked_parents(parents: npt.ArrayLike, num_actions: npt.ArrayLike) -> tuple
         wrong = int(np.argmax(early | (given < 0)))
         raise InvalidGameError(
             f"infoset {wrong} has parent sequence {given[wrong]}: it must lie between 0 and "
-            f"{offsets[wrong] - 1}, before the infoset's own sequences"
+            f"{offsets[wrong] - 1}, before the sequences of the infoset"
         )
     return given, counts, offsets
 
@@ -54,7 +54,7 @@ def checked_counts(num_actions: npt.ArrayLike, count: int, beside: str) -> tuple
     """
     counts = _int32(num_actions, "num_actions")
     if len(counts) != count:
-        raise InvalidGameError(f"num_actions has {len(counts)} entries, but {beside} has {count}: one each an infoset")
+        raise InvalidGameError(f"num_actions has {len(counts)} entries, {beside} has {count}: expected one per infoset")
     if count and counts.min() < 1:
         empty = int(np.argmin(counts))
         raise InvalidGameError(f"infoset {empty} has {counts[empty]} actions: expected at least one")
@@ -86,8 +86,8 @@ def checked_labels(
         )
     except TypeError:
         raise InvalidGameError(
-            f"infoset_labels are {shown(infoset_labels)} and action_labels {shown(action_labels)}: a sequence of "
-            "labels and a sequence of sequences of labels are needed"
+            f"infoset_labels are {shown(infoset_labels)} and action_labels {shown(action_labels)}: expected a "
+            "sequence of labels and a sequence of sequences of labels"
         ) from None
     for label in chain(infosets, chain.from_iterable(rows)):
         if label.__class__ is not str and not is_label(label):
@@ -95,14 +95,14 @@ def checked_labels(
     if len(infosets) != count or len(rows) != count:
         raise InvalidGameError(
             f"{len(infosets)} infoset labels and {len(rows)} rows of action labels for {count} infosets: "
-            "expected one each"
+            "expected one of each per infoset"
         )
     known: dict[Hashable, Hashable] = {}
     for label, actions, arity in zip(infosets, rows, num_actions.tolist(), strict=True):
         if len(actions) != arity:
             raise InvalidGameError(f"infoset {shown(label)} has {len(actions)} action labels for {arity} actions")
         if len(set(actions)) != arity:
-            raise InvalidGameError(f"infoset {shown(label)} has an action label twice: {shown(actions)}")
+            raise InvalidGameError(f"infoset {shown(label)} has the same action label twice: {shown(actions)}")
         for action in actions:
             if action.__class__ is not str:
                 check_one_label(action, known.setdefault(action, action), "two actions of a player")
@@ -161,7 +161,7 @@ def check_leaves(sequences: Integers, chance: Floats, payoffs: Floats, **exact: 
         raise InvalidGameError(
             f"a leaf table has sequences of shape {sequences.shape}, chance of shape {chance.shape} and "
             f"payoffs of shape {payoffs.shape}, expected (leaves, players), (leaves,) and (leaves, players), "
-            "one leaf and one player at least"
+            "with at least one leaf and one player"
         )
     for name, given in exact.items():
         if given is not None and (not isinstance(given, tuple) or len(given) != len(chance)):

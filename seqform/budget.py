@@ -294,8 +294,8 @@ class Budget:
         what = "networkx tree" if tree else "sequence form"
         self.require(needed, f"the game has {counted(size.nodes)} histories: its {what}")
         raise GameTooLargeError(
-            f"the game has {counted(size.nodes)} histories, with more leaves or sequences than indices of 32 bits "
-            f"number, {_LARGEST:,}; choose smaller parameters"
+            f"the game has {counted(size.nodes)} histories, and more leaves or sequences than 32-bit indices can "
+            f"number ({_LARGEST:,}); choose smaller parameters"
         )
 
 
@@ -325,7 +325,7 @@ def counting(report: Callable[[int], None]) -> Iterator[None]:
 
 def tell(histories: int) -> None:
     """Report the number of histories met so far to :func:`counting`, and raise an error after the deadline."""
-    check_time(f"the game was built, after {histories:,} histories")
+    check_time(f"the game was being built, after {histories:,} histories")
     report = _reports.get()
     if report is not None:
         report(histories)
@@ -391,7 +391,7 @@ class Watch:
             if max(leaves, *sequences, 0) > _LARGEST:
                 self._stop(
                     histories,
-                    f"has more leaves or sequences than indices of 32 bits number, {_LARGEST:,}; choose smaller "
+                    f"has more leaves or sequences than 32-bit indices can number ({_LARGEST:,}); choose smaller "
                     "parameters",
                 )
             self._measure(seen, histories, self._taken() + waiting * _WAITING)
@@ -434,9 +434,7 @@ class Watch:
         if left < 0:
             from .memory import in_words
 
-            self._stop(
-                histories, f"has taken {in_words(used)} of a budget of {in_words(self._budget.limit)}; {_ADVICE}"
-            )
+            self._stop(histories, f"has used {in_words(used)} of a budget of {in_words(self._budget.limit)}; {_ADVICE}")
         # Sixteen times as many histories as before, unless they might use a quarter of the remaining memory.
         rate = max(used - self._used, 1) / max(seen - self._seen, 1)
         self._interval = max(1, min(16 * self._interval, _INTERVAL, int(left / rate / 4)))

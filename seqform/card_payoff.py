@@ -174,9 +174,9 @@ def _fault(cards: bytes) -> str:
     """Return what is wrong with a player's hands; boards of one game share them."""
     hands = np.frombuffer(cards, dtype=np.int64).reshape(-1, 2)
     if len(hands) and not (hands.min() >= 0 and hands.max() < 64):
-        return "cards are numbers from 0 to 63"
+        return "cards must be numbers from 0 to 63"
     if (np.unique(_hand_numbers(hands), return_counts=True)[1] > 2).any() or (hands[:, 0] == hands[:, 1]).any():
-        return "hands of player {} come three times, or hold a card twice"
+        return "the hands of player {} contain a hand three times, or a hand with the same card twice"
     return ""
 
 

@@ -45,7 +45,7 @@ def deprecated_names(
         if name in moved:
             place, _, new = moved[name].rpartition(".")
             warn(
-                f"{module}.{name} is now {moved[name]}; the old name goes with the next minor version",
+                f"{module}.{name} is now {moved[name]}; the next minor version removes the old name",
                 DeprecationWarning,
                 stacklevel=2,
             )

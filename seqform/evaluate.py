@@ -179,7 +179,7 @@ def worst_case(game: Game | SequenceForm, strategy: Strategy) -> float:
     check_same_game(strategy, game)
     constant = form.constant_sum if form.num_players == 2 else None
     if constant is None:
-        raise InvalidStrategyError("a worst case needs a game of two players whose payoffs have a constant sum")
+        raise InvalidStrategyError("a worst case needs a two-player game whose payoffs have a constant sum")
     other = 1 - strategy.player
     plans = [strategy.plan, strategy.plan]
     return constant - best_response_value(form.treeplexes[other], form.gradient(other, plans))
@@ -342,7 +342,7 @@ class EmpiricalPlay:
 
     def _checked_weight(self) -> float:
         if not self.num_profiles:
-            raise InvalidStrategyError("there is no play: add a profile first")
+            raise InvalidStrategyError("no profile has been added yet: add one first")
         return self._weight
 
 
@@ -378,7 +378,7 @@ def cce_gap(game: Game | SequenceForm, profiles: Iterable[Profile], weights: Ite
     play, drawn = EmpiricalPlay(game), list(profiles)
     counts = [1.0] * len(drawn) if weights is None else list(weights)
     if len(counts) != len(drawn):
-        raise InvalidStrategyError("there are not as many weights as profiles")
+        raise InvalidStrategyError("expected one weight per profile")
     for profile, weight in zip(drawn, counts, strict=True):
         play.add(profile, weight)
     return play.cce_gap

@@ -67,7 +67,7 @@ def accepting(
 
     def accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
         check_class(kind, base, error)
-        check_attribute(kind, "name", str, f"what texts call it, such as name = {example!r}", error)
+        check_attribute(kind, "name", str, f"its name in texts, such as name = {example!r}", error)
         _ = parameters_of(kind)  # raises here if they are not declared as they should be
         return kind.name, kind, kind
 

@@ -103,17 +103,15 @@ class FactoredPayoff(Factorable, ReadOnly):
             self.chained = np.array(chained, dtype=bool)
             if self.chained.shape != (self.num_factors,) or self.chained[:1].any():
                 raise InvalidGameError(
-                    f"what is chained has shape {self.chained.shape}, expected ({self.num_factors},): one number per "
-                    "factor, of which the first begins a chain"
+                    f"chained has shape {self.chained.shape}, expected ({self.num_factors},): one truth value per "
+                    "factor, the first one false, because it begins a chain"
                 )
             self.chained.flags.writeable = False
         with np.errstate(over="ignore"):
             sums = abs(self.right) if chained is None else sp.csr_array(abs(self.right).sum(axis=0)[None])
             most = float(abs(self.left).sum(axis=1).max(initial=0.0) * sums.data.max(initial=0.0))
         if not np.isfinite(most):
-            raise InvalidGameError(
-                "the product of the factors may hold a number that is not finite: they are too large"
-            )
+            raise InvalidGameError("the factors are too large: their product may hold a number that is not finite")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"left": self.left, "right": self.right, "chained": self.chained, "_scale": self._scale}
@@ -229,7 +227,7 @@ class FactoredPayoff(Factorable, ReadOnly):
         if self.chained is None:
             return self.right
         entries = sum(count * (count + 1) // 2 * len(places) for places in self._chains for count in places.shape[1:])
-        Budget().require(16 * entries, f"sums along chains have {entries:,} entries: they, in place of factors,")
+        Budget().require(16 * entries, f"the sums along chains, {entries:,} entries in place of the factors,")
         alone = np.ones(self.num_factors, dtype=bool)
         rows, columns = [], []
         for places in self._chains:

@@ -190,7 +190,7 @@ def _label_text(label: Any) -> str:
     text = repr(label)
     if _ADDRESS.search(text):
         raise InvalidGameError(
-            f"label {one_line(text)} is shown by its address, which differs in every process: give {kind.__name__} a "
-            "__repr__ that tells labels apart, so that the game can be recognised"
+            f"label {one_line(text)} is printed with its address, which differs in every process: give "
+            f"{kind.__name__} a __repr__ that distinguishes labels, so that the game can be recognised"
         )
     return text

@@ -29,7 +29,7 @@ def checked_inflow(
     counts, offsets = checked_counts(num_actions, weights.shape[0], "inflow")
     if weights.shape[1] != offsets[-1]:
         raise InvalidGameError(
-            f"inflow has shape {weights.shape}, expected ({len(counts)}, {offsets[-1]}): one column a "
+            f"inflow has shape {weights.shape}, expected ({len(counts)}, {offsets[-1]}): one column per "
             "sequence, the empty one first"
         )
     sound = (weights.data > 0.0) & (weights.data <= 1.0 + INFLOW_TOLERANCE)
@@ -41,7 +41,7 @@ def checked_inflow(
         )
     entries = np.diff(weights.indptr)
     if not entries.all():
-        raise InvalidGameError(f"infoset {int(np.argmin(entries))} has no inflow: at least one sequence leads to it")
+        raise InvalidGameError(f"infoset {int(np.argmin(entries))} has no inflow: expected at least one sequence")
     latest = np.maximum.reduceat(weights.indices, weights.indptr[:-1]) if len(entries) else entries
     if (latest >= offsets[:-1]).any():
         wrong = int(np.argmax(latest >= offsets[:-1]))
@@ -64,8 +64,8 @@ def check_finite(plan: Floats, sequence_infosets: Integers) -> None:
     if not np.isfinite(plan).all():
         wrong = int(sequence_infosets[int(np.argmin(np.isfinite(plan)))])
         raise InvalidGameError(
-            f"more comes to infoset {wrong} of the flow than a number can hold: weights that leave a sequence "
-            "should sum to at most 1 for the infosets that it may lead to"
+            f"the flow into infoset {wrong} is too large for a float: the weights that leave a sequence "
+            "should sum to at most 1 over the infosets that it may lead to"
         )
 
 

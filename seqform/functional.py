@@ -248,7 +248,7 @@ def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp
     own, other = game.sequence_form.treeplexes[player], game.sequence_form.treeplexes[1 - player]
     table = game.sequence_form.leaves
     if game.sequence_form.num_players != 2 or table is None or not other.single_parent:
-        raise UnsupportedProblemError(f"a matrix of reaches needs a tree of two players, received {game.spec}")
+        raise UnsupportedProblemError(f"a matrix of reach probabilities needs a two-player tree, received {game.spec}")
     columns, weights = table.sequences[leaves, 1 - player].astype(np.int64), table.chance[leaves]
     # Where all of an infoset's sequences stand alike, what leads to it stands for them all.
     width = other.num_sequences
@@ -388,7 +388,7 @@ def frequency(
         counted &= treeplex.parents == 0
     taken = np.array([label in wanted for label in names]) & np.repeat(counted, treeplex.num_actions)
     if not taken.any():
-        raise InvalidGameError(f"player {player} of {game.spec} has no action {shown(actions)} at the infosets given")
+        raise InvalidGameError(f"player {player} of {game.spec} has no action {shown(actions)} at the given infosets")
     coefficients = np.zeros(treeplex.num_sequences)
     coefficients[1:] = np.where(taken, np.repeat(weights, treeplex.num_actions), 0.0)
     listed = ", ".join(map(str, wanted))
@@ -405,8 +405,8 @@ def _tree_of(game: HasSequenceForm, player: int) -> tuple[Treeplex, LeafTable]:
     treeplex, leaves = game.sequence_form.treeplexes[player], game.sequence_form.leaves
     if leaves is None or not treeplex.single_parent:
         raise UnsupportedProblemError(
-            f"how often player {player} comes to its infosets is not known in {game.spec}, which has no table of "
-            "leaves: give coefficients of your own, Functional(player, coefficients, description)"
+            f"the reach probabilities of player {player}'s infosets are unknown in {game.spec}, which has no table of "
+            "leaves: pass a Functional(player, coefficients, description) of your own"
         )
     return treeplex, leaves
 
@@ -439,8 +439,8 @@ def _plans(game: HasSequenceForm, player: int, others: Any) -> tuple[Floats, ...
         return (others.plan, others.plan)
     if not isinstance(others, Profile):
         raise InvalidStrategyError(
-            f"the others' strategies are {shown(others)}, expected a Profile, or in a game of two players the Strategy "
-            f"of the one who is not player {player}"
+            f"the others' strategies are {shown(others)}, expected a Profile or, in a two-player game, the Strategy "
+            f"of the opponent of player {player}"
         )
     check_same_game(others[0], game)
     return others.plans

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .public_tree import PublicTree
     from .strategy import Profile
 
-_WITHOUT_HISTORIES = "it was given as a sequence form, not as rules or a tree"
+_WITHOUT_HISTORIES = "it is defined by a sequence form, not by rules or a tree"
 
 
 class Facts(TypedDict, total=False):
@@ -137,7 +137,7 @@ class Game(HasSequenceForm, Displayed):
             )
         if functionals is not None and not callable(functionals):
             raise InvalidGameError(
-                f"the functionals of game {shown(name)} are {shown(functionals)}, expected a function that makes them"
+                f"the functionals of game {shown(name)} are {shown(functionals)}, expected a function that returns them"
             )
         self.name = name
         self.parameters = dict(parameters or {})
@@ -254,8 +254,8 @@ class Game(HasSequenceForm, Displayed):
         """The bounds on the value of the game that follow from :attr:`payoff_range`, in words."""
         known = self.payoff_range
         if known is None:
-            return f"nothing bounds the value of {self.spec} before it is built"
-        return f"payoffs alone bound the value of {self.spec} to player 0: {known[0]:,.10g} to {known[1]:,.10g}"
+            return f"no bound on the value of {self.spec} is known before the game is built"
+        return f"the payoffs alone bound the value of {self.spec} to player 0: {known[0]:,.10g} to {known[1]:,.10g}"
 
     @property
     def is_built(self) -> bool:
@@ -408,7 +408,7 @@ class Game(HasSequenceForm, Displayed):
     def functionals(self) -> "Named[str, Functional]":
         """The game's named linear functionals of a player's plan, such as a risk."""
         made = {} if self._make_functionals is None else self._make_functionals(self)
-        return made if isinstance(made, Named) else Named(made, f"{self.spec} names no functional")
+        return made if isinstance(made, Named) else Named(made, f"{self.spec} does not name a functional")
 
     @cached_property
     def public_tree(self) -> "PublicTree":
@@ -504,7 +504,7 @@ class Game(HasSequenceForm, Displayed):
         """Measure the building in the block, and prefix "too large" errors with the game's name."""
         begun, before = counted_now(), self.build_seconds
         try:
-            with timed("building"), doing(f"{self.spec} was built"):
+            with timed("building"), doing(f"{self.spec} was being built"):
                 yield
         except GameTooLargeError as error:
             raise GameTooLargeError(f"{self.spec}: {error}") from None
@@ -513,7 +513,7 @@ class Game(HasSequenceForm, Displayed):
 
     def _walkable(self) -> Rules:
         if self.rules is None:
-            raise UnsupportedProblemError(f"{self.spec} has no histories to walk: {self._without_histories}")
+            raise UnsupportedProblemError(f"{self.spec} has no histories to visit: {self._without_histories}")
         return self.rules
 
 

@@ -301,9 +301,7 @@ class GameTree(Displayed):
                 if num_players is None:
                     num_players = len(payoffs)
                     if num_players > MAX_PLAYERS:
-                        self._refuse(
-                            node, f"has {num_players:,} payoffs, expected those of {MAX_PLAYERS} players at most"
-                        )
+                        self._refuse(node, f"has {num_players:,} payoffs, expected at most {MAX_PLAYERS}")
                 elif len(payoffs) != num_players:
                     self._refuse(
                         node, f"has {len(payoffs)} payoffs, but other leaves have {num_players}: one per player"
@@ -332,7 +330,7 @@ class GameTree(Displayed):
             )
         payoffs = _as_tuple(attributes["payoffs"])
         if not isinstance(payoffs, tuple | list) or not payoffs or not all(map(_is_number, payoffs)):
-            self._refuse(node, f"has payoffs {shown(payoffs)}, expected one finite number a player, as a tuple")
+            self._refuse(node, f"has payoffs {shown(payoffs)}, expected a tuple of one finite number per player")
         return payoffs
 
     def _checked_player(self, node: Hashable, attributes: dict[str, Any]) -> int:
@@ -384,8 +382,8 @@ class _Fixed(dict[Any, Any]):
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise InvalidGameError(
-            "the tree of a game cannot be changed: change a copy of its graph, networkx.DiGraph(tree.graph), and make "
-            "a game of that"
+            "the tree of a game is read-only: change a copy of its graph, networkx.DiGraph(tree.graph), and create "
+            "a game from the copy"
         )
 
     __setitem__ = __delitem__ = update = pop = popitem = setdefault = clear = __ior__ = _refuse
@@ -458,15 +456,15 @@ def _refuse_graph(graph: Any, roots: list[Hashable]) -> NoReturn:
             if degree > 1:
                 parents = ", ".join(shown(parent, 40) for parent in list(graph.predecessors(node))[:3])
                 raise InvalidGameError(
-                    f"node {shown(node)} has {degree} parents ({parents}): a tree's node has at most one"
+                    f"node {shown(node)} has {degree} parents ({parents}): a node of a tree has at most one"
                 ) from None
         raise InvalidGameError(
             f"node {shown(roots[1])} cannot be reached from the root {shown(roots[0])}: a tree has one node without "
             "parents"
         ) from None
-    which = "a tree has none"
+    which = "a tree has no cycle"
     if not roots:
-        which = "a tree has a root, without parents"
+        which = "a tree has a root without parents"
     elif cyclic not in nx.descendants(graph, roots[0]):
         raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle that the root {shown(roots[0])} does not reach")
     raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle: {which}")

@@ -93,7 +93,7 @@ def checked_payoffs(treeplexes: tuple[Treeplex, ...], leaves: Any, payoff_matric
     """
     if (leaves is not None) + (payoff_matrices is not None) + (factored is not None) != 1:
         raise InvalidGameError(
-            "a sequence form needs a leaf table, payoff matrices or factored payoffs, one of the three"
+            "a sequence form needs exactly one of a leaf table, payoff matrices and factored payoffs"
         )
     shape = tuple(treeplex.num_sequences for treeplex in treeplexes)
     if leaves is not None:
@@ -105,8 +105,8 @@ def checked_payoffs(treeplexes: tuple[Treeplex, ...], leaves: Any, payoff_matric
         raise InvalidGameError(f"the factored payoffs are {shown(factored)}, expected a FactoredPayoff")
     if factored.shape != shape:
         raise InvalidGameError(
-            f"the factored payoffs have shape {factored.shape}, expected {shape}: one row a sequence of player 0, "
-            "one column a sequence of player 1"
+            f"the factored payoffs have shape {factored.shape}, expected {shape}: one row per sequence of player 0, "
+            "one column per sequence of player 1"
         )
     return factored
 
@@ -117,8 +117,8 @@ def _check_sequences(leaves: Any, shape: tuple[int, ...]) -> None:
         raise InvalidGameError(f"the leaves are {shown(leaves)}, expected a LeafTable")
     if leaves.num_players != len(shape):
         raise InvalidGameError(
-            f"the leaf table is of {leaves.num_players} players, but there are {len(shape)} treeplexes: "
-            "one each is needed"
+            f"the leaf table has {leaves.num_players} players, but there are {len(shape)} treeplexes: "
+            "expected one treeplex per player"
         )
     for player, num_sequences in enumerate(shape):
         sequences = leaves.sequences[:, player]
@@ -145,7 +145,7 @@ def _checked_matrices(payoff_matrices: Sequence[Any], shape: tuple[int, ...]) ->
         matrix = canonical(given, name)
         if matrix.shape != shape:
             raise InvalidGameError(
-                f"{name} has shape {matrix.shape}, expected {shape}: one row a sequence of player 0, one column a "
+                f"{name} has shape {matrix.shape}, expected {shape}: one row per sequence of player 0, one column per "
                 "sequence of player 1"
             )
         if not np.isfinite(matrix.data).all():
@@ -170,8 +170,8 @@ def matrix_game(
     tables.append(-tables[0] if column_payoffs is None else floats(column_payoffs, wrong))
     if tables[0].ndim != 2 or not tables[0].size or tables[1].shape != tables[0].shape:
         raise InvalidGameError(
-            f"payoff matrices have shapes {tables[0].shape} and {tables[1].shape}: two equal ones, with at least "
-            "one row and one column, are needed"
+            f"payoff matrices have shapes {tables[0].shape} and {tables[1].shape}: expected equal shapes with at least "
+            "one row and one column"
         )
     shape = tables[0].shape
     try:
@@ -250,13 +250,13 @@ def treeplex_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
             or right[row] != 0.0
         ):
             raise InvalidGameError(
-                f"row {row} of {name} does not belong to an infoset: it needs one -1 (parent sequence) or several "
-                f"entries from -1 to 0 (inflows), then a 1 at each own sequence, and a 0 in {right_name}"
+                f"row {row} of {name} does not belong to an infoset: it needs one -1 (the parent sequence) or several "
+                f"entries from -1 to 0 (inflows), then a 1 at each of its own sequences, and a 0 in {right_name}"
             )
         if own[-1] - own[0] != len(own) - 1 or before[-1] >= own[0]:
             raise InvalidGameError(
-                f"row {row} of {name} has own sequences {own.tolist()} and parent sequence {before[-1]}: own ones must "
-                "be contiguous and come after the parent"
+                f"row {row} of {name} has own sequences {own.tolist()} and parent sequence {before[-1]}: its own "
+                "sequences must be contiguous and come after the parent"
             )
         infosets.append((int(own[0]), len(own), row, sign))
     infosets.sort()

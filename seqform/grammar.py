@@ -94,7 +94,7 @@ class Grammar:
                 return each
         known = [each.name for each in parameters if not each.about.first]
         hint = nearest(key, known) or nearest(key.replace("-", "_"), known)
-        expected = f"expected {'one of ' * (len(known) > 1)}{', '.join(known)}" if known else "it takes none"
+        expected = f"expected {'one of ' * (len(known) > 1)}{', '.join(known)}" if known else "it takes no parameters"
         raise self.unknown(f"{self.prefix}{name}: unknown parameter {shown(key, 60)}{hint}; {expected}")
 
     def texts(self, name: str, text: str | None, parameters: Sequence[Parameter]) -> dict[str, str]:

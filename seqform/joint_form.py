@@ -231,11 +231,11 @@ class JointForm(PublicForm):
         shape = tuple(map(len, self.states))
         for name, tensor in [("the deal", deal), *(("the payoff of leaves", one.payoff) for one in self.joint_leaves)]:
             if tensor.shape != shape:
-                raise InvalidGameError(f"{name} has shape {tensor.shape}, expected {shape}: one axis a player")
+                raise InvalidGameError(f"{name} has shape {tensor.shape}, expected {shape}: one axis per player")
         for one in self.joint_leaves:
             if one.amounts.shape != (len(shape), len(one.nodes)):
                 expected = (len(shape), len(one.nodes))
-                raise InvalidGameError(f"amounts of leaves have shape {one.amounts.shape}, expected {expected}")
+                raise InvalidGameError(f"the amounts of leaves have shape {one.amounts.shape}, expected {expected}")
 
     @cached_property
     def is_zero_sum(self) -> bool:

@@ -13,7 +13,7 @@ from .errors import InvalidGameError, TreeplexError, shown
 #: What a label has to be, for messages.
 A_LABEL = "a hashable label that is equal to itself (a missing value, such as NaN, is not a label)"
 #: What is wrong with a set, for messages; it takes the name of the type, and whether to return or to pass a tuple.
-WITHOUT_ORDER = "a {} whose order differs from process to process: {} a tuple"
+WITHOUT_ORDER = "a {} whose order differs between processes: {} a tuple"
 
 
 def is_label(value: Any) -> bool:
@@ -147,7 +147,7 @@ def check_one_label(label: Any, known: Any, what: str) -> None:
     if not is_same_label(label, known):
         raise InvalidGameError(
             f"{what} have the labels {shown(known, 60)} and {shown(label, 60)}, which are equal in Python: expected "
-            "labels that differ, such as texts"
+            "distinct labels, such as texts"
         )
 
 
@@ -168,5 +168,5 @@ def check_one_text(text: object, labels: Iterable[Hashable], where: str, error: 
     if len(alike) > 1:
         listed = " and ".join(shown(label, 40) for label in alike[:3])
         raise error(
-            f"{where} has {len(alike)} labels that read {shown(text, 40)}, {listed}: expected texts that differ"
+            f"{where} has {len(alike)} labels that print as {shown(text, 40)}, {listed}: expected distinct texts"
         )

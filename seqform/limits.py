@@ -202,11 +202,11 @@ def passed(deadline: Deadline, what: str = "", raised: str = "it") -> str:
     Examples
     --------
     >>> from treeplex.seqform.limits import Deadline, passed
-    >>> passed(Deadline(seconds=20.0), "the tree, 3.1 million nodes, was built")
-    'the time limit came: 20 s passed while the tree, 3.1 million nodes, was built; raise it'
+    >>> passed(Deadline(seconds=20.0), "the tree, 3.1 million nodes, was being built")
+    'time limit reached: 20 s passed while the tree, 3.1 million nodes, was being built; raise it'
     """
-    what = what or (deadline.doing[-1] if deadline.doing else deadline.broken_off or "the command was at work")
-    return f"the time limit came: {max(deadline.seconds, 0.0):,.6g} s passed while {what}; raise {raised}"
+    what = what or (deadline.doing[-1] if deadline.doing else deadline.broken_off or "the command was running")
+    return f"time limit reached: {max(deadline.seconds, 0.0):,.6g} s passed while {what}; raise {raised}"
 
 
 def check_time(doing: str) -> None:

@@ -94,7 +94,7 @@ def read_exactly(value: Any) -> float | Fraction:
             raise ValueError("it is too long")
         value = Fraction(value) if "/" in value else Decimal(value)
     if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _LARGEST_EXPONENT:
-        raise OverflowError("as a fraction it has more digits than memory")
+        raise OverflowError("as a fraction it has more digits than fit in memory")
     if isinstance(value, Decimal | Fraction):
         return Fraction(value)
     if isinstance(value, bool) or not isinstance(value, Real):

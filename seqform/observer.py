@@ -260,11 +260,11 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
     player = checked_player(game, player)
     form = game.sequence_form  # the walk to it checks the rules
     if form.leaves is None or any(not treeplex.single_parent for treeplex in form.treeplexes):
-        raise UnsupportedProblemError(f"{game.spec} has no table of leaves: an observer's view needs one")
+        raise UnsupportedProblemError(f"{game.spec} has no table of leaves, which an observer's view needs")
     budget = Budget(memory)
     budget.require(
         view_bytes(rules.num_players, len(form.leaves), 0),
-        f"{game.spec}: the game has {len(form.leaves):,} leaves: what an observer sees of them",
+        f"{game.spec}: an observer's view of {len(form.leaves):,} leaves",
     )
     classes = _Classes(rules, player)
     classes.collect(budget)
@@ -272,7 +272,7 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
     if len(classes.of_leaves) != len(form.leaves):
         raise UnsupportedProblemError(
             f"the sequence form of {game.spec} has {len(form.leaves):,} leaves, but its rules have "
-            f"{len(classes.of_leaves):,}: an observer's view needs the one that follows from the rules"
+            f"{len(classes.of_leaves):,}: an observer's view needs the sequence form that follows from the rules"
         )
     return classes.tree(form)
 
@@ -334,7 +334,7 @@ class _Classes:
                     self.first_acted[here],
                     history,
                     f"lie in the infosets {shown(labels[self.own_infosets[here]], 40)} and "
-                    f"{shown(labels[infoset], 40)}: expected one",
+                    f"{shown(labels[infoset], 40)}: expected a single infoset",
                 )
             self.own_infosets[here] = infoset
             self.first_acted[here] = history.number
@@ -364,7 +364,7 @@ class _Classes:
         players = range(len(self.infosets))
         if given.__class__ is not tuple or not all(each.__class__ is int and each in players for each in given):
             raise InvalidGameError(
-                f"{leaf} shows the private information of {shown(given)}, expected a tuple of players"
+                f"{leaf} reveals the private information of {shown(given)}, expected a tuple of players"
             )
         return *seen, tuple((each, self._private(leaf, each)) for each in sorted({*given} - {self.player})), result
 
@@ -383,14 +383,14 @@ class _Classes:
             here = self._add(history, label, sequences, before, result)
         if here != before and self.parents[here] != before:
             self._refuse_two(
-                here, self.first_met[here], history, "came from different ones: what an observer sees must form a tree"
+                here, self.first_met[here], history, "came from different views: an observer's views must form a tree"
             )
         if self.own_sequences[here] != sequences[self.player]:
             self._refuse_two(
                 here,
                 self.first_met[here],
                 history,
-                "differ in what the observer has done: a player's own actions must be public or private information",
+                "differ in the observer's own actions: these must be public or private information",
             )
         if here != before:
             self.entered.append(here)
@@ -454,6 +454,6 @@ class _Classes:
     def _refuse_two(self, here: int, first: int, second: History, message: str) -> NoReturn:
         private, public, *_ = self.labels[here]
         raise InvalidGameError(
-            f"{name_history(self.rules, first)} and {second} are alike to player {self.player}, who has "
+            f"{name_history(self.rules, first)} and {second} look the same to player {self.player}, who has "
             f"{shown(private)} and has seen {shown(public)}, but {message}"
         )

@@ -5,7 +5,7 @@ OF_GAMES = {
     "infosets": "sequence_form.treeplexes[player].infoset_labels",
     "information_sets": "sequence_form.treeplexes[player].infoset_labels",
     "actions": "sequence_form.treeplexes[player].action_labels",
-    "payoffs": "tree for those of its leaves, or expected_payoffs(game, profile)",
+    "payoffs": "tree for the payoffs of its leaves, or expected_payoffs(game, profile)",
     "payoff_matrix": "sequence_form.payoff",
     "root": "tree, which is a networkx.DiGraph",
     "new_initial_state": "tree, which is a networkx.DiGraph, or rules",

@@ -281,8 +281,8 @@ class Treeplex(ReadOnly):
         """
         if self._parents is None:
             raise UnsupportedProblemError(
-                "this needs a tree, in which one sequence leads to each infoset, and the player's plans form a flow "
-                "polytope, in which several do"
+                "this needs a treeplex in which one sequence leads to each infoset, and the player's plans form a flow "
+                "polytope, in which several sequences do"
             )
         return self._parents
 
@@ -502,7 +502,7 @@ class Treeplex(ReadOnly):
         vector = floats(values, f"the {what} is not an array of numbers", InvalidStrategyError)
         if vector.shape != (self.num_sequences,):
             raise InvalidStrategyError(
-                f"the {what} has shape {vector.shape}, expected ({self.num_sequences},): one entry a sequence, "
+                f"the {what} has shape {vector.shape}, expected ({self.num_sequences},): one entry per sequence, "
                 "the empty one first"
             )
         return vector

@@ -117,7 +117,7 @@ def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: boo
     folded = {name.casefold(): place for place, name in enumerate(names)}
     if wanted not in folded:
         where = f"after {', '.join(steps[:number])}" if number else "at the root"
-        follows = f"expected {one_of(names, 60)}" if names else "nothing follows there"
+        follows = f"expected {one_of(names, 60)}" if names else "no action follows there"
         raise InvalidGameError(f"there is no {shown(step, 60)} {where}{nearest(step, names)}; {follows}")
     return folded[wanted]
 
@@ -211,9 +211,9 @@ class PublicForm(ReadOnly):
                 "expected one of each per node"
             )
         if count == 0 or self.parents[0] != -1 or not (self.parents[1:] < np.arange(1, count)).all():
-            raise InvalidGameError("a public tree begins at its root, and parents come before their children")
+            raise InvalidGameError("a public tree must start with its root, with parents before their children")
         if (self.parents[1:] < 0).any() or (self.players[self.parents[1:]] == TERMINAL).any():
-            raise InvalidGameError("a public tree has one root, and nothing after its leaves")
+            raise InvalidGameError("a public tree must have one root and no nodes after its leaves")
         if boards is None:
             boards = Boards(np.zeros(count), [[np.arange(len(one)) for one in self.states]])
         self.boards = frozen(np.array(boards.nodes, dtype=np.int64))
@@ -221,13 +221,13 @@ class PublicForm(ReadOnly):
             tuple(frozen(np.array(one, dtype=np.int64)) for one in here) for here in boards.present
         )
         if self.boards.shape != (count,) or self.boards.min() < 0 or self.boards.max() >= len(self.present):
-            raise InvalidGameError(f"boards are one number for each of {count} nodes, below {len(self.present)}")
+            raise InvalidGameError(f"expected one board for each of {count} nodes, a number below {len(self.present)}")
         if weights is None:
             weights = [np.ones(len(one)) for one in self.states]
         self.weights = tuple(frozen(np.array(one, dtype=np.float64)) for one in weights)
         for weight, own in zip(self.weights, self.states, strict=True):
             if weight.shape != (len(own),) or not (np.isfinite(weight).all() and (weight >= 0.0).all()):
-                raise InvalidGameError(f"weights are one finite number of at least 0 for each of {len(own)} states")
+                raise InvalidGameError(f"expected one finite weight of at least 0 for each of {len(own)} states")
 
     def __repr__(self) -> str:
         sizes = tuple(map(len, self.states))
@@ -465,7 +465,7 @@ class PublicForm(ReadOnly):
     def _dealt_at(self, node: int) -> dict[int, float]:
         """Return how often each of the deals counts in the pairs of states at a public state."""
         if not self.deals:
-            raise UnsupportedProblemError("this public form does not say how likely pairs of states are (deals)")
+            raise UnsupportedProblemError("this public form has no probabilities of pairs of states (deals)")
         _, choices = self._nearest
         # Whatever both do from here on, they arrive at leaves with the same probability: at those that are fewest.
         found: dict[int, float] = {}
@@ -621,11 +621,11 @@ class _Collected:
         missing = [name for name in ("private_information", "public_history") if not hasattr(rules, name)]
         if missing:
             raise UnsupportedProblemError(
-                f"the public form needs rules with the methods private_information and public_history; "
+                f"a public form needs rules with the methods private_information and public_history; "
                 f"{type(rules).__name__} has no {missing[0]}"
             )
         if rules.num_players != 2:
-            raise UnsupportedProblemError(f"the public form is for two players, and there are {rules.num_players}")
+            raise UnsupportedProblemError(f"a public form needs two players, and the game has {rules.num_players}")
         budget.admit(rules)
         self._rules: Any = rules
         self._numbers: dict[tuple[Any, ...], int] = {}
@@ -662,8 +662,8 @@ class _Collected:
             self.boards.append(self._board(parent))
         if parent >= 0 and before.data[1] != dealt and history.player != TERMINAL:
             raise UnsupportedProblemError(
-                f"the public form needs private information from the root alone, and at {history} it has become "
-                f"{shown(dealt)}"
+                f"a public form needs private information that is dealt at the root alone, and at {history} it "
+                f"changes to {shown(dealt)}"
             )
         if parent >= 0:
             dealt = before.data[1]

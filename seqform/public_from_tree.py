@@ -98,7 +98,7 @@ def collect_histories(rules: Rules) -> Histories:
             if history.player != TERMINAL:
                 key, numbered = (history.before.player, history.action), (len(event_numbers), history.action)
                 event, action = event_numbers.setdefault(key, numbered)
-                check_one_label(history.action, action, "two outcomes of chance")
+                check_one_label(history.action, action, "two chance outcomes")
         if history.player == TERMINAL:
             found.leaf_parents.append(before)
             continue
@@ -165,7 +165,7 @@ def _refuse_cycle(histories: Histories, offsets: Any, tails: Any, heads: Any) ->
             names.append(f"infoset {shown(label)} of player {player}")
     raise UnsupportedProblemError(
         f"{names[0]} lies both before and after {names[1]}: a game whose moves have no order in time has no public "
-        "states, unless its rules name them by public_state"
+        "states, unless its rules define public_state"
     )
 
 
@@ -185,7 +185,7 @@ def with_waits(histories: Histories, times: list[int]) -> Timed:
     if waits > most:
         raise UnsupportedProblemError(
             f"public states: the {count:,} inner histories wait for each other {waits:,} times, expected "
-            f"at most {most:,}; rules that name public states by public_state need no waiting"
+            f"at most {most:,}; rules that define public_state need no waiting"
         )
     Budget().require(PLACE_BYTES * (count + waits), f"public states of {count:,} inner histories")
     timed = Timed(

@@ -211,7 +211,7 @@ class PublicPayoff(Factorable):
         """
         found = [(len(group.nodes), group.factored) for group in self.form.leaves]
         entries = sum(count * one.nnz for count, one in found)
-        Budget().require(_ENTRY_BYTES * entries, "payoffs in factors, for a linear program,")
+        Budget().require(_ENTRY_BYTES * entries, "the factored payoffs of a linear program")
         return self._factors(0)
 
     @cached_property
@@ -235,7 +235,7 @@ class PublicPayoff(Factorable):
     def _made(self, player: int) -> sp.csr_array:
         mine, theirs = map(len, self.form.weights)
         entries = sum(len(group.nodes) for group in self.form.leaves) * mine * theirs
-        Budget().require(24 * entries, f"what player {player} is paid for each pair of sequences")
+        Budget().require(24 * entries, f"player {player}'s payoffs for each pair of sequences")
         return self.in_factors.matrix if self.is_zero_sum else self._factors(player).matrix
 
     def _factors(self, player: int) -> FactoredPayoff:

@@ -128,7 +128,7 @@ class PublicProfile:
         given = np.asarray(given, dtype=np.float64)
         total = given.sum(axis=0)
         if not (np.isfinite(total).all() and (given >= 0.0).all()):
-            raise InvalidStrategyError(f"the behaviour at node {node} has numbers that are negative or not finite")
+            raise InvalidStrategyError(f"the behaviour at node {node} contains numbers that are negative or not finite")
         played: Floats = np.divide(given, total, out=np.full(given.shape, 1.0 / len(given)), where=total > 0.0)
         return played
 

@@ -248,8 +248,8 @@ def check_order(walked: Sequence[Iterable[Hashable]], form: SequenceForm | None)
     """
     if form is not None and [tuple(labels) for labels in walked] != [each.infoset_labels for each in form.treeplexes]:
         raise UnsupportedProblemError(
-            "the sequence form was given beside the rules and has other infosets, or in another order: public states "
-            "need the one that follows from the rules"
+            "the given sequence form has other infosets than the rules, or in another order: public states "
+            "need the sequence form that follows from the rules"
         )
 
 
@@ -385,20 +385,20 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
         elif here == before:
             if changes is None:
                 raise InvalidGameError(
-                    f"{history} has the public state {shown(label)}, as before its last action, expected another: a "
-                    "player's action changes what is public, if only who has moved"
+                    f"{history} has the public state {shown(label)}, the same as before its last action, expected "
+                    "another: a player's action always changes the public state, because it shows who has moved"
                 )
         elif parents[here] != before:
             raise InvalidGameError(
                 f"{name_history(rules, first_met[here])} and {history} have the public state {shown(label)}, but came "
-                "from different ones: public states must form a tree"
+                "from different public states: public states must form a tree"
             )
         if changes is not None:
             changes.append(here != before)
             if changes[0] != changes[-1]:
                 raise InvalidGameError(
                     f"{history} is an outcome of a chance node with the public state {shown(labels[before])}, "
-                    "which some outcomes change and others do not: expected all, or none where the event is private"
+                    "which some outcomes change and others do not: expected all, or none if the event is private"
                 )
         if history.player == CHANCE:
             history.data = here, []

@@ -89,7 +89,7 @@ class Registry(Mapping[str, T]):
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise refused(f"{source}: the name is {shown(name, 60)}, expected letters, digits, '-', '_', '+' and '.'")
         if expected not in (None, name):
-            raise refused(f"{source}: the name is {name!r}, expected that of its entry point, {expected!r}")
+            raise refused(f"{source}: the name is {name!r}, expected the name of its entry point, {expected!r}")
         if name in self._unloaded:
             _ = self[name]  # the library's own object has the name
         if self._sources.get(name, source) != source:
@@ -156,7 +156,7 @@ class Registry(Mapping[str, T]):
                 self.register(point.load(), package, expected=point.name)
             except Exception as error:  # another package may raise anything
                 reason = str(error) if isinstance(error, TreeplexError) else f"{type(error).__name__}: {error}"
-                left_out = f"the {self.grammar.noun} {point.name!r} of the package {package} is left out"
+                left_out = f"the {self.grammar.noun} {point.name!r} of the package {package} is skipped"
                 from .standard_error import warn
 
                 warn(f"{left_out}: {one_line(reason, 400)}", ExtensionWarning, stacklevel=2)

@@ -101,7 +101,7 @@ def checked_outcomes(
     if not outcomes:
         raise WrongAnswer("is a chance node without outcomes: expected at least one")
     if distinct != len(outcomes):
-        raise WrongAnswer("is a chance node that has an outcome twice: outcomes must be distinct")
+        raise WrongAnswer("is a chance node with the same outcome twice: outcomes must be distinct")
     try:
         checked = [(action, float(probability)) for action, probability in outcomes]
     except (TypeError, ValueError, OverflowError):
@@ -126,7 +126,7 @@ def checked_outcomes(
 def checked_payoffs(payoffs: Any, num_players: int) -> tuple[Any, ...]:
     """Return the payoffs of a leaf as a tuple."""
     if not is_listing(payoffs):
-        raise WrongAnswer(f"has payoffs {shown(payoffs)}, expected one number per player, as a tuple")
+        raise WrongAnswer(f"has payoffs {shown(payoffs)}, expected a tuple of one number per player")
     if len(payoffs) != num_players:
         raise WrongAnswer(f"has {len(payoffs)} payoffs, expected {num_players}: one per player")
     return tuple(payoffs)
@@ -154,7 +154,7 @@ def check_known(
         first, second = name_history(rules, history), name_history(rules, number)
         raise ImperfectRecallError(
             f"infoset {shown(label)} of player {player} has imperfect recall: {first} and {second} are "
-            "in it, but the player's own past differs; give them different infosets, or state plans as "
+            "in it, but the player's own past differs; give them different infosets, or define plans as "
             "a flow (Treeplex.from_inflow)"
         )
     if actions is not known and (

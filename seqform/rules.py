@@ -119,7 +119,7 @@ def check_rules(rules: Any) -> None:
     InvalidGameError
     """
     if isinstance(rules, type):
-        raise InvalidGameError(f"{rules.__name__} is a class, expected an object of it, such as {rules.__name__}()")
+        raise InvalidGameError(f"{rules.__name__} is a class, expected an instance, such as {rules.__name__}()")
     check_members(rules)
 
 
@@ -139,7 +139,7 @@ def outcomes_of(rules: Any) -> Callable[[Any], Sequence[tuple[Hashable, Number]]
     """Return the method ``chance_outcomes`` of rules, or a function that raises an error if there is none."""
 
     def refuse(state: Any) -> NoReturn:
-        raise InvalidGameError(f"{shown(rules)} has a chance node, and no method chance_outcomes; expected one")
+        raise InvalidGameError(f"{shown(rules)} has a chance node but no method chance_outcomes; expected that method")
 
     found: Callable[[Any], Sequence[tuple[Hashable, Number]]] = getattr(rules, "chance_outcomes", refuse)
     return found

@@ -319,7 +319,7 @@ class SequenceForm(ReadOnly):
         [[0.0, 0.0, 0.0], [0.0, -3.0, 0.0]]
         """
         if self.num_players != 2 or self.constant_sum is None:
-            raise UnsupportedProblemError("expected a game of two players whose payoffs have a constant sum")
+            raise UnsupportedProblemError("expected a two-player game whose payoffs have a constant sum")
         if not self.constant_sum:
             return self
         from .constant_sums import opposed_payoffs
@@ -374,7 +374,7 @@ class SequenceForm(ReadOnly):
         """
         if self.num_players != 2:
             raise UnsupportedProblemError(
-                f"a payoff matrix needs a game of two players, this one has {self.num_players}: use its leaf table"
+                f"a payoff matrix needs two players, and this game has {self.num_players}: use its leaf table"
             )
         return self.payoffs.matrix_of(check_player(player, self.num_players, InvalidGameError))
 
@@ -444,7 +444,7 @@ class SequenceForm(ReadOnly):
         player = check_player(player, self.num_players, InvalidGameError)
         leaves = self.leaves
         if leaves is None or leaves.exact_chance is None or leaves.exact_payoffs is None:
-            raise InvalidGameError("this sequence form only holds floats: build it with exact=True")
+            raise InvalidGameError("this sequence form holds only floats: build it with exact=True")
         entries: dict[tuple[int, ...], Fraction] = {}
         for key, chance, payoffs in zip(
             map(tuple, leaves.sequences.tolist()), leaves.exact_chance, leaves.exact_payoffs, strict=True

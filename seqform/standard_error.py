@@ -54,7 +54,7 @@ class StandardError(io.TextIOBase):
         try:
             return int(self._stream.fileno())
         except _LACKING as error:
-            raise io.UnsupportedOperation("standard error has no descriptor") from error
+            raise io.UnsupportedOperation("standard error has no file descriptor") from error
 
     @property
     def encoding(self) -> str:  # type: ignore[override]

@@ -300,10 +300,10 @@ class Strategy(ReadOnly, Drawn, Displayed):
         found = load_strategies(path, game, normalise)[0]
         name = one_line(str(path))
         if player is None and len(found) > 1:
-            raise InvalidStrategyError(f"{name} holds strategies of players {sorted(found)}: say which, player=…")
+            raise InvalidStrategyError(f"{name} holds strategies of players {sorted(found)}: choose one by player=…")
         wanted = next(iter(found)) if player is None else player
         if not is_whole(wanted) or wanted not in found:
-            raise InvalidStrategyError(f"{name} holds no strategy of player {shown(wanted)}, but of {sorted(found)}")
+            raise InvalidStrategyError(f"{name} holds no strategy of player {shown(wanted)}, only of {sorted(found)}")
         return found[wanted]
 
 
@@ -339,7 +339,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
             given = listed(given, "the strategies of a profile are", InvalidStrategyError)
         self._strategies: tuple[Strategy, ...] = tuple(given)
         if not self._strategies or not all(isinstance(strategy, Strategy) for strategy in self._strategies):
-            raise InvalidStrategyError(f"a profile needs one Strategy a player, received {shown(strategies)}")
+            raise InvalidStrategyError(f"a profile needs one Strategy per player, received {shown(strategies)}")
         form = self._strategies[0].sequence_form
         players = [strategy.player for strategy in self._strategies]
         if players != list(range(form.num_players)):
@@ -487,7 +487,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         missing = [player for player in range(sequence_form_of(game).num_players) if player not in found]
         if missing:
             raise InvalidStrategyError(
-                f"{one_line(str(path))} is half a profile: it holds no strategy of player {missing[0]}"
+                f"{one_line(str(path))} is not a complete profile: it holds no strategy of player {missing[0]}"
             )
         return cls([found[player] for player in sorted(found)])
 
@@ -514,7 +514,7 @@ def check_same_game(strategy: Strategy, game: HasSequenceForm | SequenceForm) ->
     if strategy.sequence_form is not form and strategy.fingerprint != form.fingerprint:
         named = f" ({strategy.game_name})" if strategy.game_name else ""
         raise InvalidStrategyError(
-            f"the strategy of player {strategy.player} is of another game{named}: its fingerprint is "
+            f"the strategy of player {strategy.player} belongs to another game{named}: its fingerprint is "
             f"{strategy.fingerprint}, expected {form.fingerprint}"
         )
 
@@ -577,6 +577,6 @@ def load_strategies(
         try:
             found[player] = Strategy(game, player, vector)
         except InvalidStrategyError as error:
-            hint = "" if normalise else "; for rounded ones normalise=True (--normalise) divides them by their sum"
+            hint = "" if normalise else "; if they are rounded, normalise=True (--normalise) divides them by their sum"
             raise InvalidStrategyError(f"{one_line(str(path))}: player {player}: {error}{hint}") from None
     return found, read

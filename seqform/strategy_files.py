@@ -40,7 +40,7 @@ _EXPANSION = 12
 #: How every zip archive begins, and so every .npz file.
 _ARCHIVE = b"PK"
 #: What is wrong with a file that cannot be read.
-_DAMAGED = "is not a strategy file, or a damaged one"
+_DAMAGED = "is not a strategy file, or is damaged"
 #: How Gambit begins the line of an equilibrium.
 _GAMBIT = b"NE,"
 #: A path, and which of the file's equilibria is meant.
@@ -123,11 +123,13 @@ class _Names:
         named = self.treeplex.actions_by_name(infoset)
         for name, probability in played.items():
             if name not in named:
-                raise InvalidStrategyError(f"{where} has no action {shown(name)}, but {shown(list(map(str, actions)))}")
+                raise InvalidStrategyError(
+                    f"{where} has no action {shown(name)}, only {shown(list(map(str, actions)))}"
+                )
             check_one_text(name, actions, where, InvalidStrategyError)
             (action,) = named[name]
             if action in found:
-                raise InvalidStrategyError(f"{where} has {shown(name)} beside another name of that action")
+                raise InvalidStrategyError(f"{where} has {shown(name)} as well as another name of that action")
             found[action] = _probability(probability, where)
         return [found.get(action, 0.0) for action in actions]
 
@@ -144,11 +146,11 @@ def _by_number(pairs: Any, count: int, where: str, legal: Sequence[int] | None) 
     if legal is not None and set(legal) < set(found):
         for number in sorted(set(found) - set(legal)):
             if _probability(found.pop(number), where) != 0.0:
-                raise InvalidStrategyError(f"{where} has a probability of action {number}, expected {list(legal)}")
+                raise InvalidStrategyError(f"{where} has a probability for action {number}, expected {list(legal)}")
     if len(found) != count:
         raise InvalidStrategyError(
-            f"{where} has {shown(pairs)}, expected a mapping of actions to probabilities, or a pair of number and "
-            f"probability for each of its {count} actions"
+            f"{where} has {shown(pairs)}, expected a mapping of actions to probabilities, or one pair (number, "
+            f"probability) for each of its {count} actions"
         )
     return [_probability(found[number], where) for number in sorted(found)]
 
@@ -220,7 +222,7 @@ def _read(path: str | Path, number: int | None, game: HasSequenceForm | Sequence
     if start.startswith(_GAMBIT):
         return _read_gambit(read_bytes(path, _EXPANSION).decode("utf-8-sig"), form, number)
     if number not in (None, 1):
-        raise InvalidStrategyError(f"equilibrium {number} was requested, but only lines NE,… of Gambit's hold several")
+        raise InvalidStrategyError(f"equilibrium {number} was requested, but only Gambit's NE,… lines hold several")
     if start.startswith(_ARCHIVE):
         return _read_archive(path, form)
     text = read_bytes(path, _EXPANSION).decode("utf-8-sig")
@@ -295,13 +297,13 @@ def _check_header(header: Mapping[str, Any], form: SequenceForm) -> None:
     """Refuse what is not a file of strategies of the game."""
     if header["format"] != FORMAT or header["version"] != VERSION:
         raise InvalidStrategyError(
-            f"a file of format {shown(header['format'])} version {shown(header['version'])}, "
+            f"the file has format {shown(header['format'])} version {shown(header['version'])}, "
             f"expected {FORMAT!r} version {VERSION}, as treeplex solve --out and Profile.save write it"
         )
     name, found = one_line(str(header["game"])) or "unnamed", one_line(str(header["fingerprint"]))
     if found != form.fingerprint:
         raise InvalidStrategyError(
-            f"holds strategies of another game ({name}): its fingerprint is {found}, expected {form.fingerprint}"
+            f"it holds strategies of another game ({name}): its fingerprint is {found}, expected {form.fingerprint}"
         )
 
 
@@ -327,7 +329,7 @@ def _content_of(text: str) -> Any:
 def _entries_of_json(text: str, form: SequenceForm) -> Iterator[Entry]:
     content = _content_of(text)
     if not isinstance(content, dict | list):
-        raise GameFileError(f"it is {shown(content)}, expected an object, or a list of one object a player")
+        raise GameFileError(f"it is {shown(content)}, expected an object, or a list of one object per player")
     if isinstance(content, dict) and "format" in content:
         _check_header(content, form)
         content = content["strategies"]
@@ -366,10 +368,10 @@ def _entries_of_table(text: str) -> Iterator[Entry]:
     for row in rows:
         player, infoset, action, probability = (row[name] for name in COLUMNS)
         if not (player or "").isdecimal():
-            raise GameFileError(f"player is {shown(player)}, expected a number from 0 on", rows.line_num)
+            raise GameFileError(f"player is {shown(player)}, expected a whole number of at least 0", rows.line_num)
         played = found.setdefault((int(player), infoset), {})
         if action in played:
-            raise GameFileError(f"action {shown(action)} of infoset {shown(infoset)} again", rows.line_num)
+            raise GameFileError(f"action {shown(action)} of infoset {shown(infoset)} occurs twice", rows.line_num)
         played[action] = probability
     for (seat, label), shares in found.items():
         yield Entry(seat, label, shares)
@@ -395,7 +397,7 @@ def _collected(entries: Iterable[Entry], game: HasSequenceForm | SequenceForm) -
         if whose.player not in vectors:
             vectors[whose.player], seen[whose.player] = whose.treeplex.uniform_behaviour(), set()
         if infoset in seen[whose.player]:
-            raise InvalidStrategyError(f"infoset {shown(text)} of player {whose.player} stands there twice")
+            raise InvalidStrategyError(f"infoset {shown(text)} of player {whose.player} occurs twice")
         seen[whose.player].add(infoset)
         first, last = whose.treeplex.offsets[infoset : infoset + 2].tolist()
         vectors[whose.player][first:last] = whose.probabilities(infoset, played)
@@ -417,7 +419,7 @@ def _read_gambit(text: str, form: SequenceForm, number: int | None) -> Behaviour
     sizes = [treeplex.num_sequences - 1 for treeplex in form.treeplexes]
     if len(numbers) != sum(sizes):
         raise InvalidStrategyError(
-            f"an equilibrium has {len(numbers)} probabilities, expected {sum(sizes)}, in behaviour strategies"
+            f"an equilibrium has {len(numbers)} probabilities, expected {sum(sizes)}, those of behaviour strategies"
         )
     values = np.array([_probability(number.strip(), "Gambit's line") for number in numbers])
     parts = np.split(values, np.cumsum(sizes)[:-1])
@@ -463,7 +465,7 @@ def write_strategies(path: str | Path, game: str, form: SequenceForm, vectors: M
                 passing.write_text(content, encoding="utf-8", newline="")
         else:
             raise InvalidStrategyError(
-                f"{named} cannot be written: expected a name that ends with .npz, {' or '.join(_WRITERS)}"
+                f"{named} cannot be written: expected a name that ends in .npz, {' or '.join(_WRITERS)}"
             )
     except InvalidStrategyError:  # a ValueError too
         raise

@@ -41,7 +41,7 @@ def behaviour_of_dict(
         sequences = [treeplex.sequence(label, action) for action in probabilities]
         if len(set(sequences)) < len(sequences):
             raise InvalidStrategyError(
-                f"infoset {shown(label)} has {shown(dict(probabilities))}: two names of one action"
+                f"infoset {shown(label)} has {shown(dict(probabilities))}, which names one action twice"
             )
         first, last = treeplex.offsets[infoset : infoset + 2].tolist()
         vector[first:last] = 0.0

@@ -172,7 +172,7 @@ def _values(solution: "Solution") -> Iterator[Row]:
         if solution.opponent_value is not None:
             meaning += ", against the model"
         elif player is not None and not problem.exploitability_meaning:
-            meaning += ", at worst"
+            meaning += ", in the worst case"
         yield Row("value", value, payoff, meaning)
     if problem.penalty is not None:
         yield Row("penalty", float(problem.penalty), setting, " per unit of violation")
@@ -185,7 +185,7 @@ def _values(solution: "Solution") -> Iterator[Row]:
     yield Row("gain", exact.gain if exact else solution.gain, payoff, " beyond the value of the game")
     if solution.gain is not None:
         yield Row("game_value", solution.game_value, payoff)
-    yield Row("slack", solution.slack, magnitude, " less than that value may be guaranteed, because of round-off")
+    yield Row("slack", solution.slack, magnitude, " by which the guarantee may fall short, because of round-off")
     yield Row("multiplier_bound", solution.multiplier_bound, setting, " at the end", "price bound")
 
 
@@ -193,7 +193,7 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
     """Return what is proven."""
     regrets, steps = solution.regrets, solution.certificate.steps
     if solution.lower is not None and solution.upper is not None:
-        kept = ", given all decisions before the last step" if steps else ""
+        kept = ", given the decisions of all earlier steps" if steps else ""
         yield Row("proven_bounds", (solution.lower, solution.upper), between(payoff), kept)
         yield Row("gap", solution.gap, error)
     if regrets is not None:
@@ -202,7 +202,7 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
         yield Row("regrets", gains, meaning=f"; NashConv {error(sum(regrets))}")
     yield _exploitability(solution)
     allow = "the reach of subgames" if solution.problem.name == "ses" else "the gain"
-    meaning = f", the most that p, {allow} and proven gaps allow"
+    meaning = f", the bound that follows from p, {allow} and the proven gaps"
     yield Row("safety_bound", solution.safety_bound, payoff, meaning)
     if steps:
         yield Row("steps", [step.objective for step in steps], _worth)
@@ -210,7 +210,7 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
     if solution.value_errors is not None:
         measured = [one for one in solution.value_errors if one is not None]
         whole = measured and len(measured) == len(solution.value_errors)
-        worst = f"{error(max(measured))} on average in a step, at most" if whole else "not measured; gaps are"
+        worst = f"{error(max(measured))} at most, on average in a step" if whole else "not measured; gaps are"
         yield Row("value_errors", worst)
 
 
@@ -235,7 +235,7 @@ def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
     if missed <= tolerance:
         judged = f", at most the tolerance of {error(tolerance)}"
     elif solution.status is Status.OPTIMAL:
-        judged = ", at round-off"
+        judged = ", at the level of round-off"
         more = [Row("tolerance", tolerance, error)]
     elif not tolerance:  # all iterations were asked for
         return [*rows]
@@ -265,7 +265,7 @@ def _constraint_rows(solution: "Solution") -> Iterator[Row]:
 def _conflict(found: "Infeasibility") -> Iterator[Row]:
     """Return by how much constraints are missed at least, and which exclude each other."""
     six = partial(shown_number, digits=6)
-    meaning = f" in sum, {six(found.largest_violation)} at most for one"
+    meaning = f" in sum, at most {six(found.largest_violation)} for one constraint"
     yield Row("least_violation", found.least_violation, six, meaning)
     yield Row("conflict", found.conflict, several(str))
 
@@ -276,7 +276,7 @@ def _preferences(solution: "Solution") -> Iterator[Row]:
     if record is None:
         return
     for one in record["shares"] or ():
-        share = "never asked for" if one["share"] is None else f"{one['share']:.2%} of the time"
+        share = "never requested" if one["share"] is None else f"{one['share']:.2%} of the time"
         yield Row("preference", share, label=f"{one['preference']}, player {one['player']}")
     if record["vulnerability_bounds"] is not None:
         # Without a value only regrets are bounded, and they are of the joint play.
@@ -284,8 +284,8 @@ def _preferences(solution: "Solution") -> Iterator[Row]:
         now, label = (
             (record["nash_conv_bound"], "NashConv bound") if is_saddle else (record["cce_gap_bound"], "CCE gap bound")
         )
-        proven = "not proven for these options" if now is None else f"{error(now)} after this many iterations"
-        yield Row("preference", (sum if is_saddle else max)(bounds), error, f" in the end, {proven}", label)
+        proven = "not proven with these options" if now is None else f"{error(now)} after this many iterations"
+        yield Row("preference", (sum if is_saddle else max)(bounds), error, f" in the limit, {proven}", label)
 
 
 def _constraints(solution: "Solution") -> Table:

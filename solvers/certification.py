@@ -39,7 +39,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         from .uniform_play import uniform_play
 
         # The method stopped before it had any strategies, so uniform play is certified instead.
-        remark = "the method had not found any strategies, so the solution holds uniform play"
+        remark = "the method did not find any strategies, so the solution is uniform play"
         outcome = replace(outcome, **uniform_play(problem), detail=remark)
     profile, certificate = _proof(problem, method, outcome)
     error, missed = proven_error(problem, profile, certificate), problem.missed(certificate)
@@ -61,8 +61,8 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     if missed:
         several = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
         message = (
-            f"{message}; found no strategy near this one that meets {missed[0]}{several}, "
-            "so that bound follows from the range of payoffs alone"
+            f"{message}; no strategy near this one was found that meets {missed[0]}{several}, "
+            "so its bound follows from the range of payoffs alone"
         )
     if isinstance(outcome.state, RunState) and outcome.state.remark:
         message = f"{message}; {outcome.state.remark}"
@@ -148,12 +148,12 @@ def _message(
     if status is Status.OPTIMAL and not problem.error_proves:
         return "optimal according to the solver (not certified)"
     if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:
-        return "all requested iterations were run"
+        return "all requested iterations have been run"
     message = f"{status.advice}; {remark}" if remark else status.advice
     if status is not Status.UNCERTIFIED:
         return message
     if method.is_exact:
-        return f"no exact proof was found; the numbers are floats, proven to within {error:.3g} ({outcome.detail})"
+        return f"no exact proof was found; the results are floats, proven within {error:.3g} ({outcome.detail})"
     return f"{message} (proven {error:.3g}, requested {options.tol:.3g}; {outcome.detail})"
 
 

@@ -110,7 +110,7 @@ class Checkpoint:
         there = [each for each in (path, path + PREVIOUS) if Path(each).exists()]
         if there and not self.resume:
             raise CheckpointError(
-                f"{one_line(there[0])} already holds a run: continue it (--resume, or resume=True), or remove the file"
+                f"{one_line(there[0])} already holds a run: resume it (--resume, or resume=True) or remove the file"
             )
         failed: list[CheckpointError] = []
         for each in there:
@@ -122,7 +122,7 @@ class Checkpoint:
         if failed and len(failed) == len(there):
             raise CheckpointError(" and ".join(map(str, failed)))
         if failed:
-            self.tell(f"{failed[0]}; the run goes on from the file before it, {one_line(there[-1])}")
+            self.tell(f"{failed[0]}; the run continues from the previous file, {one_line(there[-1])}")
             keeper.is_damaged = True
         try:
             check_writable(path)
@@ -346,13 +346,13 @@ def contents(path: str | os.PathLike[str]) -> Contents:
     GameTooLargeError
         If it may take more memory than the budget.
     """
-    with refusing_damaged(path, "is not a checkpoint, or damaged", _DamagedError):
+    with refusing_damaged(path, "is not a checkpoint, or is damaged", _DamagedError):
         metadata, arrays = read_archive(os.fspath(path))
         if "checksum" not in metadata:
             raise ValueError("it has no checksum")
         checksum = metadata.pop("checksum")
         if metadata["format"] != _FORMAT or metadata["version"] != _VERSION or checksum != _checksum(metadata, arrays):
-            raise ValueError("its checksum differs")
+            raise ValueError("its checksum does not match")
         asked = {"version": str(metadata["treeplex"])} | {name: str(value) for name, value in metadata["asked"].items()}
         entries: dict[bool, dict[str, Saved]] = {True: {}, False: {}}
         for number, (is_running, key, plain) in enumerate(metadata["entries"]):
@@ -422,7 +422,7 @@ def asked_of(problem: Any, method: Any, **others: Any) -> dict[str, str]:
         If the method is another one.
     """
     if not method.keeps_runs:
-        raise UnsupportedProblemError(f"{method.name} keeps no checkpoint, expected an iterative method")
+        raise UnsupportedProblemError(f"{method.name} does not support checkpoints, expected an iterative method")
     return {
         "game": f"{problem.game.spec} ({problem.game.fingerprint})",
         "problem": f"{problem.name} ({digest(problem)})",

@@ -43,7 +43,7 @@ try:
     from numba.extending import intrinsic, models, overload, register_model
 except ValueError as error:  # a setting such as NUMBA_NUM_THREADS=0, which numba reads when it is imported
     raise SolverError(
-        f"numba does not accept its settings, check the environment variables NUMBA_…: {one_line(str(error))}"
+        f"numba rejects its settings; check the environment variables NUMBA_…: {one_line(str(error))}"
     ) from None
 
 # All other modules import numba's names from here, so that its settings are checked in one place.
@@ -77,7 +77,7 @@ def why_not_compiled() -> str:
     config: Any = numba.config
     if not config.DISABLE_JIT:
         return ""
-    return "NUMBA_DISABLE_JIT is set, and this loop only runs compiled: unset it, or use another method, such as highs"
+    return "NUMBA_DISABLE_JIT is set, but this loop needs compilation: unset it, or use another method, such as highs"
 
 
 def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
@@ -450,7 +450,7 @@ def _announce(dispatcher: Any, kept: Any) -> None:
         with contextlib.ExitStack() as stack:
             stack.enter_context(compiling())
             if kept is None:
-                stack.enter_context(waiting_for("compiling; NUMBA_CACHE_DIR would keep it"))
+                stack.enter_context(waiting_for("compiling; set NUMBA_CACHE_DIR to keep the result"))
             else:
                 key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
                 stack.enter_context(kept.alone(key))
@@ -571,7 +571,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
                     try:
                         stack.enter_context(lock.acquire(blocking=False))
                     except Timeout:
-                        with waiting_for("another process is compiling, first time only"):
+                        with waiting_for("waiting for another process that compiles, first time only"):
                             stack.enter_context(lock.acquire())
                 if not self.has(key):
                     stack.enter_context(waiting_for("compiling, first time only"))

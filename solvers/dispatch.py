@@ -160,7 +160,7 @@ def refuse_unfinished(solution: Solution, needed: str = "") -> None:
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if solution.status is Status.TIME_LIMIT and seconds_left() < _CLOCKS:
-        sought = needed or f"{solution.problem.name} was solved on {solution.problem.game.spec}"
+        sought = needed or f"{solution.problem.name} was being solved on {solution.problem.game.spec}"
         raise too_late(sought)
 
 

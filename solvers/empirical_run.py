@@ -70,9 +70,7 @@ class EmpiricalRun:
         if not isinstance(chosen, RegretMethod | MCCFR) or not problem.needs <= chosen.serves:
             raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative one for Nash equilibria")
         if isinstance(chosen, RestartedCFR):
-            raise UnknownMethodError(
-                f"the method is {shown(method)}, expected one without restarts, whose play is one run"
-            )
+            raise UnknownMethodError(f"the method is {shown(method)}, expected one without restarts")
         options = Options(tol=0.0, violation=0.0, max_iterations=NEVER, time_limit=0.0, seed=seed)
         self._stepper: RegretStepper | JointStepper | SamplingStepper
         if isinstance(chosen, RegretMethod):

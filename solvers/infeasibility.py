@@ -193,9 +193,9 @@ def _least(
 ) -> Any:
     problem = FeasibilityRelaxation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
     solution = solved(problem, "rational" if exact else "highs-simplex" if problem.is_linear else "cvxpy")
-    refuse_unfinished(solution, "the constraints that cannot be met were found")
+    refuse_unfinished(solution, "the conflicting constraints were being identified")
     if exact and solution.exact is None:
-        raise SolverError(f"the exact violation of the constraints was not found: {solution.message}")
+        raise SolverError(f"the least violation of the constraints was not found: {solution.message}")
     return solution
 
 

@@ -107,7 +107,7 @@ class Stepper(ABC):
 
         Methods whose steppers implement it set ``keeps_runs``.
         """
-        raise CheckpointError(f"a {type(self).__name__} keeps no checkpoint")
+        raise CheckpointError(f"a {type(self).__name__} does not support checkpoints")
 
     def restore(self, saved: Saved) -> None:
         """Restore the state that :meth:`saved` returned in another run.
@@ -117,7 +117,7 @@ class Stepper(ABC):
         CheckpointError
             If the state does not fit.
         """
-        raise CheckpointError(f"a {type(self).__name__} keeps no checkpoint")
+        raise CheckpointError(f"a {type(self).__name__} does not support checkpoints")
 
 
 @dataclass(eq=False)

@@ -204,7 +204,7 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     """
     patrol = patrol_of(solution.problem.game)
     if solution.infeasibility is not None:
-        raise UnsupportedProblemError("the limits of the patrol cannot be met, expected a solution to change")
+        raise UnsupportedProblemError("the limits of the patrol cannot be met: what_if needs a solution")
     changed = {name: one for change in changes for name, one in changed_patrols(patrol, change).items()}
     value, rows = float(solution.value), []
     for name, one in changed.items():
@@ -256,7 +256,7 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
     if word == "close" and rest:
         patrol.map.place(rest, "what if: the closed place")
         return {f"close {rest}": replace(patrol, closures=[*patrol.closures, Closure(rest)])}
-    raise InvalidGameError(f"what if: {shown(text, 60)}, expected {_FORMS}, or units for one unit more and less")
+    raise InvalidGameError(f"what if: {shown(text, 60)}, expected {_FORMS}, or units (one unit more and one less)")
 
 
 def _new_name(patrol: Patrol) -> str:

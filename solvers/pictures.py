@@ -99,7 +99,7 @@ def _frontier(solution: "Solution") -> list[_Draw]:
         )
         axes.set(xlim=(0.0, room), ylim=(min(0.0, 1.2 * gain), room))
         axes.set(xlabel="exploitability, payoff units", ylabel="gain, payoff units")
-        _title(axes, f"player {player}: gain against the model, and what may be lost")
+        _title(axes, f"player {player}: gain against the model, and possible loss")
         legend(axes, "lower right", fontsize=8)
 
     return [draw]
@@ -131,9 +131,9 @@ def _prices(solution: "Solution") -> list[_Draw]:
         )
         axes.grid(visible=False, axis="y")
         if failed is None:
-            axes.set(xlabel="price: what loosening by one unit earns\nthe player who is bound, payoff units")
+            axes.set(xlabel="price: gain of the constrained player\nper unit of loosening, payoff units")
         else:
-            axes.set(xlabel="violation, by the strategy that comes nearest")
+            axes.set(xlabel="violation by the closest strategy")
         part = f": the {len(largest)} largest of {len(numbers):,}" if len(largest) < len(numbers) else ""
         whose = bound.pop() if len(bound) == 1 else ""
         _title(axes, f"{'prices' if failed is None else 'constraints that exclude each other'}{whose}{part}")

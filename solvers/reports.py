@@ -133,8 +133,8 @@ def _spot_page(
         *browser_blocks(solved),
         *certificate_blocks(solution),
         prose(
-            f"Here player 0 is out of position, player 1 in position, and payoffs are EVs less half of the pot, "
-            f"{number(solved.spot.pot / 2)}: so they add up to 0{', less the rake' if solved.spot.rake else ''}.",
+            f"Here player 0 is out of position, player 1 in position, and payoffs are EVs minus half of the pot, "
+            f"{number(solved.spot.pot / 2)}: so they sum to 0{', minus the rake' if solved.spot.rake else ''}.",
             cls="dim",
         ),
         *_prices(solution),
@@ -154,7 +154,7 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
     ]
     said = _said(solution)
     if solution.infeasibility is None and solution.player is None and None not in (solution.lower, solution.upper):
-        sure = f" a day, whatever they do; attackers can guarantee {number(solution.lower)}"
+        sure = f" a day, whatever the attackers do; attackers can guarantee {number(solution.lower)}"
         known = f"{sure}. Routes are drawn anew each day, so the plan may be public."
         said = sentence("On average an attacker gains at most ", number(solution.upper), known)
     blocks: list[Content] = [
@@ -168,8 +168,8 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         *(_routes(game, strategy) for strategy in solution.profile),
         *certificate_blocks(solution),
         prose(
-            "Player 0 stands for the attackers and player 1 for the units. Payoffs are the value of goals less the "
-            "cost of meetings, to the attackers, on average over their types.",
+            "Player 0 represents the attackers and player 1 the units. Payoffs are the value of goals minus the "
+            "cost of meetings for the attackers, averaged over their types.",
             cls="dim",
         ),
         *([bullets(game.notes)] if game.notes else []),
@@ -184,7 +184,7 @@ def _routes(game: PatrolGame, strategy: Strategy) -> Element:
         for route in likely_routes(game, strategy, most=4)
     ]
     caption = ("Attackers, if they enter", "Units; other routes follow from the plan")[strategy.player]
-    return table(("who", "probability", "route, with the steps of arrival"), rows, caption=caption, words=(0, 2))
+    return table(("who", "probability", "route, with arrival times in steps"), rows, caption=caption, words=(0, 2))
 
 
 def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, message: str, again: str) -> Page:
@@ -192,24 +192,24 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
     game, player = problem.game, problem.player
     question = (
         f"Which strategy of player {player} earns most if player {1 - player} {problem.followed} with probability p, "
-        "and otherwise plays as well as it can, for every p?"
+        "and otherwise plays optimally, for every p?"
     )
     count = len(frontier.strategies)
     best = f"{count:,} strategies are best, each for a range of p" if count > 1 else "One strategy is best for all p"
     if not frontier.whole:
-        best = f"{count:,} strategies, of all possible ones"
+        best = f"{count:,} of the best strategies were computed"
     (least, most), (safest, riskiest) = (
         (number(numbers[0]), number(numbers[-1])) for numbers in (frontier.gains, frontier.exploitabilities)
     )
     whom = "the worst of these opponents" if problem.constraints else "the model"
     said = f"{best}. Against {whom} they gain from {least} to {most} more than the value of the game."
-    risked = f" To others they may lose from {safest} to {riskiest} of it."
+    risked = f" Against other opponents they may lose from {safest} to {riskiest} of it."
     proof = (
-        "at each p where the strategy changes, a strategy of the other player proves it, and between them it follows "
+        "at each p where the strategy changes, a strategy of the other player proves it, and in between it follows "
         "because the optimum is convex in p. The gains and possible losses of strategies are computed by best replies, "
         "not read from the solver."
         if frontier.whole
-        else "each of these proves a line above which no strategy gains, by multipliers and a strategy of the other "
+        else "each of these proves a line that no strategy's gain exceeds, by multipliers and a strategy of the other "
         "player. Their gains are proven by their certificates, and their possible losses by best replies."
     )
     blocks: list[Content] = [
@@ -219,11 +219,11 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
         slider_block(_frontier(problem, frontier, 0.5)),
         sheet_table(
             frontier.pieces,
-            caption="Where the best strategy changes" if frontier.whole else "The strategies, and the p for each",
+            caption="Where the best strategy changes" if frontier.whole else "The strategies, and the p of each",
             more="--json has all",
         ),
         heading("Why you can trust this"),
-        prose(f"For no p does any strategy do better by more than {_error(frontier.gap)}: {proof}"),
+        prose(f"No strategy is better for any p by more than {_error(frontier.gap)}: {proof}"),
         *origin(again, game.citation),
     ]
     return Page(f"frontier on {game.spec}", tuple(blocks))
@@ -298,18 +298,18 @@ def _said(solution: Solution) -> list[Content]:
             other = "the opposite" if not problem.game.constant else number(solution.certificate.value[1])
             ending = f", and player 1 {other}"
         paid = number(value, exact.value if exact else None)
-        return sentence("With these strategies player 0 is paid ", paid, f" on average in a game{ending}.")
+        return sentence("With these strategies player 0 is paid ", paid, f" per game on average{ending}.")
     said: list[Content] = []
     if problem.roles:
         values = solution.values or ()
         each = [f"the {role}, player {one}, is paid {number(values[one])}" for one, role in problem.roles.items()]
-        said = [f"With this commitment {' and '.join(each)} on average in a game. "]
+        said = [f"With this commitment {' and '.join(each)} per game on average. "]
     elif solution.opponent_value is not None:
         more = ""
         if solution.gain is not None and solution.game_value is not None:
             gain = number(solution.gain, exact.gain if exact else None)
             more = f", {gain} more than the value of the game, {number(solution.game_value)}"
-        against = f" on average in a game against the model{more}. "
+        against = f" per game on average against the model{more}. "
         said = sentence(f"Player {player} earns ", number(solution.opponent_value), against)
     elif solution.objective is not None:
         said = sentence("The objective is ", number(solution.objective, exact.objective if exact else None), ". ")
@@ -318,7 +318,7 @@ def _said(solution: Solution) -> list[Content]:
         return said + sentence("", lost, f" {problem.exploitability_meaning}.")
     if solution.exploitability <= _NOTHING * problem.game.stakes:
         return [*said, f"It guarantees the value of the game, whatever player {1 - player} does."]
-    worst = f"Against the worst that player {1 - player} can do, it loses "
+    worst = f"Against the worst play of player {1 - player}, it loses "
     return said + sentence(worst, lost, " of the value of the game.")
 
 
@@ -333,60 +333,58 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
     infeasibility = solution.infeasibility
     if infeasibility is not None:
         yield prose(
-            f"The proof weights the constraints such that every strategy of player {infeasibility.player} "
-            f"breaks them by at least {number(infeasibility.proven)} in sum. That is checked for all strategies at "
-            "once, by one best reply."
+            f"The proof weights the constraints so that every strategy of player {infeasibility.player} "
+            f"breaks them by at least {number(infeasibility.proven)} in sum. One best reply checks this for all "
+            "strategies at once."
             + " If you drop any one of the constraints named above, the others named can be met together."
             * bool(infeasibility.conflict)
         )
     elif certificate.steps:
         yield prose(
-            f"The strategy is decided in {len(certificate.steps):,} steps, each with what came before it as it is. For "
-            "every step an upper bound on what any plan could earn in it was computed. This proves each step, and not "
-            "that the whole is the best there is: another first step might leave better ones."
+            f"The strategy is decided in {len(certificate.steps):,} steps, each given the earlier decisions. For "
+            "every step an upper bound on the payoff of any plan in it was computed. This proves each step, but not "
+            "that the whole strategy is optimal: another first step might allow better later steps."
         )
     elif player is None and not certificate.violations:
         if lower is not None and upper is not None and game.num_players == 2:
             yield prose(
                 f"The best reply to each of the two strategies was computed. Player 0's strategy earns at least "
-                f"{number(lower)} whatever player 1 does, and against player 1's strategy nobody earns more than "
-                f"{number(upper)}. So the value of the game lies between the two, and each player could gain at most "
-                f"{_error(upper - lower)} by playing differently."
+                f"{number(lower)} against any strategy of player 1, and no strategy earns more than "
+                f"{number(upper)} against player 1's strategy. So the value of the game lies between the two, and "
+                f"each player could gain at most {_error(upper - lower)} by playing differently."
             )
         elif certificate.regrets is not None:
-            gains = " and ".join(f"{_error(one)} of player {who}" for who, one in enumerate(certificate.regrets))
+            gains = " and ".join(f"{_error(one)} for player {who}" for who, one in enumerate(certificate.regrets))
             yield prose(
-                "The best reply to each of the two strategies was computed, and what it gains over the strategy that "
-                f"it replaces: {gains}. So this is an ε-Nash equilibrium, ε being {_error(max(certificate.regrets))}; "
-                f"NashConv, the sum, is {_error(sum(certificate.regrets))}. That proves no value of the game: other "
-                "equilibria may pay differently, and a strategy guarantees nothing by itself."
+                "The best reply to each of the two strategies was computed, and its gain over the strategy that "
+                f"it replaces: {gains}. So this is an ε-Nash equilibrium with ε = {_error(max(certificate.regrets))}; "
+                f"NashConv, the sum, is {_error(sum(certificate.regrets))}. This does not prove a value of the game: "
+                "other equilibria may pay differently, and a strategy guarantees nothing by itself."
             )
         else:
             yield prose(
-                "The best reply of each player to the strategies of the others was computed. The gains that these "
-                f"replies bring, averaged over players, are {_error(solution.exploitability)}."
+                "The best reply of each player to the strategies of the others was computed. The gains of these "
+                f"replies, averaged over players, are {_error(solution.exploitability)}."
             )
     elif lower is not None and upper is not None:
-        whom = "what player 0 is paid" if player is None else "the objective"
+        whom = "the payoff of player 0" if player is None else "the objective"
         yield prose(
             f"At the optimum {whom} is between {number(lower)} and {number(upper)}. One end is what these strategies "
-            "reach, by the best reply to them. The other comes from the other side: no strategy does better against a "
+            "earn against a best reply. The other follows from duality: no strategy does better against a "
             f"strategy of the other player{' with multipliers of the constraints' if solution.multipliers else ''} "
-            "than the best reply. (This is weak duality: any such strategy gives a valid bound; a good one gives a "
-            "tight one.)"
+            "than the best reply. (Any such strategy gives a valid bound; a good strategy gives a "
+            "tight bound.)"
         )
         if certificate.violation > _NOTHING * problem.unit:
             yield prose(
                 f"Constraints are missed by up to {_error(certificate.violation)}, by round-off or because the method "
-                "stopped; the bounds may be off by what is missed times the prices."
+                "stopped; the bounds may be off by this violation times the prices."
                 if problem.penalty is None
-                else "Constraints may be broken here, at the price that was set: what is paid is part of the bounds."
+                else "Constraints may be violated here, at the given penalty, which is part of the bounds."
             )
     yield from sheet_blocks(Sheet(found_rows(solution).rows))
     arithmetic = (
-        "in fractions, without round-off"
-        if solution.exact
-        else "in floats, each with a round-off of about 1e−16 of the payoffs"
+        "in fractions, without round-off" if solution.exact else "in floats, with a relative round-off of about 1e−16"
     )
     yield prose(
         "What could be wrong: the rules of the game may differ from those you intended, or the computation of a "
@@ -414,14 +412,14 @@ def _prices(solution: Solution) -> Iterator[Content]:
         yield bullets([_said_of_price(solution, name, one, owner.get(name), unit) for name, one in prices.items()])
         if any(isinstance(each, LinearConstraint) and each.fixed for each in constraints):
             yield prose(
-                "A bound on how often an action is taken at an infoset is loosened in units of how often the player "
-                "plays to the infoset."
+                "A bound on how often an action is taken at an infoset is loosened in units of the player's "
+                "probability of playing to the infoset."
             )
     else:
         binding = sum(price > nothing for price in prices.values())
         yield prose(
-            f"{binding:,} of {len(prices):,} constraints have a price. Where it is proven, it is what loosening the "
-            f"constraint by one unit is worth to the player whose constraint it is, {unit}, for small changes."
+            f"{binding:,} of {len(prices):,} constraints have a price. A proven price is the gain from loosening the "
+            f"constraint by one unit, for small changes, to the player whose constraint it is, {unit}."
         )
     caption = "Constraints, their prices, and by how much they are violated"
     yield from (sheet_table(each, caption=caption, more="--json has all") for each in found_rows(solution).tables)
@@ -430,13 +428,13 @@ def _prices(solution: Solution) -> Iterator[Content]:
 def _said_of_price(solution: Solution, name: str, price: float, player: int | None, unit: str) -> str:
     """Return a sentence about the worth of moving a constraint, limited to what was found."""
     nothing = _NOTHING * solution.problem.unit
-    what = "allowing one unit more of loss" if name == SAFETY else f"loosening “{name}” by one unit"
+    what = "allowing one more unit of loss" if name == SAFETY else f"loosening “{name}” by one unit"
     whom = "" if player is None else f" to player {player}"
     found = solution.prices.get(name)
     if found is None and price > nothing:
         return (
-            f"A multiplier of “{name}” is {number(price)}{whom}, {unit}. Others may prove the same bounds, so "
-            f"{what} need not be worth as much."
+            f"A multiplier of “{name}” is {number(price)}{whom}, {unit}. Other multipliers may prove the same bounds, "
+            f"so {what} need not be worth as much."
         )
     if found is None or (found.is_one and price <= nothing):
         return f"{what[0].upper()}{what[1:]} changes nothing, because it does not bind."
@@ -532,8 +530,8 @@ def _frontier(problem: RestrictedNash, frontier: Frontier, start: float) -> Expl
         losses, gains = frontier.exploitabilities.tolist(), frontier.gains.tolist()
         return Exploration(
             "what may be lost",
-            f"The {count:,} strategies from the safest to the one that earns most; between two of them the strategy is "
-            "a mixture of both, and a straight line no better than the best by more than the gap.",
+            f"The {count:,} strategies, from the safest to the one that earns the most; between two of them the "
+            "strategy is a mixture of both. It is worse than the best strategy by at most the gap.",
             losses,
             {"gain": gains},
             frontier.strategies,
@@ -544,9 +542,9 @@ def _frontier(problem: RestrictedNash, frontier: Frontier, start: float) -> Expl
     twice = [each for each in range(count) for _ in range(2)]
     return Exploration(
         "p",
-        f"For p = {number(start)} and all others from {number(ends[piece])} to {number(ends[piece + 1])} the same "
+        f"For all p from {number(ends[piece])} to {number(ends[piece + 1])}, such as {number(start)}, the same "
         f"strategy is best. From 0 to 1 there {f'are {count:,} strategies' if count > 1 else 'is one strategy'}, each "
-        "best in a range of its own; this is exact, not a grid.",
+        "best in a range of its own; these ranges are exact, not a grid.",
         [end for piece in range(count) for end in ends[piece : piece + 2]],
         {
             "gain against the model": frontier.gains[twice].tolist(),
@@ -575,12 +573,14 @@ def _moved(solution: Solution, name: str, low: float, high: float) -> Iterator[E
         return
     piece = min(int(np.searchsorted(function.breakpoints, start, side="right")), len(function.prices) - 1)
     called = "ε" if name == SAFETY else name
-    whom = "the objective" if problem.player is not None else "what player 0 is paid"
+    whom = "the objective" if problem.player is not None else "the payoff of player 0"
     yield Exploration(
         called,
         f"While the bound of {called} is between {number(knots[piece])} and {number(knots[piece + 1])}, {whom} changes "
-        f"by {number(function.slopes[piece])} with each unit of it. The function below is exact, with all its "
-        "kinks, not a grid." + " Between two of them the strategy is a mixture of those at the two." * bool(strategies),
+        f"by {number(function.slopes[piece])} per unit. The function below is exact, with all its "
+        "kinks, not a grid."
+        + " Between two kinks the strategy is a mixture of the strategies at both."
+        * bool(strategies),
         knots,
         {"objective" if problem.player is not None else "paid to player 0": function.values.tolist()},
         strategies,
@@ -608,7 +608,7 @@ def traded(
     return slider_block(
         Exploration(
             curve.description,
-            f"The least cost of each value, exact. From  {number(curve.free[0])} to {number(curve.free[1])} "
+            f"The exact least cost of each value. From {number(curve.free[0])} to {number(curve.free[1])} "
             "it costs nothing.",
             knots,
             {"least loss": curve.losses.tolist()},
@@ -712,8 +712,8 @@ def game_blocks(game: Game, strategies: Sequence[Strategy]) -> Iterator[Content]
 
 def _tree(game: Game, strategies: Sequence[Strategy]) -> Element:
     caption = (
-        "The game with these strategies: edges are as thick as they are likely, and dotted where an action is never "
-        "taken; dashed arcs join what a player cannot tell apart; leaves show payoffs."
+        "The game with these strategies: the thickness of an edge is its probability, and dotted edges are never "
+        "taken; dashed arcs join nodes that a player cannot distinguish; leaves show payoffs."
     )
     tree_to_draw(game, MAX_NODES)
     shares = {strategy.player: strategy.to_dict() for strategy in strategies}
@@ -723,7 +723,7 @@ def _tree(game: Game, strategies: Sequence[Strategy]) -> Element:
 def _patrol(game: Game, strategies: Sequence[Strategy]) -> Element:
     transit_rules(game)
     names = {f"player {strategy.player}": strategy for strategy in strategies}
-    caption = "Where the players are, at several times: darker where it is likelier. The base is framed."
+    caption = "The positions of the players at several times; darker means more likely. The base is framed."
     return figure(lambda: draw_occupancy(game, names), caption, wide=True, paper=True)
 
 
@@ -746,7 +746,7 @@ def _how(solution: Solution) -> Iterator[Content]:
 
 def origin(again: str, *citations: str) -> Iterator[Content]:
     """Return what makes a page again, and its footer."""
-    yield heading("Make it again")
+    yield heading("Reproduce this result")
     yield code_block(again)
     yield footer(*citations)
 
@@ -760,7 +760,7 @@ def _python(solution: Solution) -> str:
     imported.setdefault("treeplex" if kind in top_level else type(problem).__module__, set()).add(kind)
     game = problem.game
     known = game.spec.partition(":")[0] in {family.name for family in families()} or game.spec.startswith("openspiel:")
-    lines.append(f'game = load_game("{game.spec}")' if known else "game = ...  # the game, as it was made")
+    lines.append(f'game = load_game("{game.spec}")' if known else "game = ...  # the game, as you created it")
     arguments = ["game"]
     for each in dataclasses.fields(problem):  # type: ignore[arg-type]
         value = getattr(problem, each.name)
@@ -770,9 +770,9 @@ def _python(solution: Solution) -> str:
             names.add("Strategy")
             uniform = np.array_equal(value.behaviour, Strategy.uniform(game, value.player).behaviour)
             made = f"uniform(game, {value.player})" if uniform else f'load("FILE", game, {value.player})'
-            lines.append(f"{each.name} = Strategy.{made}{'' if uniform else '  # as it was given'}")
+            lines.append(f"{each.name} = Strategy.{made}{'' if uniform else '  # as given'}")
         elif not isinstance(value, Real | str):
-            lines.append(f"{each.name} = ...  # as it was given")
+            lines.append(f"{each.name} = ...  # as given")
         else:
             arguments.append(f"{each.name}={repr(str(value)) if isinstance(value, Fraction) else repr(value)}")
             continue

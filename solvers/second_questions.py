@@ -32,13 +32,13 @@ class SecondQuestion:
         Examples
         --------
         >>> from treeplex.solvers.second_questions import SecondQuestion
-        >>> SecondQuestion("what the locks are worth", "stopped at the time limit").added_to("converged")
-        'converged; what the locks are worth is not known: stopped at the time limit'
+        >>> SecondQuestion("the price of the locks", "stopped at the time limit").added_to("converged")
+        'converged; could not determine the price of the locks: stopped at the time limit'
         """
         return f"{message}; {self}" if self.reason else message
 
     def __str__(self) -> str:
-        return f"{self.what} is not known: {self.reason}"
+        return f"could not determine {self.what}: {self.reason}"
 
 
 @contextmanager
@@ -58,10 +58,10 @@ def second_question(what: str, name: str = "") -> Iterator[SecondQuestion]:
     --------
     >>> from treeplex.solvers.second_questions import second_question
     >>> answer = 42
-    >>> with second_question("what it is worth") as asked:
+    >>> with second_question("its worth") as asked:
     ...     answer = 1 // 0
     >>> print(answer, asked)
-    42 what it is worth is not known: unexpected ZeroDivisionError: integer division or modulo by zero
+    42 could not determine its worth: unexpected ZeroDivisionError: integer division or modulo by zero
     """
     asked = SecondQuestion(what)
     try:

@@ -242,7 +242,7 @@ class Solution(Drawn, Displayed):
             If a profile was sought.
         """
         if self.player is None:
-            raise UnsupportedProblemError(f"{self.problem.name} is about all players: its answer is the profile")
+            raise UnsupportedProblemError(f"{self.problem.name} concerns all players: use solution.profile")
         return self.profile[self.player]
 
     @property
@@ -323,7 +323,7 @@ class Solution(Drawn, Displayed):
         """
         price, multiplier = self.prices.get(name), self.multipliers.get(name, 0.0)
         if price is None:
-            return f"{text(multiplier)}, a multiplier, which need not be unique" if multiplier else text(multiplier)
+            return f"{text(multiplier)}, a multiplier, which may not be unique" if multiplier else text(multiplier)
         if price.is_one:
             return text(price.loosening)
         tightening = "not possible" if price.tightening is None else text(price.tightening)

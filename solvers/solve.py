@@ -303,7 +303,7 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
         problem.build()
         method = choose(problem, exactly=True)
     solution = _timed(problem, method, prices=False, **limits)
-    refuse_unfinished(solution, needed and f"{needed} was sought")
+    refuse_unfinished(solution, needed and f"{needed} was being computed")
     if needed and not solution.status.is_success:
         raise SolverError(f"{needed} was not found: {solution.message}")
     return solution
@@ -329,7 +329,7 @@ def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0
         If the value cannot be found and certified.
     """
     exact = method is not None and method.is_exact
-    needed = f"the value of {problem.game.spec}, which {problem.name} needs,"
+    needed = f"the value of {problem.game.spec} that {problem.name} needs"
     nash = Nash(problem.game)
     with answering("game_value"):
         from .methods import DCFR, RegretMethod

@@ -358,5 +358,5 @@ def test_commands_take_every_method_that_serves_them(entry_points, capsys) -> No
 
 def test_a_chance_node_without_its_method_is_refused() -> None:
     rules = game(player=lambda self, state: -1)()
-    with pytest.raises(InvalidGameError, match="has a chance node, and no method chance_outcomes; expected one"):
+    with pytest.raises(InvalidGameError, match="has a chance node but no method chance_outcomes; expected that method"):
         treeplex.Game("mine", rules=rules).sequence_form  # noqa: B018

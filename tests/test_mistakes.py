@@ -273,7 +273,7 @@ STATEMENTS = [
     ("solution.duals", "'duals'", "use multipliers"),
     ("solution.success", "'success'", "use status.is_success"),
     ("solution.save('x.npz')", "'save'", "use profile.save(path)"),
-    ("solution.strategy", "nash is about all players", "its answer is the profile"),
+    ("solution.strategy", "nash concerns all players", "use solution.profile"),
     ("solution.multipliers['king']", "'king'", "there is none"),
 ]
 

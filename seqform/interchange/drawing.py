@@ -176,7 +176,7 @@ def tree_to_draw(
 def _refuse(name: str, count: str) -> NoReturn:
     raise UnsupportedProblemError(
         f"{name} has {count} nodes, too many for a readable picture: expected at most {MAX_NODES}; write it as DOT "
-        "(treeplex export --format dot), for Graphviz to lay out"
+        "(treeplex export --format dot), and lay it out with Graphviz"
     )
 
 

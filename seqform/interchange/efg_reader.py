@@ -155,7 +155,7 @@ class NodeReader:
             while edge is None and above:
                 parent, start, remaining, gained = above.pop()
                 edge = next(remaining, None)
-        Cursor(text, position).take("", "nothing after the tree, which is complete")
+        Cursor(text, position).take("", "nothing after the complete tree")
         self._label_infosets()
         for node, ended in unnamed:
             if ended.label:
@@ -172,7 +172,7 @@ class NodeReader:
         if edge and not cursor.peek():
             above = Cursor(self.text, parent_start).position
             line = self.text.count("\n", 0, above) + 1
-            cursor.take("[cpt]", f"the node that {shown(edge['action'], 40)} of the node in line {line} leads to")
+            cursor.take("[cpt]", f"the node after {shown(edge['action'], 40)} at the node in line {line}")
         explain(self.text, position)
 
     def _outcome(self, number: str, definition: str | None, place: int, definition_place: int) -> _Outcome:
@@ -180,9 +180,9 @@ class NodeReader:
         known = self.outcomes.get(int(number))
         label, numbers = _label_and_list(definition)
         if numbers is None and known is None:
-            raise fault(self.text, place, f"outcome {number} is not defined before; expected its payoffs")
+            raise fault(self.text, place, f"outcome {number} is not defined yet; expected its payoffs")
         if definition is not None and not int(number):
-            raise fault(self.text, definition_place, "outcome 0, which pays nothing, is defined; expected it alone")
+            raise fault(self.text, definition_place, "outcome 0 pays nothing and cannot be defined; expected 0 alone")
         payoffs = None
         if definition is not None and numbers is not None:
             place = definition_place + len(definition) - len(numbers)
@@ -217,7 +217,7 @@ class NodeReader:
         event = _NO_EVENT if definition is None else self._event(definition, definition_place, chance=player is None)
         if known is None:
             if event.actions is None:
-                raise fault(self.text, place, f"{name} is not defined before; expected its actions")
+                raise fault(self.text, place, f"{name} is not defined yet; expected its actions")
             edges: list[dict[str, Any]] = [{"action": action} for action in distinct_labels(event.actions)]
             for edge, probability in zip(edges, event.probabilities, strict=False):
                 edge["prob"] = probability
@@ -275,11 +275,11 @@ class NodeReader:
         try:
             return tuple(map(add, gained, payoffs))
         except InvalidGameError as error:
-            raise fault(self.text, place, f"the sum of the payoffs on the way to this outcome {error}") from None
+            raise fault(self.text, place, f"the sum of the payoffs on the path to this outcome {error}") from None
 
     def _disagreement(self, place: int, name: str, received: Any, expected: Any) -> GameFileError:
         return fault(
-            self.text, place, f"{name} has {_shown(received)} here, expected {_shown(expected)} as where it is defined"
+            self.text, place, f"{name} has {_shown(received)} here, expected {_shown(expected)} as in its definition"
         )
 
     def _label_infosets(self) -> None:
@@ -426,7 +426,7 @@ def _decode(content: bytes) -> str:
 
 
 def _read_prologue(cursor: Cursor) -> dict[str, Any]:
-    cursor.take("EFG", "EFG, the first word of an extensive game's file")
+    cursor.take("EFG", "EFG, the first word of an .efg file")
     cursor.take("2", "2, the version of the format")
     cursor.take("[RD]", "R or D after the version")
     title = unquote(cursor.take(TEXT, "the game's title in quotes"))

@@ -141,7 +141,7 @@ def explain(text: str, position: int) -> NoReturn:
         cursor.take(TEXT, "the outcome's label in quotes")
     if cursor.peek() == "{":
         _explain_list(cursor, number="a payoff")
-    raise fault(text, position, "this node cannot be read")
+    raise fault(text, position, "this node is not valid")
 
 
 def _explain_list(cursor: Cursor, text: str = "", number: str = "") -> None:

@@ -69,7 +69,7 @@ def encode(label: Hashable, depth: int = 0) -> Any:
         try:
             label.encode()  # type: ignore[attr-defined]
         except UnicodeEncodeError:
-            said = "holds half a character (a surrogate): no file takes it"
+            said = "contains a lone surrogate, which cannot be written to a file"
             raise InvalidGameError(f"text {shown(label)} {said}") from None
         return label
     if kind is bool or label is None:
@@ -91,7 +91,7 @@ def encode(label: Hashable, depth: int = 0) -> Any:
     if isinstance(label, np.generic) and type(label.item()) is not kind:
         return encode(label.item(), depth)
     raise InvalidGameError(
-        f"label {shown(label)} is a {one_line(kind.__name__)}: a file takes text, numbers, True, False, None, and "
+        f"label {shown(label)} is a {one_line(kind.__name__)}: a file can hold text, numbers, True, False, None, and "
         "tuples and frozensets of these"
     )
 
@@ -117,7 +117,7 @@ def decode(data: Any, depth: int = 0) -> Hashable:
         if tag == "set" and isinstance(content, list):
             parts = [decode(part, depth + 1) for part in content]
             if len(parts) - len(set(map(hash, parts))) >= MAX_ALIKE:
-                raise GameFileError(f"a set has {MAX_ALIKE} elements or more whose hashes are another's")
+                raise GameFileError(f"a set has at least {MAX_ALIKE} elements with the same hash")
             return frozenset(parts)
         if tag == "fraction" and isinstance(content, str) and _FRACTION.fullmatch(content):
             return _fraction(content)
@@ -222,7 +222,7 @@ def _plain_number(text: str, whole: str) -> int | float | Fraction | Decimal:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise GameFileError(f"payoffs are {shown(whole)}, expected one finite number a player, such as [1, -1]")
+        raise GameFileError(f"payoffs are {shown(whole)}, expected one finite number per player, such as [1, -1]")
     return number
 
 
@@ -281,7 +281,7 @@ def _is_short(number: Any) -> bool:
 
 def _encode_float(number: Any) -> Any:
     if math.isnan(number):
-        raise InvalidGameError("nan is neither a label nor a number that a file takes")
+        raise InvalidGameError("nan cannot be written to a file, as a label or as a number")
     return {"float": "inf" if number > 0 else "-inf"} if math.isinf(number) else number
 
 

@@ -129,8 +129,8 @@ def check_memory(needed: int, budget: Budget | None = None) -> None:
     budget = Budget() if budget is None else budget
     if budget.left(needed) < 0:
         raise GameTooLargeError(
-            f"reading it may take {in_words(needed)}, but the budget is {in_words(budget.limit)}; allow more memory "
-            f"by {ENVIRONMENT_VARIABLE} or --memory"
+            f"reading the file may take {in_words(needed)}, but the budget is {in_words(budget.limit)}; allow more "
+            f"memory by {ENVIRONMENT_VARIABLE} or --memory"
         )
 
 
@@ -162,7 +162,7 @@ def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str
     suffix = Path(path).suffix.lower()
     if suffix not in suffixes:
         raise GameFileError(
-            f"{one_line(os.fspath(path))}: {what} of suffix {shown(suffix)}, expected {one_of(suffixes)}"
+            f"{one_line(os.fspath(path))}: {what} with suffix {shown(suffix)}, expected {one_of(suffixes)}"
         )
     return suffix
 
@@ -174,7 +174,7 @@ _BEGINNINGS = (
     (rb'\{"treeplex_log"|\{"seat"', "a log of play", "treeplex fit"),
     (rb'\{\s*"format": *"treeplex strategies"|player,infoset,|NE,', "strategies", "treeplex show"),
     (rb"variant\s*=|\[\w+\]\s+variant\s*=", "hand histories", "treeplex fit --game preflop:…"),
-    (rb"PK\x03\x04", "an archive (.npz)", "if it is of strategies, treeplex show"),
+    (rb"PK\x03\x04", "an archive (.npz)", "if it holds strategies, treeplex show"),
 )
 
 
@@ -383,7 +383,7 @@ def refusing_unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
     """
     with naming(path):
         if "\0" in os.fspath(path):
-            raise GameFileError("no such file: the name holds a zero byte")
+            raise GameFileError("no such file: the name contains a zero byte")
         try:
             yield
         except FileNotFoundError:
@@ -541,13 +541,13 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
         members = archive.infolist()
         unpacked = sum(member.file_size for member in members)
         if unpacked > max(ALWAYS_READ, MAX_RATIO * size):
-            raise ValueError(f"it has {size:,} bytes and would unpack to {unpacked:,}: a decompression bomb")
+            raise ValueError(f"its {size:,} bytes would unpack to {unpacked:,}: a decompression bomb")
         arrays: dict[str, npt.NDArray[Any]] = {}
         left: dict[str, zipfile.ZipInfo] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
             if member.compress_type not in _METHODS or name in arrays or name in left:
-                raise ValueError(f"{name} is there twice, or packed by another method than deflate")
+                raise ValueError(f"{name} occurs twice, or is not compressed by deflate")
             found = _mapped(file, member, name) if mapped and member.compress_type == zipfile.ZIP_STORED else None
             if found is None:
                 left[name] = member
@@ -598,11 +598,11 @@ def _header(stream: BinaryIO, size: int, name: str) -> tuple[tuple[int, ...], bo
     version = np.lib.format.read_magic(stream)
     read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in read_header:
-        raise ValueError(f"{name} is of version {version} of numpy's format, expected 1.0 or 2.0")
+        raise ValueError(f"{name} has version {version} of numpy's format, expected 1.0 or 2.0")
     shape, fortran_order, dtype = read_header[version](stream)
     first = stream.tell() - begun
     if dtype.kind not in _KINDS or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size - first:
-        raise ValueError(f"{name} has shape {shape} and type {dtype}: not an array of numbers, or not what is there")
+        raise ValueError(f"{name} has shape {shape} and type {dtype}, which are not numeric or do not match the data")
     return shape, fortran_order, dtype, first
 
 

@@ -230,9 +230,9 @@ class _TreeReader(GraphmlReader):
         if tag == "graph" and self.elements["graph"]:
             raise GameFileError("a second <graph>: expected one")
         if tag == "graph" and attributes.get("edgedefault", "directed") != "directed":
-            raise GameFileError(f"edges are {shown(attributes['edgedefault'])}, expected 'directed'")
+            raise GameFileError(f"edgedefault is {shown(attributes['edgedefault'])}, expected 'directed'")
         if tag == "edge" and parent == "graph" and attributes.get("directed", "true") != "true":
-            raise GameFileError("<edge> is not directed, expected directed ones")
+            raise GameFileError("<edge> is not directed, expected a directed edge")
 
     def declare(self, key: Key) -> Key | None:
         if key.kind not in _TYPES:

@@ -160,7 +160,7 @@ class GraphmlReader:
             markup = parent in ("data", "default") and self._keys.get(self._key) is not None
             if namespace == self._namespace and (tag in _PLACED or markup):
                 within = self._foreign[-1][0] if self._foreign else parent
-                raise GameFileError(f"<{one_line(tag, 40)}> within <{one_line(within, 40)}> is out of place")
+                raise GameFileError(f"<{one_line(tag, 40)}> within <{one_line(within, 40)}> is not allowed there")
             self._foreign.append((tag, attributes, []))
             self._parser.CharacterDataHandler = self._foreign[-1][2].append
             return
@@ -199,7 +199,7 @@ class GraphmlReader:
         if "attr.name" in attributes:  # graphics of yEd have no name
             key = self.declare(Key(attributes["attr.name"], attributes.get("attr.type", "string")))
             if self._keys.setdefault(self._key, key) != key:
-                raise GameFileError(f"two elements <key> have the id {shown(self._key)}")
+                raise GameFileError(f"two <key> elements have the id {shown(self._key)}")
 
     def _end(self, _: str) -> None:
         self._parser.CharacterDataHandler = None

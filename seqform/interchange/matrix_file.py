@@ -70,7 +70,7 @@ def write_matrices(game: Game | SequenceForm, path: str | Path) -> None:
     if form.num_players != 2:
         name = game.spec if isinstance(game, Game) else "the game"
         raise UnsupportedProblemError(
-            f"matrices are for two players, and {name} has {form.num_players}: write it as .efg, .graphml or .json"
+            f"matrices need two players, and {name} has {form.num_players}: write it as .efg, .graphml or .json"
         )
     arrays: dict[str, npt.NDArray[Any]] = {"e": form.e, "f": form.f, **_parts("E", form.E), **_parts("F", form.F)}
     if form.factored is not None:
@@ -151,8 +151,8 @@ class _Reader:
             raise GameFileError("it holds strategies, not the matrices of a game")
         if metadata and (metadata.get("format") != _FORMAT or metadata.get("version") != _VERSION):
             raise GameFileError(
-                f"a file of format {shown(metadata.get('format'))} version {shown(metadata.get('version'))}, expected "
-                f"{_FORMAT!r} version {_VERSION}"
+                f"the file has format {shown(metadata.get('format'))} version {shown(metadata.get('version'))}, "
+                f"expected {_FORMAT!r} version {_VERSION}"
             )
         self.metadata, self.arrays = metadata, arrays
 
@@ -185,7 +185,7 @@ class _Reader:
         array = self.arrays[name]
         if array.dtype.kind not in kinds:
             expected = "numbers" if "f" in kinds else "integers"
-            raise GameFileError(f"the array {name} is of type {array.dtype}, expected {expected}")
+            raise GameFileError(f"the array {name} has type {array.dtype}, expected {expected}")
         return array
 
     def matrix(self, name: str) -> Any:

@@ -257,8 +257,8 @@ class GraphBuilder:
             alike.append(label)
             if len(alike) >= MAX_ALIKE:
                 raise GameFileError(
-                    f"{where}: {shown(label, 40)} has the hash of {MAX_ALIKE} other labels, which takes long to look "
-                    "up; expected texts or small integers",
+                    f"{where}: {shown(label, 40)} has the same hash as {MAX_ALIKE} other labels, which makes look-ups "
+                    "slow; expected texts or small integers",
                     line,
                 )
 

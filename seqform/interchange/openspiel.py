@@ -87,8 +87,8 @@ class OpenSpielRules:
             raise InvalidGameError(f"{name} is a mean-field game: expected a game with finitely many players")
         if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
             raise InvalidGameError(
-                f"{name} samples its chance events and does not tell their probabilities: a game of chance mode "
-                "deterministic or explicit stochastic is needed"
+                f"{name} samples its chance events without giving their probabilities: expected a game of chance mode "
+                "deterministic or explicit stochastic"
             )
         with refusals(name):
             if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
@@ -102,7 +102,7 @@ class OpenSpielRules:
         elif kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
             raise InvalidGameError(
                 f"{name} has imperfect information but no information state strings: what its players remember is "
-                "not known (an observation is not enough, since it forgets the past)"
+                "not known (an observation is not enough, because it omits the past)"
             )
         else:
             self._label_of = pyspiel.State.history_str
@@ -395,9 +395,9 @@ def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> dict[str, Any]
             f"OpenSpiel: unknown game {shown(name, 60)}{nearest(name, kinds)}; pyspiel.registered_names() lists them"
         )
     if name in _FILE_GAMES:
-        raise InvalidGameError(f"OpenSpiel: {name} reads a file; expected the .efg file itself, by load_game")
+        raise InvalidGameError(f"OpenSpiel: {name} reads a file; pass the .efg file itself to load_game")
     if depth > _DEEPEST:
-        raise InvalidGameError(f"OpenSpiel: {shown(text, 60)} stands in {depth} games; expected at most {_DEEPEST}")
+        raise InvalidGameError(f"OpenSpiel: {shown(text, 60)} is nested in {depth} games; expected at most {_DEEPEST}")
     defaults = kinds[name].parameter_specification
     values: dict[str, Any] = {"name": name}
     inside = inside[:-1].strip()

@@ -51,15 +51,15 @@ def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
     if game is None:
         if not name.startswith(PREFIX):
             raise InvalidGameError(
-                f"the profile is of {name or 'a game without a name'}, which is not from OpenSpiel: say which of its "
-                "games it is for, game=…"
+                f"the profile belongs to {name or 'a game without a name'}, which is not from OpenSpiel: name the "
+                "OpenSpiel game by game=…"
             )
         game = openspiel_game(name.removeprefix(PREFIX))
     rules = _rules_of(game)
     spiel = rules.game
     if not spiel.get_type().provides_information_state_string:
         raise InvalidGameError(
-            f"OpenSpiel keeps policies by information state strings, and {one_line(str(spiel))} has none"
+            f"OpenSpiel stores policies by information state string, and {one_line(str(spiel))} has none"
         )
     table = _policies().TabularPolicy(spiel)
     wanted = sum(strategy.treeplex.num_infosets for strategy in profile)
@@ -69,7 +69,7 @@ def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
     for row, state in enumerate(table.states):
         player, label, numbers = state.current_player(), rules.infoset(state), state.legal_actions()
         if player >= len(profile):
-            raise _another_game(rules, f"player {player} moves in it")
+            raise _another_game(rules, f"player {player} moves in OpenSpiel's")
         strategy = profile[player]
         infoset = strategy.treeplex.find_infoset(label)
         if infoset is None or len(strategy.treeplex.action_labels[infoset]) != len(numbers):
@@ -78,7 +78,7 @@ def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
         probabilities[row, numbers] = strategy.behaviour[first : first + len(numbers)]
         found.add((player, label))
     if len(found) != wanted:
-        raise _another_game(rules, f"its table has {len(found)} infosets, and the profile {wanted}")
+        raise _another_game(rules, f"its table has {len(found)} infosets, and the profile has {wanted}")
     return table
 
 
@@ -208,14 +208,14 @@ def _rules_of(game: Any) -> OpenSpielRules:
     rules = game.rules if isinstance(game, Game) else OpenSpielRules(game)
     if not isinstance(rules, OpenSpielRules):
         raise InvalidGameError(
-            f"{shown(game)} is not from OpenSpiel: load_game('openspiel:…') or game_from_openspiel(…) is needed"
+            f"{shown(game)} is not from OpenSpiel: use load_game('openspiel:…') or game_from_openspiel(…)"
         )
     return rules
 
 
 def _another_game(rules: OpenSpielRules, difference: str) -> InvalidStrategyError:
     return InvalidStrategyError(
-        f"the profile is of another game than OpenSpiel's {one_line(str(rules.game))}: {difference}"
+        f"the profile belongs to another game than OpenSpiel's {one_line(str(rules.game))}: {difference}"
     )
 
 

@@ -197,7 +197,7 @@ def chosen_times(times: Any, last: int, usual: int, most: int) -> list[int]:
         if not is_whole(time) or int(time) not in range(last + 1):
             raise UnsupportedProblemError(f"times holds {shown(time)}, expected whole numbers from 0 to {last}")
     if not 1 <= len(chosen) <= most:
-        raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {most}")
+        raise UnsupportedProblemError(f"times has {len(chosen)} entries, expected 1 to {most}")
     return [int(time) for time in chosen]
 
 

@@ -37,11 +37,11 @@ def from_python_text(text: str) -> Any:
     try:
         return _value(ast.parse(text.strip(), mode="eval").body)
     except SyntaxError as error:
-        raise GameFileError(f"neither JSON nor what Python prints: {error.msg}", error.lineno, error.offset) from None
+        raise GameFileError(f"neither JSON nor printed Python: {error.msg}", error.lineno, error.offset) from None
     except GameFileError:
         raise
     except (ValueError, ZeroDivisionError) as error:
-        raise GameFileError(f"neither JSON nor what Python prints: {one_line(str(error))}") from None
+        raise GameFileError(f"neither JSON nor printed Python: {one_line(str(error))}") from None
     except (RecursionError, MemoryError):
         raise GameFileError("lists or dictionaries are nested too deeply") from None
 
@@ -64,7 +64,7 @@ def _key(node: ast.expr | None) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if node is None:
-        raise ValueError("a dictionary is unpacked")
+        raise ValueError("dictionary unpacking is not allowed")
     return str(_number(node))
 
 
@@ -93,4 +93,4 @@ def _of_call(parts: list[int | float | Fraction]) -> int | float | Fraction:
 
 
 def _refused(node: ast.expr, what: str) -> GameFileError:
-    return GameFileError(f"neither JSON nor what Python prints: {what}", node.lineno, node.col_offset + 1)
+    return GameFileError(f"neither JSON nor printed Python: {what}", node.lineno, node.col_offset + 1)

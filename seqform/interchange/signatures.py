@@ -38,7 +38,7 @@ class Signature:
     advice: str
 
     def __str__(self) -> str:
-        return f"it is {self.kind}, which is not read here: {self.advice}"
+        return f"it is {self.kind}, which cannot be read here: {self.advice}"
 
 
 _READ = tomllib.loads(resources.files(__package__).joinpath("signatures.toml").read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ def strategy_blocks(strategy: Strategy) -> Iterator[Content]:
     name = code(strategy.game_name) if strategy.game_name else None
     yield prose(emphasis(f"Strategy of player {strategy.player}"), " in " if strategy.game_name else None, name)
     headings, rows, words, total = strategy_rows(strategy)
-    yield first_rows(headings, rows, total, "table() prints all, to_frame() holds them", words=words)
+    yield first_rows(headings, rows, total, "table() prints all rows, and to_frame() returns them", words=words)
 
 
 def profile_blocks(profile: Profile) -> Iterator[Content]:

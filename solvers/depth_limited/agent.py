@@ -134,7 +134,7 @@ class Agent:
     ) -> None:
         if not isinstance(problem, SteppedResponse):
             raise UnsupportedProblemError(
-                f"an agent cannot play {shown(problem)}: expected a response that is decided in steps, such as CDRNR"
+                f"an agent cannot play {shown(problem)}: expected a response computed in steps, such as CDRNR"
             )
         found = find_method(method) if isinstance(method, str) else method
         check_served(found, problem)
@@ -302,7 +302,7 @@ class Agent:
             raise KeyboardInterrupt
         if answer is None:
             raise SolverError(
-                f"{self.problem.name}: no decision at level {run.steps[number].level} within the limits: "
+                f"{self.problem.name}: no decision was found at level {run.steps[number].level} within the limits: "
                 f"{solver.said(0, 1)}"
             )
         return answer, solver.iterations - done, warm
@@ -318,7 +318,7 @@ class Agent:
 
     def _keep(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         needed = 8 * (len(answer.plan) + len(answer.reply)) * (len(self._answers) + 1)
-        Budget().require(needed, f"what an agent remembers of {len(self._answers) + 1:,} decisions")
+        Budget().require(needed, f"an agent's memory of {len(self._answers) + 1:,} decisions")
         self._answers[number] = answer
         self._started().decide(number, program, answer)
         self._kept = None

@@ -188,7 +188,7 @@ class CheckDown:
         offered = getattr(rules, "betting", None)
         if offered is None:
             raise UnsupportedProblemError(
-                "values checkdown are for poker, whose rules have a method betting: expected uniform, or a file of "
+                "values=checkdown needs rules of poker, with a method betting: expected uniform, or a file of "
                 "strategies"
             )
         outcomes = outcomes_of(rules)

@@ -82,7 +82,7 @@ def encounter(
     players = [_player(game, seat, number) for number, seat in enumerate(seats)]
     if len(players) != game.num_players:
         raise InvalidStrategyError(
-            f"{len(players)} seats are taken at {game.spec}, expected {game.num_players}: one player a seat"
+            f"{len(players)} players were given for {game.spec}, expected {game.num_players}: one per seat"
         )
     rng = np.random.default_rng(seed)
     paid = np.zeros((games, game.num_players))
@@ -143,7 +143,7 @@ def _player(game: Game, seat: Taker, number: int) -> _Player:
         raise InvalidStrategyError(f"seat {number} is taken by {shown(seat)}, expected an Agent or a Strategy")
     seated = getattr(seat, "player", number)
     if seated != number:
-        raise InvalidStrategyError(f"seat {number} is taken by somebody who plays in seat {seated}")
+        raise InvalidStrategyError(f"seat {number} is taken by a player of seat {seated}")
     kept: dict[Hashable, _Outcomes] = {}
 
     def shares(infoset: Hashable, state: Any, path: PublicPath) -> Iterable[tuple[Hashable, object]]:

@@ -179,15 +179,15 @@ class LearnedValue(ABC):
 
     def _prepared(self, border: LeafStates) -> "list[_Group]":
         if border.game is not self.game and border.game.fingerprint != self.game.fingerprint:
-            raise SolverError(f"value function {self.name} has learned {self.game.spec}, and not {border.game.spec}")
+            raise SolverError(f"value function {self.name} was trained on {self.game.spec}, not on {border.game.spec}")
         groups = _grouped(border)
         for group in groups:
             states = border.states[group.members].tolist()
             for state in states:
                 if state not in self.parameters:
                     raise SolverError(
-                        f"value function {self.name} has not learned public state {state} of {self.game.spec}: it was "
-                        "trained for another lookahead, or for the other player"
+                        f"value function {self.name} was not trained on public state {state} of {self.game.spec}: it "
+                        "was trained for another lookahead, or for the other player"
                     )
             inputs = np.full((len(states), 1, sum(group.sizes)), 0.5)
             try:
@@ -198,7 +198,7 @@ class LearnedValue(ABC):
                     f"value function {self.name} does not fit the border: {one_line(str(error))}"
                 ) from None
             if values.shape != inputs.shape or not np.isfinite(values).all():
-                raise SolverError(f"value function {self.name} does not fit the border: its numbers are damaged")
+                raise SolverError(f"value function {self.name} does not fit the border: its parameters are damaged")
         return groups
 
     @classmethod
@@ -351,7 +351,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
         }
         fingerprint = metadata["game"]
     if fingerprint != game.fingerprint:
-        raise InvalidGameError(f"{where} is a value function of another game than {game.spec}")
+        raise InvalidGameError(f"{where} is a value function of a game other than {game.spec}")
     return kind(game, parameters, *errors)
 
 

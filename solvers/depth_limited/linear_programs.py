@@ -50,7 +50,7 @@ class ProgramStepSolver(StepSolver):
 
     def __init__(self, algorithm: Literal["simplex", "ipm", "ipm-crossover"], interruptible: bool) -> None:
         self.algorithm, self.interruptible = algorithm, interruptible
-        self.iterations, self.detail = 0, "nothing was solved"
+        self.iterations, self.detail = 0, "no program was solved"
         self.stopped, self.optimum = Status.OPTIMAL, math.nan
         self._loaded: StepProgram | None = None
         self._program: LinearProgram | None = None

@@ -150,7 +150,7 @@ class LookaheadPlayer:
         known = game if isinstance(game, Game) else Game("", rules=game)
         if known.rules is None or public_labels(known.rules) is None or known.num_players != 2:
             raise UnsupportedProblemError(
-                f"{known.spec or shown(game, 60)}: looking ahead from a public state takes rules of two players with a "
+                f"{known.spec or shown(game, 60)}: looking ahead from a public state needs two-player rules with a "
                 "method public_state"
             )
         self.rules: Rules = known.rules
@@ -163,7 +163,9 @@ class LookaheadPlayer:
         self.values: Sequence[Continuation] = (Playouts(),) if values is None else tuple(values)
         found = find_method(method) if isinstance(method, str) else method
         if not isinstance(found, RegretMethod | DepthLimitedLP) or isinstance(found, DepthLimitedCFR):
-            raise UnknownMethodError(f"method {shown(method, 60)} solves no decision: expected lp, cfr+, pcfr+ or dcfr")
+            raise UnknownMethodError(
+                f"method {shown(method, 60)} solves no decisions: expected lp, cfr+, pcfr+ or dcfr"
+            )
         self.method = found
         self.seconds = check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
         self.tolerance = None
@@ -262,7 +264,7 @@ class LookaheadPlayer:
         try:
             game = Game("a decision", rules=cut).zero_sum
         except GameTooLargeError as error:
-            raise GameTooLargeError(f"{error}; or a smaller lookahead, or a larger threshold") from None
+            raise GameTooLargeError(f"{error}, a smaller lookahead or a larger threshold") from None
         answer, program = self._solved(game, settled, followed)
         own = game.sequence_form.treeplexes[self.player]
         behaviour, reach = own.behaviour(answer.plan), own.reach(answer.plan)
@@ -320,7 +322,7 @@ class LookaheadPlayer:
         if solver.stopped is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if answer is None:
-            raise SolverError(f"no decision within the limits: {solver.said(0, 1)}")
+            raise SolverError(f"no decision was found within the limits: {solver.said(0, 1)}")
         return answer, program
 
 

@@ -97,4 +97,4 @@ def as_value_function(value: Any) -> ValueFunction:
         return value
     if callable(value):
         return CallableValue(value, str(getattr(value, "__name__", "callable")))
-    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable that is one")
+    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable with its signature")

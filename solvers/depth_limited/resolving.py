@@ -79,7 +79,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     """
     if options.start is not None:
         raise UnknownMethodError(
-            f"{method.name} takes no start for {problem.name}: its steps begin with what those before have decided"
+            f"{method.name} takes no start for {problem.name}: each step starts from the decisions of the earlier steps"
         )
     built = counted_now()
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
@@ -158,6 +158,6 @@ def rest_of(steps: ResolvingRun, answered: int) -> Floats:
 
 def equilibrium_of(problem: SteppedResponse) -> TrunkSolution:
     """Return the equilibrium that a response needs, from the simplex method."""
-    needed = f"an equilibrium of {problem.game.spec}, which {problem.name} needs,"
+    needed = f"the equilibrium of {problem.game.spec} that {problem.name} needs"
     profile = solve_part(Nash(problem.game), "highs-simplex", needed=needed).profile
     return TrunkSolution(profile[problem.player].plan, profile[1 - problem.player].plan)

@@ -108,12 +108,12 @@ class CallableValue:
             first, second = (np.array(one, dtype=np.float64) for one in answer)
         except (TypeError, ValueError):
             raise SolverError(
-                f"value function {self.name} answered {shown(answer)}, expected two arrays of numbers, by seat"
+                f"value function {self.name} returned {shown(answer)}, expected two arrays of numbers, one per seat"
             ) from None
         for player, values in enumerate((first, second)):
             if values.shape != (border.num_ways[player],) or not np.isfinite(values).all():
                 raise SolverError(
-                    f"value function {self.name} answered {shown(values)} for player {player}, expected "
-                    f"{border.num_ways[player]} finite numbers, one for each way in"
+                    f"value function {self.name} returned {shown(values)} for player {player}, expected "
+                    f"{border.num_ways[player]} finite numbers, one per entry"
                 )
         return BorderValues((first, second))

@@ -93,7 +93,7 @@ class ValueStepSolver(RegretStepSolver):
         """Return how often the value function was asked too, and how far it was off in the step where that was most."""
         measured = [error for error in self.errors if not np.isnan(error)]
         known = measured and len(measured) == len(self.errors)
-        error = f", off by {max(measured):.3g} on average at most" if known else ""
+        error = f", with an average error of at most {max(measured):.3g}" if known else ""
         return f"{super().said(answered, steps)}, {self.queries} queries of value function {self.value.name}{error}"
 
     def solve_step(self, steps: ResolvingRun, number: int, program: StepProgram, options: Options) -> StepAnswer:
@@ -147,8 +147,8 @@ class TrunkLoop(UpdatingStepper):
         self._takes_best = solver.method.iterate == "best"
         if self._takes_best and program.replying[limit.reply].any():
             raise UnknownMethodError(
-                f"{solver.method.name}: iterate is best, expected average: above the depth limit the opponent has to "
-                "be held to the model, as in cdbr or with p = 1"
+                f"{solver.method.name}: iterate is best, expected average: best requires that the opponent is held to "
+                "the model above the depth limit, as in cdbr or with p = 1"
             )
 
     @property

@@ -61,7 +61,7 @@ def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Out
     except KeyboardInterrupt:
         stopped, detail = Status.INTERRUPTED, "stopped while solving the integer program"
     except TimeLimitError:
-        stopped, detail = Status.TIME_LIMIT, "the time limit came while solving the integer program"
+        stopped, detail = Status.TIME_LIMIT, "the time limit was reached while solving the integer program"
     return Outcome(
         plans=plans,
         proof=proof,

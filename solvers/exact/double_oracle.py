@@ -210,7 +210,7 @@ class _DoubleOracle(Stepper):
         payoffs = sp.csr_array(np.pad(weighted, ((1, 0), (1, 0))))
         game = Game.from_sequence_form(SequenceForm([own, other], payoff_matrices=[payoffs, -payoffs]), "routes")
         solution = solved(Nash(game), "highs-simplex")
-        refuse_unfinished(solution, "a game between some routes was solved")
+        refuse_unfinished(solution, "a game between some routes was being solved")
         x, q = (plan[1:] for plan in solution.profile.plans)
         chances = np.split(x, np.cumsum(counts)[:-1])
         values = np.array([float((table @ q).max()) for table in tables])
@@ -238,7 +238,7 @@ def run(method: "DoubleOracle", problem: CaughtOnce, options: Options) -> Outcom
     return Outcome(
         plans=plans,
         stopped=ran.stopped,
-        detail="HiGHS's integer programs prove no better bounds",
+        detail="HiGHS's integer programs did not prove better bounds",
         iterations=ran.iterations,
         seconds=ran.seconds,
         build_seconds=begun - built,

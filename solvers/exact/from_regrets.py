@@ -96,7 +96,7 @@ class Course(RunState):
 
     @property
     def _how(self) -> str:
-        steps = "by an interior point method" if self.interior else f"in {self.pivots:,} steps"
+        steps = "by an interior point method" if self.interior else f"in {self.pivots:,} simplex steps"
         if self.shape == self.whole:
             return f"{steps}, on all rows and columns"
         rows, columns = (f"{part:,} of {all_of:,}" for part, all_of in zip(self.shape, self.whole, strict=True))
@@ -107,10 +107,10 @@ class Course(RunState):
         """The course of the solve, for the message."""
         iterations = f"{self.iterations:,} iterations"
         return {
-            "regrets": f"proved by {iterations}",
+            "regrets": f"proven after {iterations}",
             "polish": f"polished after {iterations} {self._how}",
             "highs": "HiGHS solved the whole program",
-            "bracket": f"best bounds after {iterations}",
+            "bracket": f"best bounds found after {iterations}",
         }[self.way]
 
 

@@ -100,8 +100,8 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
     saddle = problem.canonical
     if not saddle.weight or saddle.floor is not None or saddle.view.replies is not None:
         raise UnknownMethodError(
-            f"{method.name} takes a start for equilibria, constrained or not, and the problem is {problem.name}: give "
-            "none"
+            f"{method.name} takes a start only for equilibria, constrained or not, but the problem is {problem.name}: "
+            "omit the start"
         )
     multipliers = getattr(start, "dual_multipliers", {})
     known = {one.name: multipliers[one.name] for one in problem.constraints if one.name in multipliers}
@@ -119,16 +119,16 @@ def start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, i
     basis = getattr(start, "state", None)
     if algorithm != "simplex":
         raise UnknownMethodError(
-            f"{method.name} takes no start here, as {algorithm} goes on from no basis: use simplex"
+            f"{method.name} takes no start here, because {algorithm} cannot start from a basis: use simplex"
         )
     if not isinstance(basis, Basis):
         raise UnknownMethodError(
-            f"{method.name} starts from a solution by highs-simplex or highs-ipm-crossover, and the start is "
+            f"{method.name} starts from a solution by highs-simplex or highs-ipm-crossover, but the start is "
             f"{shown(start)}"
         )
     if basis.shape != shape:
         raise UnknownMethodError(
             f"the start's linear program has {basis.shape[0]} rows and {basis.shape[1]} columns, expected {shape[0]} "
-            f"and {shape[1]}: start from the same problem with other numbers"
+            f"and {shape[1]}: start from the same problem with other coefficients"
         )
     return basis

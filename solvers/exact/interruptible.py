@@ -104,7 +104,7 @@ def run_apart(work: Callable[[], Any]) -> Any:
         while not parts or parts[-1]:
             left = GRACE - seconds_late()
             if left <= 0.0:
-                raise too_late("exact arithmetic was at work")
+                raise too_late("exact arithmetic was running")
             if select.select([reader], [], [], min(left, 60.0))[0]:
                 parts.append(os.read(reader, 1 << 20))
     finally:
@@ -114,7 +114,7 @@ def run_apart(work: Callable[[], Any]) -> Any:
                 os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
     if len(parts) == 1:
-        raise MemoryError("the process that computes exactly was ended from outside")
+        raise MemoryError("another program ended the process that computes exactly")
     done, result = pickle.loads(b"".join(parts))  # noqa: S301 - written by this very code
     if not done:
         raise result

@@ -76,11 +76,11 @@ def improve(
     try:
         # What fails here leaves the answer in floats.
         left = options.time_limit - (counted_now() - begun)
-        with second_question("what other ways find") as asked, time_limited(left):
+        with second_question("a more accurate answer") as asked, time_limited(left):
             for how, again, found in _further(problem.canonical, program):
                 if isinstance(found, Status):  # the last way asks least
                     reached.attempt, reached.stopped = Attempt(), found
-                    reached.detail = f"{told}, and fractions prove it {found}"
+                    reached.detail = f"{told}, and exact arithmetic proves it {found}"
                     continue
                 better = Attempt.read(problem, options, again, found)
                 if better.betters(reached.attempt):
@@ -110,7 +110,7 @@ def _refine(
     """Refine an answer of the interior point method."""
     better = Attempt()
     try:
-        with second_question("what refining finds") as asked:
+        with second_question("a refined answer") as asked:
             left = options.time_limit - (counted_now() - begun)
             better = Attempt.read(problem, options, program, refined_interior(program, numbers, left))
         reached.detail = asked.added_to(reached.detail)

@@ -62,8 +62,8 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
     size = sum(treeplex.num_sequences + treeplex.num_infosets for treeplex in treeplexes) // 2
     if size > method.largest:
         raise UnsupportedProblemError(
-            f"{problem.game.spec} has {size:,} sequences and infosets a player, too many for method {method.name}, "
-            f"which takes {method.largest:,}: use highs-simplex"
+            f"{problem.game.spec} has {size:,} sequences and infosets per player, too many for method {method.name}, "
+            f"which takes at most {method.largest:,}: use highs-simplex"
         )
     program = rational_program(problem.exact_canonical)
     begun = counted_now()
@@ -73,7 +73,7 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
     except KeyboardInterrupt:
         solver.stopped = Status.INTERRUPTED
     except TimeLimitError:
-        solver.stopped, solver.detail = Status.TIME_LIMIT, "the time limit came before a basis was proven"
+        solver.stopped, solver.detail = Status.TIME_LIMIT, "the time limit was reached before a basis was proven"
     answer, exact, detail = None, None, solver.detail
     if solver.point is not None:
         answer = _read(problem, program, solver.point)
@@ -217,7 +217,7 @@ class _Refinement:
                 self.stopped, self.detail = Status.OPTIMAL, f"proven in round {number + 1}"
                 return
             if counted_now() > self._deadline:
-                self.stopped, self.detail = Status.TIME_LIMIT, "the time limit came before a basis was proven"
+                self.stopped, self.detail = Status.TIME_LIMIT, "the time limit was reached before a basis was proven"
                 return
             zooms = _zoom(point.primal_error), _zoom(point.dual_error)
         self._finish()
@@ -241,7 +241,7 @@ class _Refinement:
             # What HiGHS says of a program without solution is as good as in other methods; of what is left of one that
             # has a solution it is not.
             self.stopped = Status.TIME_LIMIT if late else Status.UNCERTIFIED if self.point is not None else told
-            self.detail = f"{detail}; no proof in {simplex.iterations} exact steps"
+            self.detail = f"{detail}; no proof was found in {simplex.iterations} exact steps"
             return
         self.stopped = {
             Ending.OPTIMAL: Status.OPTIMAL,

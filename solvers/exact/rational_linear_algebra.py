@@ -157,7 +157,7 @@ def _triangular_blocks(
     pattern = sp.csr_matrix((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))
     matched = maximum_bipartite_matching(pattern, perm_type="column")
     if (matched < 0).any():
-        raise SingularMatrixError("the equations are too few for their unknowns")
+        raise SingularMatrixError("there are fewer independent equations than unknowns")
     partner = np.empty(size, dtype=np.int64)  # the equation that each unknown is matched to
     partner[matched] = np.arange(size)
     depends = sp.csr_matrix((np.ones(len(rows), dtype=np.int8), (rows, partner[columns])), shape=(size, size))

@@ -55,7 +55,7 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
     solver = method.solver or ("HIGHS" if problem.is_linear else "CLARABEL")
     if solver not in cp.installed_solvers():
         raise UnknownMethodError(
-            f"cvxpy has no solver {solver!r} installed: it has {', '.join(cp.installed_solvers())}"
+            f"cvxpy has no installed solver {solver!r}; the installed ones are {', '.join(cp.installed_solvers())}"
         )
     begun = counted_now()
     program = ConicProgram.of(problem.canonical)

@@ -180,7 +180,7 @@ class _Random(_Forgetful):
 
 @dataclass(frozen=True)
 class _Raise(_Forgetful):
-    pots: Annotated[float, About("size of bets and raises, as a share of the pot", above=0, maximum=1000)] = 1.0
+    pots: Annotated[float, About("size of bets and raises, as a fraction of the pot", above=0, maximum=1000)] = 1.0
 
     name: ClassVar[str] = "raise"
 
@@ -194,7 +194,7 @@ class _Threshold(_Forgetful):
     samples: Annotated[
         int | None,
         About(
-            "hands and boards that a value is the mean of",
+            "number of hands and boards whose mean is a value",
             minimum=1,
             maximum=MOST_SAMPLES,
             large=True,
@@ -224,7 +224,7 @@ class _Rounds(_Forgetful):
 @dataclass(frozen=True)
 class _Python(MatchBot):
     module: Annotated[str, About("a module, or a file that ends with .py", form="MODULE")]
-    object: Annotated[str, About("its bot, or what returns one when it is called", form="NAME", alias="name")]
+    object: Annotated[str, About("a bot in it, or a callable that returns one", form="NAME", alias="name")]
 
     name: ClassVar[str] = "python"
 
@@ -252,7 +252,7 @@ class _Json(MatchBot):
 @dataclass(frozen=True)
 class _Acpc(MatchBot):
     command: Annotated[str, _Command]
-    over: Annotated[Literal["tcp", "stdio"], About("how it is spoken to", form="tcp|stdio")] = "tcp"
+    over: Annotated[Literal["tcp", "stdio"], About("how the program communicates", form="tcp|stdio")] = "tcp"
     seconds: Annotated[float, _Seconds] = 10.0
 
     name: ClassVar[str] = "acpc"
@@ -264,9 +264,9 @@ class _Acpc(MatchBot):
 @dataclass(frozen=True)
 class _Resolving(MatchBot):
     time: Annotated[float, About("seconds after which a decision stops iterating", above=0, maximum=86_400)] = 2.0
-    streets: Annotated[int, About("rounds of bets that its model has after the flop", minimum=1, maximum=3)] = 2
-    learns: Annotated[bool, About("whether it learns how the other one plays")] = True
-    opponent: Annotated[str | None, About("hand histories of who is exploited", shown="nobody's", form="FILE")] = None
+    streets: Annotated[int, About("betting rounds after the flop in its model", minimum=1, maximum=3)] = 2
+    learns: Annotated[bool, About("whether it learns the opponent's play")] = True
+    opponent: Annotated[str | None, About("hand histories of the opponent", shown="nobody's", form="FILE")] = None
     player: Annotated[str | None, About("that player's name in them", shown="none", form="NAME")] = None
     p: Annotated[
         Fraction | None, About("how far its habits are trusted", minimum=0, maximum=1, shown="3/4 with an opponent")
@@ -280,7 +280,7 @@ class _Resolving(MatchBot):
 
     def bot(self, table: Table) -> Bot:
         if table.seats != 2:
-            raise InvalidStrategyError(f"bot resolving plays at two seats, and there are {table.seats}")
+            raise InvalidStrategyError(f"bot resolving needs a table of two seats, and there are {table.seats}")
         # They import the solvers, which texts of other bots do not need.
         if self.opponent is not None:
             return self._exploiting(self.opponent, table)
@@ -313,7 +313,7 @@ class _Resolving(MatchBot):
 
 @dataclass(frozen=True)
 class _Portfolio(MatchBot):
-    bots: Annotated[str, About("bots, of which it plays one each hand", form="BOT+BOT", first=True)]
+    bots: Annotated[str, About("bots, one of which it chooses for each hand", form="BOT+BOT", first=True)]
     learner: Annotated[
         Literal["ucb1", "exp3", "explore-then-commit"], About("how it learns which of them wins", form="L")
     ] = "ucb1"
@@ -321,7 +321,7 @@ class _Portfolio(MatchBot):
         int, About("hands for which explore-then-commit tries each", minimum=1, maximum=2**31, large=True)
     ] = 100
     hands: Annotated[int, About("hands that exp3 plans for", minimum=1, maximum=2**31, large=True)] = 1_000
-    cut: Annotated[float, About("big blinds, either way, beyond which winnings do not count", above=0)] = 20.0
+    cut: Annotated[float, About("limit of the winnings that count, in big blinds, for wins and losses", above=0)] = 20.0
 
     name: ClassVar[str] = "portfolio"
 
@@ -340,7 +340,7 @@ class _Defending(MatchBot):
 
     def bot(self, table: Table) -> Bot:
         if table.seats != 2:
-            raise InvalidStrategyError(f"bot defending plays at two seats, and there are {table.seats}")
+            raise InvalidStrategyError(f"bot defending needs a table of two seats, and there are {table.seats}")
         return DefendingBot(find_bot(self.plays, table))
 
 

@@ -146,7 +146,7 @@ class ResolvingBot:
     def begin(self, table: Table, seat: int) -> None:
         """Start a hand: both players may hold anything."""
         if table.seats != 2:
-            raise InvalidGameError(f"seats is {table.seats}, expected 2: a resolving bot plays against one other")
+            raise InvalidGameError(f"seats is {table.seats}, expected 2: a resolving bot plays against one opponent")
         warm_up()
         self._table = table
         self._clear(seat)

@@ -9,16 +9,16 @@ from .registry import Method
 if TYPE_CHECKING:
     from .rules import LocalBias
 
-Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
+Updates = Annotated[Literal["alternating", "simultaneous"], About("order of the players' updates")]
 #: What averaging means.
-WEIGHTS = "weights of iterates in the average; a number is a power of t"
+WEIGHTS = "weights of iterates in the average; a number is the exponent of t"
 Averaging = Annotated[
     Literal["uniform", "linear", "quadratic", "cubic", "quartic"] | float | None,
     About(WEIGHTS, minimum=0, maximum=64, shown="by the base"),
 ]
 Iterate = Annotated[
     Literal["average", "last", "best"],
-    About("which strategies are returned and certified; best for responses in steps"),
+    About("which strategies are returned and certified; best is for responses computed in steps"),
 ]
 Precision = Annotated[
     Literal["double", "single", "half", "auto"], About("floating-point precision, auto by tolerance and size")
@@ -31,20 +31,20 @@ Preferences = Annotated[
     Any,
     About(
         "an action whose regrets count DELTA times; may be repeated: raise:5, raise@first:5 at first decisions, "
-        "SEAT/raise:5 of one player (--player, or else all), SEAT/INFOSET:raise:5 at one infoset",
+        "SEAT/raise:5 for one player (default: --player, or all), SEAT/INFOSET:raise:5 at one infoset",
         form="ACTION:DELTA",
         shown="none",
         many=True,
     ),
 ]
 Vulnerability = Annotated[
-    float, About("what a preference may cost at each of its infosets, β in payoff units", minimum=0, form="B")
+    float, About("most that a preference may cost at each of its infosets, β in payoff units", minimum=0, form="B")
 ]
 Units = Annotated[
     Literal["conditional", "counterfactual"], About("whether β bounds conditional or counterfactual regret")
 ]
 PreferenceRule = Annotated[
-    Literal["rm", "br"], About("how preferred actions are chosen: rm in proportion, br the best alone")
+    Literal["rm", "br"], About("how preferred actions are chosen: rm in proportion to regret, br only the best action")
 ]
 
 
@@ -62,7 +62,7 @@ class PreferringMethod(Method):
         super().__post_init__()
         object.__setattr__(self, "prefer", tuple(preferences_of(self.prefer)))
         if self.vulnerability and not self.prefer:
-            raise UnknownMethodError(f"{self.name}: vulnerability = {self.vulnerability!r} without any preference")
+            raise UnknownMethodError(f"{self.name}: vulnerability = {self.vulnerability!r} without a preference")
 
     @property
     def bias(self) -> "LocalBias":

@@ -49,7 +49,10 @@ class Exact(Method):
 
     base: Base = "dcfr"
     first: Annotated[float, About("error of the first attempt, relative to the largest payoff", above=0)] = 3e-4
-    direct: Annotated[int, About("rows and columns of what HiGHS gets", minimum=0, large=True, option=False)] = 2_000
+    direct: Annotated[
+        int,
+        About("most rows and columns of HiGHS's programs", minimum=0, large=True, option=False),
+    ] = 2_000
 
     name: ClassVar[str] = "exact"
     serves: ClassVar[frozenset[str]] = LINEAR | {Feature.FLOAT_REPLIES}
@@ -78,7 +81,7 @@ class CVXPY(Method):
     -0.05556
     """
 
-    solver: Annotated[str | None, About("solver that cvxpy has installed", shown="HIGHS or CLARABEL")] = None
+    solver: Annotated[str | None, About("an installed solver of cvxpy", shown="HIGHS or CLARABEL")] = None
 
     name: ClassVar[str] = "cvxpy"
     serves: ClassVar[frozenset[str]] = LINEAR | {Feature.FLOAT_REPLIES, Feature.CONVEX}
@@ -115,7 +118,7 @@ class Rational(Method):
     """
 
     largest: Annotated[
-        int, About("most sequences and infosets a player, together", minimum=1, large=True, option=False)
+        int, About("most sequences and infosets per player, together", minimum=1, large=True, option=False)
     ] = 5_000
 
     name: ClassVar[str] = "rational"

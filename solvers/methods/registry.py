@@ -77,7 +77,7 @@ def check_method(kind: type[Any]) -> None:
     UnknownMethodError
     """
     for name, types, expected in (
-        ("name", str | property, "what --method calls it, such as name = 'my-method'"),
+        ("name", str | property, "its name for --method, such as name = 'my-method'"),
         ("serves", frozenset, "the features that it has, such as frozenset({Feature.PROGRAM})"),
         ("backend", str | Callable, "a method backend(self, problem, options), or the name of a module with run()"),
     ):
@@ -103,7 +103,7 @@ def _accept(maker: Any) -> tuple[Any, Maker, type[Any]]:
     check_method(kind)
     for field in dataclasses.fields(kind):
         if field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise UnknownMethodError(f"{kind.__name__}: the hyper-parameter {field.name} has no default; expected one")
+            raise UnknownMethodError(f"{kind.__name__}: the hyper-parameter {field.name} has no default; give it one")
     _ = parameters_of(kind)  # raises an error now if a declaration is invalid
     return kind.name if isinstance(kind.name, str) else maker().name, maker, kind
 
@@ -307,8 +307,8 @@ def check_served(method: Method, problem: Problem) -> None:
         raise UnsupportedProblemError(f"method {method.name} cannot solve {problem.name}{reason}: {advice}")
     if getattr(method, "iterate", "average") == "best" and Feature.STEPS not in problem.needs:
         raise UnsupportedProblemError(
-            f"method {method.name}: iterate is best, expected average or last for {problem.name}: the best iterate is "
-            "that of a response decided in steps, such as cdbr"
+            f"method {method.name}: iterate is best, expected average or last for {problem.name}: best is "
+            "for responses computed in steps, such as cdbr"
         )
 
 

@@ -65,7 +65,8 @@ class RegretMethod(Method):
     iterate: Iterate = "average"
     precision: Precision = dataclasses.field(default="double", kw_only=True)
     initial_regrets: Annotated[
-        float, About("first regrets are drawn between 0 and this, with the seed of the solve", minimum=0)
+        float,
+        About("initial regrets are drawn from 0 to this, with the solve's seed", minimum=0),
     ] = dataclasses.field(default=0.0, kw_only=True)
 
     serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS, Feature.GENERAL_SUM})

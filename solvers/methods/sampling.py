@@ -89,7 +89,7 @@ class ExternalSamplingMCCFR(MCCFR):
 
     batch: Annotated[
         int,
-        About("walks of each player in an iteration, shared among threads", minimum=1, maximum=1024, option=False),
+        About("walks of each player per iteration, divided among threads", minimum=1, maximum=1024, option=False),
     ] = dataclasses.field(default=1, kw_only=True)
 
     name: ClassVar[str] = "es-mccfr"
@@ -135,7 +135,7 @@ class OutcomeSamplingMCCFR(MCCFR):
 
     exploration: Annotated[float, About("exploration rate in (0, 1]", above=0, maximum=1)] = 0.6
     baselines: Annotated[
-        Literal["history", "infoset", "none"], About("what a baseline of sampled values is kept for")
+        Literal["history", "infoset", "none"], About("the objects that have a baseline for sampled values")
     ] = "history"
     baseline_rate: Annotated[float, About("learning rate of the baselines in (0, 1]", above=0, maximum=1)] = 0.5
 
@@ -228,8 +228,8 @@ class CCFRSampling(MCCFR):
     costs: Annotated[
         Literal["auto", "exact", "sampled"], About("whether costs of constraints are sampled or computed")
     ] = dataclasses.field(default="auto", kw_only=True)
-    steps: Annotated[Literal["decreasing", "constant"], About("how steps of the multipliers are taken")] = (
-        dataclasses.field(default="decreasing", kw_only=True)
+    steps: Annotated[Literal["decreasing", "constant"], About("step rule of the multipliers")] = dataclasses.field(
+        default="decreasing", kw_only=True
     )
     step: Annotated[float, About("step size of the multipliers", above=0)] = dataclasses.field(
         default=0.3, kw_only=True

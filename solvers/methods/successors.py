@@ -112,16 +112,16 @@ class CCFR(BasedMethod):
 
     averaging: Averaging = None
     base: Base = "dcfr"
-    steps: Annotated[
-        Literal["optimistic", "constant", "decreasing"], About("how steps of the multipliers are taken")
-    ] = "optimistic"
+    steps: Annotated[Literal["optimistic", "constant", "decreasing"], About("step rule of the multipliers")] = (
+        "optimistic"
+    )
     step: Annotated[float, About("step size of the multipliers; tight bounds need large ones", above=0)] = 0.3
-    step_unit: Annotated[Literal["scaled", "plain"], About("units of the step")] = "scaled"
-    tangents: Annotated[Literal["average", "iterate"], About("where tangents of curved constraints are taken")] = (
+    step_unit: Annotated[Literal["scaled", "plain"], About("units of the step size")] = "scaled"
+    tangents: Annotated[Literal["average", "iterate"], About("point at which nonlinear constraints are linearised")] = (
         "average"
     )
     beta: Annotated[
-        float | None, About("bound on the multipliers at first, doubled as needed", above=0, shown="none")
+        float | None, About("initial bound on the multipliers, doubled when needed", above=0, shown="none")
     ] = None
     precision: Precision = dataclasses.field(default="auto", kw_only=True)
 
@@ -240,8 +240,8 @@ class PrefCFR(PreferringMethod, BasedMethod):
 
 #: What they serve: all that an average can, but for decisions in steps, whose clocks begin anew.
 SERVES = SADDLES - {Feature.STEPS, Feature.SEARCH, Feature.LOCAL}
-FIRST_WEIGHTS = "power of t that iterates weigh in the average: at first, 5 less at the horizon"
-Horizon = Annotated[int, About("iterations over which exponents move; then they stay", minimum=1, option=False)]
+FIRST_WEIGHTS = "initial exponent of t in the weights of the average; 5 less at the horizon"
+Horizon = Annotated[int, About("iterations until exponents are constant", minimum=1, option=False)]
 
 
 @dataclass(frozen=True)
@@ -482,10 +482,10 @@ class SmoothCFRPlus(Method):
 
     gradients: Annotated[
         Literal["predictive", "extragradient"],
-        About("by which regrets the first half of a step is taken", option=False),
+        About("regrets that the first half of a step uses", option=False),
     ] = "predictive"
     step: Annotated[float, About("step size, in units of 1 / (√6 ‖A‖ √d)", above=0, option=False)] = 1.0
-    restarts: Annotated[bool, About("whether regrets are begun anew as steps become short", option=False)] = True
+    restarts: Annotated[bool, About("whether regrets are reset when steps become short", option=False)] = True
     iterate: Iterate = "last"
 
     name: ClassVar[str] = "smooth-cfr+"
@@ -532,7 +532,7 @@ class MirrorProx(Method):
     (True, True)
     """
 
-    restarts: Annotated[bool, About("whether it begins anew when errors have fallen", option=False)] = True
+    restarts: Annotated[bool, About("whether it restarts when errors have fallen", option=False)] = True
     iterate: Iterate = "average"
 
     name: ClassVar[str] = "mirror-prox"

@@ -445,11 +445,11 @@ def counter_strategy(
             return counter_strategy(model, method, p=p, penalty=penalty, checkpoint=keeper, **limits)  # type: ignore[arg-type]
     limits["checkpoint"] = checkpoint
     if p is not None and penalty is not None:
-        raise InvalidConstraintError(f"penalty is {shown(penalty)}, expected none with p: bounds are hard then")
+        raise InvalidConstraintError(f"penalty is {shown(penalty)}, expected none: with p, bounds are hard")
     if p is not None and model.constraints:  # without bounds there is nothing to trust
         restricted = solve(RestrictedNash(model.game, model.constraints, p=p), method, **limits)
         if restricted.infeasibility is not None:
-            raise InvalidConstraintError(f"{restricted.message}; expected bounds that some opponent meets, or no p")
+            raise InvalidConstraintError(f"{restricted.message}; expected bounds that some opponent meets, or omit p")
         return CounterStrategy(model, restricted, None, float(p))
     excluded = None
     if penalty is None:
@@ -503,7 +503,7 @@ def counter_profile(
     """
     for seat, model in enumerate((first, second)):
         if not isinstance(model, OpponentModel) or model.player != seat:
-            raise PlayLogError(f"received {shown(model)}, expected an OpponentModel of what seat {seat} has observed")
+            raise PlayLogError(f"received {shown(model)}, expected an OpponentModel observed by seat {seat}")
     if first.game is not second.game and first.game.fingerprint != second.game.fingerprint:
-        raise InvalidStrategyError(f"the models are of different games, {first.game.spec} and {second.game.spec}")
+        raise InvalidStrategyError(f"the models belong to different games, {first.game.spec} and {second.game.spec}")
     return CounterProfile((counter_strategy(first, method, **options), counter_strategy(second, method, **options)))

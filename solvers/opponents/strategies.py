@@ -88,7 +88,7 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     >>> opponent_strategy("mixture:3/4*nash+1/4*uniform", game, player=1)["K_b"]
     {'p': 0.125, 'b': 0.875}
     """
-    with answering("opponent"), doing(f"the opponent {spec} was computed"):
+    with answering("opponent"), doing(f"the opponent {spec} was being computed"):
         return Seat(game, checked_player(game, player)).strategy(spec)
 
 
@@ -129,7 +129,7 @@ def opponent_player(spec: str, game: Game, player: int) -> "Answer | LookaheadPl
     (5, 2)
     """
     player = check_player(player, game.num_players, InvalidStrategyError)
-    with answering("opponent"), doing(f"the opponent {spec} was made"):
+    with answering("opponent"), doing(f"the opponent {spec} was being created"):
         return Seat(game, player).taker(spec)
 
 
@@ -217,7 +217,7 @@ class Seat:
             values = _GRAMMAR.read(name, text, _agent_parameters(name))
             if "values" not in values:
                 raise InvalidStrategyError(
-                    f"opponent {name}: {self.game.spec} is not enumerated, so that the rest of the game cannot be "
+                    f"opponent {name}: {self.game.spec} is not enumerated, so the rest of the game cannot be "
                     f"solved; expected values=V, such as {name}:opponent=uniform,lookahead=1,values=uniform"
                 )
             return self._looking(name, values, self.within(other_player=True).answer(values.pop("opponent")))
@@ -232,7 +232,7 @@ class Seat:
             return _streamed(spec)[self.player].probabilities
         if name in _LOOKING:
             raise InvalidStrategyError(
-                f"opponent {name}: where {self.game.spec} is not enumerated, a player that looks ahead is nobody's "
+                f"opponent {name}: because {self.game.spec} is not enumerated, a player that looks ahead cannot be a "
                 "model; expected uniform, random, perturbed or a file of strategies by label (.jsonl)"
             )
         if name in _AGENTS or Path(spec).suffix.lower() in (*SUFFIXES, BOT_FILE):
@@ -243,7 +243,7 @@ class Seat:
         """Return a text without parentheses around it, the name in it, and what follows that."""
         spec = without_parentheses(spec)
         if self.depth > _DEEPEST:
-            raise InvalidStrategyError(f"opponent {shown(spec, 60)}: more than {_DEEPEST} opponents within each other")
+            raise InvalidStrategyError(f"opponent {shown(spec, 60)}: opponents are nested more than {_DEEPEST} deep")
         return spec, *_GRAMMAR.split(spec)
 
     @staticmethod
@@ -270,7 +270,7 @@ class Seat:
             return self._looking(name, values, answer_of(model)).strategy(self.game)
         alone = next((key for key in ("biased", "playouts", "threshold") if key in values), None)
         if alone is not None:
-            raise InvalidStrategyError(f"opponent {name}: {alone} goes with values, which are missing")
+            raise InvalidStrategyError(f"opponent {name}: {alone} needs values=V, which is missing")
         limits = {key: values.pop(key) for key in ("tolerance", "seconds") if key in values}
         method = values.pop("method", "lp" if name == LBR.name else "cfr+")  # the answer is one action
         return Agent(_AGENTS[name](self.game, model, **values), method, **limits).strategy()
@@ -281,8 +281,8 @@ class Seat:
 
         if values.pop("gadget", "full") != "full" or values.pop("along", "path") != "path":
             raise InvalidStrategyError(
-                f"opponent {name}: with values, decisions go along the path of play with the gadget full; leave gadget "
-                "and along out"
+                f"opponent {name}: with values, decisions follow the path of play with gadget=full; omit gadget "
+                "and along"
             )
         text, preferred, playouts = values.pop("values"), values.pop("biased", None), values.pop("playouts", PLAYOUTS)
         worths = self._continuations(name, text, preferred, playouts)
@@ -301,7 +301,7 @@ class Seat:
         elif Path(text).suffix.lower() == _STREAMED:
             first, second = (strategy.probabilities for strategy in _streamed(text))
         elif text == "checkdown":
-            raise InvalidStrategyError(f"opponent {name}: biased goes with values=uniform or a file of strategies")
+            raise InvalidStrategyError(f"opponent {name}: biased needs values=uniform or a file of strategies")
         else:
             raise self._no_values(name, text)
         found: list[Continuation] = [Playouts(None if text == "uniform" else (first, second), playouts)]
@@ -333,7 +333,7 @@ def _known_action(game: Game, player: int, text: str) -> str:
     known = drawn_actions(rules, player)
     if name not in known:
         raise InvalidStrategyError(
-            f"player {player} of {game.spec} had no action {shown(text, 60)} in games drawn at random"
+            f"player {player} of {game.spec} had no action {shown(text, 60)} in randomly drawn games"
             f"{nearest(text, [*known, *game.action_words])}; expected one of {', '.join(sorted(known)[:10])}"
         )
     return name
@@ -348,7 +348,7 @@ def _streamed(path: str) -> "StreamedProfile":
 def not_enumerated(what: str, game: Game) -> InvalidStrategyError:
     """Return the error for an opponent who takes the whole game, where that is not enumerated."""
     return InvalidStrategyError(
-        f"opponent {what} takes all of the game, and {game.spec} is not enumerated; expected uniform, random, "
+        f"opponent {what} needs the whole game, and {game.spec} is not enumerated; expected uniform, random, "
         "perturbed, cdbr, cdrnr, or a file of strategies by label (.jsonl)"
     )
 
@@ -376,7 +376,7 @@ class Opponent(ABC):
 @dataclass(frozen=True)
 class _Uniform(Opponent):
     without: Annotated[
-        str | None, About("an action that is never taken where there is another", shown="none", form="ACTION")
+        str | None, About("an action that is never taken if there is another", shown="none", form="ACTION")
     ] = None
 
     name: ClassVar[str] = "uniform"
@@ -435,7 +435,7 @@ class _Equilibrium(Opponent):
 @dataclass(frozen=True)
 class _Iterated(Opponent):
     iterations: Annotated[int, _Iterations]
-    updates: Annotated[Literal["alternating", "simultaneous"], About("how players are updated")] = "alternating"
+    updates: Annotated[Literal["alternating", "simultaneous"], About("order of the players' updates")] = "alternating"
 
     name: ClassVar[str] = "cfr"
 
@@ -447,7 +447,7 @@ class _Iterated(Opponent):
 
 @dataclass(frozen=True)
 class _Abstract(Opponent):
-    buckets: Annotated[str, About("what players see of the cards", form="JQ.K/pair.nopair", first=True)]
+    buckets: Annotated[str, About("the cards that players can distinguish", form="JQ.K/pair.nopair", first=True)]
     iterations: Annotated[int, _Iterations] = ABSTRACTION_ITERATIONS
 
     name: ClassVar[str] = "abstraction"
@@ -499,7 +499,7 @@ class _Threshold(Opponent):
 
 @dataclass(frozen=True)
 class _Perturbed(Opponent):
-    opponent: Annotated[str, About("who is perturbed", form="O", first=True)]
+    opponent: Annotated[str, About("the opponent that is perturbed", form="O", first=True)]
     epsilon: Annotated[float | None, About("probability of a tremble", minimum=0, maximum=1, shown="0")] = None
     concentration: Annotated[
         float | None, About("concentration of the draws", above=0, maximum=10**12, shown="none")
@@ -510,7 +510,7 @@ class _Perturbed(Opponent):
 
     def strategy(self, seat: Seat) -> Strategy:
         if (self.concentration is None) != (self.seed is None):
-            raise InvalidStrategyError("opponent perturbed: concentration and seed go together, and one is missing")
+            raise InvalidStrategyError("opponent perturbed: concentration and seed go together, but one is missing")
         if self.epsilon is None and self.concentration is None:
             raise InvalidStrategyError(
                 "opponent perturbed needs noise: epsilon, or concentration and seed; expected "
@@ -533,7 +533,7 @@ class _Perturbed(Opponent):
 class _AgentLimits:
     """How an agent that plays a response decides."""
 
-    method: Annotated[str, About("method of the decisions", form="M")] = "cfr+"
+    method: Annotated[str, About("method that computes the decisions", form="M")] = "cfr+"
     tolerance: Annotated[float, About("tolerance of each decision, in payoff units", minimum=0)] = 0.0
     seconds: Annotated[float, About("time for each decision", minimum=0)] = 0.0
 
@@ -545,8 +545,8 @@ class _LookaheadLimits:
     values: Annotated[
         str | None,
         About(
-            "worth of states at the depth limit: uniform, checkdown or a file of strategies (.jsonl), by which both "
-            "go on",
+            "how both players continue beyond the depth limit, which gives the values there: uniform, checkdown or a "
+            "file of strategies (.jsonl)",
             shown="the rest of the game, solved",
             form="V",
         ),
@@ -554,14 +554,14 @@ class _LookaheadLimits:
     biased: Annotated[
         str | None,
         About(
-            "actions that the opponent may choose to take five times as often beyond the limit",
+            "actions that the opponent may choose to play five times as often beyond the depth limit",
             shown="none",
             form="A/A",
         ),
     ] = None
-    playouts: Annotated[int, About("games played out from a state at the limit; 0 for the exact mean", minimum=0)] = (
-        PLAYOUTS
-    )
+    playouts: Annotated[
+        int, About("games simulated from a state at the depth limit; 0 for the exact mean", minimum=0)
+    ] = PLAYOUTS
     threshold: Annotated[float, About("probabilities below this are not played", minimum=0, maximum=1)] = THRESHOLD
 
 

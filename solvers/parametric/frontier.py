@@ -98,7 +98,7 @@ class Frontier(Drawn, Displayed):
         count = len(self.strategies)
         yield prose(emphasis(f"{count:,} restricted Nash responses"), f", proven within {error(self.gap)} for every p")
         yield drawn(self.figure)
-        yield from sheet_blocks(Sheet([], [self.pieces]), "its arrays hold all")
+        yield from sheet_blocks(Sheet([], [self.pieces]), "the arrays of the frontier hold all")
 
     @property
     def pieces(self) -> Table:

@@ -29,7 +29,7 @@ from ..second_questions import SecondQuestion, second_question
 from ..solution import Solution
 
 #: What is sought here, in words.
-_SOUGHT = "what moving constraints is worth"
+_SOUGHT = "the prices of the constraints"
 #: Rows and columns of a linear program, together, up to which prices are looked for, and constraints that bind.
 LARGEST, MOST = 40_000, 24
 #: The same in fractions.
@@ -116,7 +116,7 @@ def one_sided_prices(solution: Solution) -> Iterator[tuple[str, Price]]:
             least, most = max(0.0, float(least)), float(most)
             yield name, Price(min(least, most), None if math.isinf(most) else most)
         elif seconds_left() <= 0.0:
-            raise too_late(f"the price of {name} was sought")
+            raise too_late(f"the price of {name} was being computed")
 
 
 class _Place(NamedTuple):
@@ -319,7 +319,7 @@ def _in_floats(problem: SaddleProblem, solution: Solution) -> _Optimum | None:
         raise KeyboardInterrupt
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kTimeLimit:
-        raise too_late("prices were sought")
+        raise too_late("prices were being computed")
     if status != highspy.HighsModelStatus.kOptimal or not solver.getBasis().valid:
         said = solver.modelStatusToString(status).lower()
         raise SolverError(f"no optimal vertex of the linear program was found: HiGHS reports {said}")
@@ -405,7 +405,7 @@ def priced(solution: Solution) -> Solution:
     prices = {name: found[name] for name in solution.multipliers if name in found}
     loosening = {name: price.loosening for name, price in prices.items()}
     multipliers = Named({**solution.multipliers, **loosening}, f"{solution.problem.name} has no constraint")
-    return replace(solution, multipliers=multipliers, prices=Named(prices, "no price was found of"))
+    return replace(solution, multipliers=multipliers, prices=Named(prices, "no price was found for"))
 
 
 def priced_within(seconds: float, solution: Solution, answer: Answer) -> Solution:

@@ -89,7 +89,7 @@ class ParametricProgram:
         self._rows = np.flatnonzero((self._row_lower != 0.0) | (self._row_upper != 0.0)).astype(np.int32)
         if len(self._columns) and len(self._rows):
             raise UnsupportedProblemError(
-                "both the objective and the bounds of the linear program depend on the number: expected one of them"
+                "both the objective and the bounds of the linear program depend on the parameter: expected one"
             )
         self.varies: Literal["nothing", "objective", "bounds"] = (
             "objective" if len(self._columns) else "bounds" if len(self._rows) else "nothing"
@@ -155,7 +155,7 @@ class ParametricProgram:
                 return None
             if status != highspy.HighsModelStatus.kOptimal:
                 said = solver.modelStatusToString(status).lower()
-                raise SolverError(f"the range of feasible numbers was not found: HiGHS reports {said}")
+                raise SolverError(f"the range of feasible parameters was not found: HiGHS reports {said}")
             ends.append(self.lower + float(np.clip(solver.getSolution().col_value[-1], 0.0, self.upper - self.lower)))
         return ends[0], ends[1]
 
@@ -201,9 +201,9 @@ def _check_alike(first: LinearProgram, last: LinearProgram) -> None:
     """Refuse programs that differ in more than the objective and the bounds of rows."""
     same = first.shape == last.shape and first.maximise == last.maximise and first.matrix.nnz == last.matrix.nnz
     if not same or (first.matrix != last.matrix).nnz:
-        raise UnsupportedProblemError("the matrix of the linear program depends on the number: expected bounds alone")
+        raise UnsupportedProblemError("the matrix of the linear program depends on the parameter, not only bounds")
     if (first.column_lower != last.column_lower).any() or (first.column_upper != last.column_upper).any():
-        raise UnsupportedProblemError("a bound of a column depends on the number: expected bounds of rows alone")
+        raise UnsupportedProblemError("a bound of a column depends on the parameter, not only bounds of rows")
 
 
 def _difference(first: Floats, last: Floats) -> Floats:
@@ -218,5 +218,7 @@ def _difference(first: Floats, last: Floats) -> Floats:
     difference = np.zeros(len(first))
     difference[moves] = last[moves] - first[moves]
     if not np.isfinite(difference).all():
-        raise UnsupportedProblemError("a bound of the linear program is finite for some numbers and not for others")
+        raise UnsupportedProblemError(
+            "a bound of the linear program is finite for some parameters and infinite for others"
+        )
     return difference

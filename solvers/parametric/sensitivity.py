@@ -91,9 +91,9 @@ class ParametricValue(Drawn, Displayed):
     _infeasible_value: float = field(default=-math.inf, repr=False)
 
     def _html_blocks(self) -> Iterator[Content]:
-        yield prose(emphasis(f"Optimum by the bound of {self.name}"), f", proven within {error(self.gap)}")
+        yield prose(emphasis(f"Optimum by bound of {self.name}"), f", proven within {error(self.gap)}")
         yield drawn(self.figure)
-        yield from sheet_blocks(Sheet([], [self.table]), "knots, values and prices hold all")
+        yield from sheet_blocks(Sheet([], [self.table]), "the arrays knots, values and prices hold all")
 
     @property
     def pieces(self) -> Table:
@@ -103,8 +103,8 @@ class ParametricValue(Drawn, Displayed):
         worth = zip(self.slopes.tolist(), self.prices.tolist(), strict=True)
         numbers = zip(pairwise(self.knots.tolist()), pairwise(self.values.tolist()), worth, strict=True)
         title = (
-            f"objective, paid to player {self.payee}, by the bound of {self.name}; price: what loosening it by one "
-            f"unit earns player {self.player}; proven within {error(self.gap)}"
+            f"objective, paid to player {self.payee}, as a function of the bound of {self.name}; price: what "
+            f"loosening the bound by one unit earns player {self.player}; proven within {error(self.gap)}"
         )
         return Table(columns, [tuple(chain(*parts)) for parts in numbers], title)
 
@@ -152,7 +152,7 @@ class ParametricValue(Drawn, Displayed):
         if not isinstance(bound, Real) or not self.lower <= bound <= self.upper:
             raise InvalidConstraintError(
                 f"the bound of {shown(self.name)} is {shown(bound)}, expected a number from {self.lower:g} to "
-                f"{self.upper:g}, for which the value function was found"
+                f"{self.upper:g}, the range of this value function"
             )
         return self.feasible[0] <= bound <= self.feasible[1]
 
@@ -197,7 +197,7 @@ class ParametricValue(Drawn, Displayed):
         values.set_title(cut(self.title, 70), loc="left", fontsize=9, parse_math=False)
         prices.stairs(self.prices, self.knots, baseline=None, color=COLOURS["red"], linewidth=1.6)
         prices.set_xlabel(f"bound of {cut(self.name, 60)}, on player {self.player}", parse_math=False)
-        prices.set_ylabel(f"price: what a unit looser\nearns player {self.player}, payoff units", fontsize=9)
+        prices.set_ylabel(f"price: gain of player {self.player}\nper unit of loosening, payoff units", fontsize=9)
         sizes = self.prices[self.prices > 0.0]
         if len(sizes) and sizes.max() > _STEEP * sizes.min():
             prices.set_yscale("symlog", linthresh=float(sizes.min()))
@@ -385,7 +385,7 @@ class _Bounds:
         certificate = restored(problem, problem.certify(profile, answer.multipliers, answer.dual_certificate))
         if self.name not in answer.multipliers:
             raise UnsupportedProblemError(
-                f"{problem.name} tells no multiplier of {shown(self.name)}, which its value function needs"
+                f"{problem.name} gives no multiplier of {shown(self.name)}, which its value function needs"
             )
         slope = -optimum.slope if self.of_other else optimum.slope
         price = math.copysign(max(0.0, answer.multipliers[self.name]), slope) + 0.0

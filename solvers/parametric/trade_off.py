@@ -85,16 +85,16 @@ class TradeOff(Drawn, Displayed):
     solves: int
 
     def _html_blocks(self) -> Iterator[Content]:
-        yield prose(emphasis(f"Least loss by {self.description}"), f", proven within {error(self.gap)}")
+        yield prose(emphasis(f"Least loss as a function of {self.description}"), f", proven within {error(self.gap)}")
         yield drawn(self.figure)
-        yield from sheet_blocks(Sheet([], [self.pieces]), "knots, losses and slopes hold all")
+        yield from sheet_blocks(Sheet([], [self.pieces]), "the arrays knots, losses and slopes hold all")
 
     @property
     def pieces(self) -> Table:
         """The least loss at both ends of each piece, and its slope."""
         columns = [*(Column(key, payoff) for key in ("from", "to", "loss_from", "loss_to")), Column("slope", price)]
         numbers = zip(pairwise(self.knots.tolist()), pairwise(self.losses.tolist()), self.slopes.tolist(), strict=True)
-        title = f"what {self.description} costs; proven within {error(self.gap)}"
+        title = f"least loss as a function of {self.description}; proven within {error(self.gap)}"
         return Table(columns, [(*ends, *losses, slope) for ends, losses, slope in numbers], title)
 
     def loss(self, value: float) -> float:
@@ -110,8 +110,8 @@ class TradeOff(Drawn, Displayed):
         slack = 1e-9 * max(1.0, abs(low), abs(high))
         if isinstance(value, bool) or not isinstance(value, Real) or not low - slack <= value <= high + slack:
             raise InvalidConstraintError(
-                f"{self.description}: received {shown(value)}, expected a number from {low:.9g} to {high:.9g}, what "
-                "strategies have"
+                f"{self.description}: received {shown(value)}, expected a number from {low:.9g} to {high:.9g}, the "
+                "range over all strategies"
             )
         return float(np.interp(float(value), self.knots, self.losses))
 
@@ -265,7 +265,7 @@ def trade_off(
     highest = style.constant + best_response_value(treeplex, style.coefficients)
     lowest = style.constant - best_response_value(treeplex, -style.coefficients)
     if not highest - lowest > _LEVEL * max(abs(lowest), abs(highest)):
-        raise InvalidConstraintError(f"{shown(style.description)} is {lowest:g} for every strategy: it costs nothing")
+        raise InvalidConstraintError(f"{shown(style.description)} is {lowest:g} for every strategy, at no cost")
     sides: list[ParametricValue] = []
     for bound in ("at_most", "at_least"):
         limit: Any = {bound: lowest}

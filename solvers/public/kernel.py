@@ -122,7 +122,7 @@ class PublicKernel:
             If it takes more memory than the budget.
         """
         shorter = "" if self.number is np.uint16 or self.terms else "solve in 16 bits (precision=half), "
-        Budget().require(self.taken(predicting), "regrets and averages of this precision", shorter)
+        Budget().require(self.taken(predicting), "the regrets and averages in this precision", shorter)
         state = self.layout.state(self.number, predicting, self._num_rows)
         if self.terms is not None:
             state.calls[:] = self.terms.first_calls()

@@ -79,7 +79,7 @@ class MeasuredRun:
             refuse_opaque(one)
         self.iterations = round(float(self.state.sums[layout.bases[0]]))
         if self.iterations < 1:
-            raise UnsupportedProblemError("the run has averaged no iterations yet: run at least one")
+            raise UnsupportedProblemError("the run has not averaged any iterations yet: run at least one")
         average = self.kernel.average(self.state)
         self.plans = [layout.to_user(player, average) for player in range(2)]
         self.profile = solution.profile
@@ -92,8 +92,8 @@ class MeasuredRun:
         known = float(penalty) if penalty is not None else kept.bound.beta if kept.bound is not None else None
         if known is None and beta is None:
             raise UnsupportedProblemError(
-                "the multipliers of this run are free, and the theorems are about bounded ones: pose the problem with "
-                "a penalty, solve it by CCFR(beta=…), or give here a beta that they did not exceed"
+                "the multipliers of this run are unbounded, and the theorems need a bound: pose the problem with "
+                "a penalty, solve it by CCFR(beta=…), or pass a beta that they did not exceed"
             )
         if beta is not None:
             beta = check_number(beta, "beta", UnsupportedProblemError, "(0, inf)")
@@ -101,11 +101,11 @@ class MeasuredRun:
             raise UnsupportedProblemError(f"beta is {beta:g}, but the multipliers of this run are bounded by {known:g}")
         chosen = known if known is not None else beta or 0.0
         if not chosen > 0.0:
-            raise UnsupportedProblemError(f"the multipliers are bounded by {chosen:g}, and the theorems divide by that")
+            raise UnsupportedProblemError(f"the theorems divide by the bound on the multipliers, which is {chosen:g}")
         peak = max(self.rows.multipliers(self.state.multipliers.tallies[2]).values(), default=0.0)
         if peak > chosen * (1.0 + 1e-9):
             raise UnsupportedProblemError(
-                f"a multiplier has come to {peak:g} in this run, above beta {chosen:g}: give a larger beta"
+                f"a multiplier reached {peak:g} in this run, above beta {chosen:g}: pass a larger beta"
             )
         return chosen
 
@@ -227,7 +227,7 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
         raise UnsupportedProblemError("no constraint restricts the plan: every function is 0 everywhere")
     for constraint, size in zip(own, largest.tolist(), strict=True):
         if size == math.inf:
-            raise UnsupportedProblemError(f"no bound is known on the values of constraint {shown(constraint.name)}")
+            raise UnsupportedProblemError(f"no bound is known for the values of constraint {shown(constraint.name)}")
     spread = (rows.units**2).sum() / ((largest / rows.units) ** 2).sum()
     return float(beta / (layout.unit * math.sqrt(iterations)) * math.sqrt(spread))
 
@@ -239,7 +239,7 @@ def _check_covered(solution: Any) -> None:
     method = solution.method
     recipe = 'CCFR(base="cfr", updates="simultaneous", averaging="uniform", steps="constant" or "decreasing")'
     if not isinstance(method, CCFR):
-        raise UnsupportedProblemError(f"the theorems are about constrained CFR, not {method.name}: solve by {recipe}")
+        raise UnsupportedProblemError(f"the theorems apply to constrained CFR, not to {method.name}: solve by {recipe}")
     asked = {"base": ("cfr",), "updates": ("simultaneous",), "averaging": ("uniform",), "iterate": ("average",)}
     for option, covered in (asked | {"steps": ("constant", "decreasing")}).items():
         if getattr(method, option) not in covered:
@@ -248,16 +248,16 @@ def _check_covered(solution: Any) -> None:
             )
     if isinstance(solution.state, RegretState) and solution.state.kernel.layout.number is not np.float64:
         raise UnsupportedProblemError(
-            "the run was in single precision, and the theorems' bounds are computed from its regrets: solve with "
+            "the bounds are computed from the regrets of the run, which was in single precision: solve with "
             'precision="double"'
         )
     if solution.problem.penalty is not None and solution.problem.penalise == "largest":
         raise UnsupportedProblemError(
-            "the theorems bound each multiplier, and penalise='largest' bounds their sum: penalise the sum"
+            "the theorems bound each multiplier, but penalise='largest' bounds their sum: use penalise='sum'"
         )
     if not isinstance(solution.state, RegretState):
         raise UnsupportedProblemError(
-            f"the run ended as {solution.status} and has left no averages: pose the problem with a penalty"
+            f"the run ended as {solution.status} and has no averages: pose the problem with a penalty"
         )
 
 

@@ -383,8 +383,8 @@ def refuse_opaque(constraint: Constraint) -> None:
     """Refuse a constraint whose function cvxpy alone knows."""
     if any(term.code >= OPAQUE for term in constraint.function.terms):
         raise UnsupportedProblemError(
-            f"constraint {shown(constraint.name)} has a function that cvxpy alone knows: these bounds need it to be "
-            "made of norms, maxima, squares and relative entropies"
+            f"constraint {shown(constraint.name)} has a function that only cvxpy can evaluate: these bounds need "
+            "functions composed of norms, maxima, squares and relative entropies"
         )
 
 

@@ -291,9 +291,9 @@ def _on_plans(method: RegretMethod, problem: Problem, options: Options) -> Outco
     check_precision(method, problem)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
-            f"method {method.name} takes linear constraints on games in public form, averaged and by turns, each at a "
-            "penalty of its own, and opponents who keep to some with a p above 0: for others, or a start from "
-            f"elsewhere, use {', '.join(methods_for(problem.needs))}"
+            f"method {method.name} on games in public form takes linear constraints, each with its own penalty, with "
+            "averages and alternating updates, and restricted opponents with p above 0: for other problems, or a "
+            f"given start, use {', '.join(methods_for(problem.needs))}"
         )
     begun = counted_now()
     pruned = prune(problem) if problem.constraints else None
@@ -336,8 +336,8 @@ def check_precision(method: RegretMethod, problem: Problem) -> None:
     """Raise an error for 16 bits, which only the loop on public forms supports."""
     if method.precision == "half":
         raise UnknownMethodError(
-            f"{method.name} got precision='half' for {problem.name}, expected single or double: 16 bits are for "
-            "equilibria of games in public form that are averaged by turns"
+            f"{method.name} got precision='half' for {problem.name}, expected single or double: 16 bits need "
+            "an equilibrium of a game in public form, averages and alternating updates"
         )
 
 

@@ -125,7 +125,7 @@ def fictitious_play(
     check_whole(iterations, "iterations", UnknownMethodError, "[1, inf)")
     run = EmpiricalRun(game, method, seed=seed)
     if getattr(method, "iterate", "average") != "average":
-        raise UnknownMethodError("the method returns its last iterates, expected one that averages them")
+        raise UnknownMethodError("the method returns its last iterate, expected a method that averages iterates")
     treeplexes = game.sequence_form.treeplexes
     weight, averages, played = 0.0, [], []
     steps, epsilons, regrets = [], [], []

@@ -174,7 +174,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """
     if method.iterate == "last" or options.start is not None or method.initial_regrets or method.precision == "half":
         raise UnsupportedProblemError(
-            f"{problem.game.spec} has several players and payoffs as an operator: methods begin afresh there, without "
-            "random regrets, in single or double precision, and return averages"
+            f"{problem.game.spec} has several players and payoffs as an operator: methods start from scratch there, "
+            "without random regrets, in single or double precision, and return averages"
         )
     return run_plans(JointStepper, method, problem, options)

@@ -159,11 +159,11 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
     if saddle is not None and saddle.has_rows:
         penalty = (saddle.own or saddle.other_rows).penalty
         if saddle.tilt is not None or saddle.floor is not None:
-            raise UnsupportedProblemError(f"{method.name} takes constraints with neither a tilt nor a floor: use highs")
+            raise UnsupportedProblemError(f"{method.name} supports no constraints with a tilt or floor: use highs")
         if method.first_bound is not None and penalty is not None:
             raise UnsupportedProblemError(
                 f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(penalty)}, "
-                "which bounds the multipliers itself: leave out one of the two"
+                "which bounds the multipliers itself: omit one of the two"
             )
         tolerance = _finest(constraints, penalty, game, options)
     curved = not all(isinstance(one, LinearConstraint) for one in constraints)

@@ -151,9 +151,9 @@ def approach(solution: Solution) -> Approach:
     method, kept = solution.method, solution.state
     game = solution.problem.game
     if not isinstance(method, PrefCFR) or method.base != "cfr" or method.initial_regrets or not solution.iterations:
-        raise UnsupportedProblemError("averaged regrets need pref-cfr on the base cfr, without initial regrets")
+        raise UnsupportedProblemError("averaged regrets need pref-cfr with base cfr, without initial regrets")
     if game.sequence_form.leaves is None or not isinstance(getattr(kept, "state", None), KernelState):
-        raise UnsupportedProblemError(f"regrets of {game.spec} cannot be read: expected a game with a table of leaves")
+        raise UnsupportedProblemError(f"regrets of {game.spec} are unknown: expected a game with a table of leaves")
     layout, iterations = kept.kernel.layout, solution.iterations
     preference = preference_on(game, method.prefer, method.vulnerability, method.units)
     distances, bounds, rates = [], [], []
@@ -219,7 +219,7 @@ def preference_bound(solution: Solution) -> PreferenceBound:
     method, game = solution.method, solution.problem.game
     if not isinstance(method, PrefCFR):
         raise UnsupportedProblemError(
-            "bounds by vulnerabilities are of solutions by pref-cfr, received one of "
+            "vulnerability bounds need a solution by pref-cfr, received a solution of "
             f"{game.spec} by {getattr(method, 'name', method)}"
         )
     preference = preference_on(game, method.prefer, method.vulnerability, method.units)

@@ -55,14 +55,14 @@ class SearchSettings:
 
     name: ClassVar[str] = "abr"
 
-    simulations: Annotated[int, About("simulations of a search to learn from", minimum=2)] = 64
-    decision_simulations: Annotated[int, About("simulations of a search that decides", minimum=2)] = 5000
-    exploration: Annotated[float, About("c of PUCT", minimum=0)] = 1.0
-    noise: Annotated[float, About("uniform part of the policy where a search begins", minimum=0, maximum=1)] = 0.25
-    outcomes: Annotated[float, About("weight of a game's outcome in what values learn", minimum=0, maximum=1)] = 0.25
-    rate: Annotated[float, About("least step of a value", above=0, maximum=1)] = 0.01
-    policy_rate: Annotated[float, About("step of the policy's logits", minimum=0)] = 1.0
-    particles: Annotated[int, About("histories of an infoset, at most", minimum=1, maximum=2**24)] = 4096
+    simulations: Annotated[int, About("simulations of a search during learning", minimum=2)] = 64
+    decision_simulations: Annotated[int, About("simulations of a search that decides an action", minimum=2)] = 5000
+    exploration: Annotated[float, About("exploration constant c of PUCT", minimum=0)] = 1.0
+    noise: Annotated[float, About("uniform part of the policy at the root", minimum=0, maximum=1)] = 0.25
+    outcomes: Annotated[float, About("weight of outcomes in the targets of values", minimum=0, maximum=1)] = 0.25
+    rate: Annotated[float, About("least step size of values", above=0, maximum=1)] = 0.01
+    policy_rate: Annotated[float, About("step size of the policy's logits", minimum=0)] = 1.0
+    particles: Annotated[int, About("most sampled histories of an infoset", minimum=1, maximum=2**24)] = 4096
     buckets: Annotated[int, About("weights of a learned function", minimum=2, maximum=2**28)] = 2**20
 
     def __post_init__(self) -> None:
@@ -194,7 +194,7 @@ class ApproximateBestResponse:
             If the part of the game that is met takes more than the budget.
         """
         if games is None and seconds is None:
-            raise UnknownMethodError("a run got no limit, expected games or seconds")
+            raise UnknownMethodError("the run has no limit, expected games or seconds")
         options = limits_of("games", games, seconds, progress, partial(self._report, None))
         self._decided.clear()
         run = iterate_kept(_Learning(self), options, checkpoint, self._asked)
@@ -278,7 +278,7 @@ class ApproximateBestResponse:
         payoffs, counts = np.unique(results, return_counts=True)
         if payoffs[0] < lowest or payoffs[-1] > highest:
             raise InvalidStrategyError(
-                f"bounds are {lowest:g} and {highest:g}, expected the lowest and the highest payoff: games paid "
+                f"bounds are {lowest:g} and {highest:g}, expected the lowest and the highest payoff: games have paid "
                 f"{payoffs[0]:g} to {payoffs[-1]:g}"
             )
         return mean_interval(payoffs, counts, lowest, highest, confidence)

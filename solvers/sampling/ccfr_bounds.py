@@ -251,7 +251,7 @@ class _SampledRun:
         )
         self.treeplexes, self.iterations = self.problem.game.sequence_form.treeplexes, self.state.iterations
         if not self.iterations:
-            raise UnsupportedProblemError("the run has done no iterations yet: run at least one")
+            raise UnsupportedProblemError("the run has not done any iterations yet: run at least one")
         self.profile = self.sampler.profile(self.problem.game, self.state)
         self.beta = self._beta(beta)
         rule = method.sampling_rule(2)
@@ -262,8 +262,8 @@ class _SampledRun:
         penalty = self.problem.penalty
         if penalty is None and given is None:
             raise UnsupportedProblemError(
-                "the multipliers of this run are free, and the theorems are about bounded ones: pose the problem with "
-                "a penalty, or give here a beta that they did not exceed"
+                "the multipliers of this run are unbounded, and the theorems need a bound: pose the problem with "
+                "a penalty, or pass a beta that they did not exceed"
             )
         beta = check_number(given if penalty is None else float(penalty), "beta", UnsupportedProblemError, "(0, inf)")
         if penalty is not None and given is not None and given != beta:
@@ -271,7 +271,7 @@ class _SampledRun:
         largest = float(self.duals.tallies[2].max(initial=0.0))
         if largest > beta:
             raise UnsupportedProblemError(
-                f"a multiplier has come to {largest:g} in this run, above beta {beta:g}: give a larger beta"
+                f"a multiplier reached {largest:g} in this run, above beta {beta:g}: pass a larger beta"
             )
         return float(beta)
 
@@ -356,17 +356,17 @@ def _checked_method(solution: Any) -> CCFRSampling:
     method, recipe = solution.method, "es-ccfr:averaging=full or os-ccfr:averaging=full,baselines=none"
     if not isinstance(method, CCFRSampling):
         raise UnsupportedProblemError(
-            f"these theorems are about es-ccfr and os-ccfr, not {method.name}: solve by {recipe}"
+            f"these theorems apply to es-ccfr and os-ccfr, not to {method.name}: solve by {recipe}"
         )
     if method.averaging != "full":
         raise UnsupportedProblemError(
-            f"the theorems are about averages of realization plans, and averaging={method.averaging!r} samples them: "
+            f"the theorems apply to averages of realization plans, but averaging={method.averaging!r} samples them: "
             f"solve by {recipe}"
         )
     if method.sampling_rule(2).rate is not None:
         raise UnsupportedProblemError(f"the theorems do not cover baselines: solve by {recipe}")
     if not isinstance(solution.state, ConstrainedSamplingState):
         raise UnsupportedProblemError(
-            f"the run ended as {solution.status} and has left no averages: pose the problem with a penalty"
+            f"the run ended as {solution.status} and has no averages: pose the problem with a penalty"
         )
     return method

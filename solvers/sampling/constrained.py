@@ -145,7 +145,7 @@ class SampledRows:
                 )
         if problem.penalty is not None and getattr(problem, "penalise", "sum") == "largest":
             raise UnsupportedProblemError(
-                f"{method.name} bounds each multiplier, and penalise='largest' bounds their sum: use ccfr"
+                f"{method.name} bounds each multiplier, but penalise='largest' bounds their sum: use ccfr"
             )
         rule = method.sampling_rule(tree.num_players)
         exploration = rule.exploration if rule.sampling == "outcome" else None

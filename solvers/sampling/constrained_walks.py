@@ -97,7 +97,7 @@ class StreamedRows:
         names = [one.name for one in self.constraints]
         for name in names:
             if names.count(name) > 1:
-                raise InvalidConstraintError(f"two constraints are called {shown(name)}, expected different names")
+                raise InvalidConstraintError(f"two constraints are named {shown(name)}, expected different names")
         self.costs = [InfosetCosts(player, self.constraints) for player in range(num_players)]
         count = len(self.constraints)
         self.values, self.sums = array("d", [0.0] * count), array("d", [0.0] * count)

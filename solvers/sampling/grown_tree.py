@@ -173,7 +173,7 @@ class GrownTree:
                 raise InvalidGameError(f"{shown(state)} has the probabilities {shown(chances)}, expected a sum of 1")
             self._sums.extend(cumulative(chances))
         count = len(self._nodes)
-        self._budget.require(_HISTORY * (count + len(steps)), "the part of the game that a search has met")
+        self._budget.require(_HISTORY * (count + len(steps)), "the part of the game that a search has visited")
         del self._ways[count:]
         self._ways.extend((state, (each,)) for each in steps)
         self._nodes.extend([(UNKNOWN, 0, 0, 0, before) for before in parents])
@@ -184,14 +184,14 @@ class GrownTree:
         """Return the number of an infoset, which may be new."""
         who = f"infoset {shown(label)} of player {self._player}"
         if not is_label(label) or not menu or not is_label(menu):
-            raise InvalidGameError(f"{who} has actions {shown(menu)}, expected at least one, and labels: {A_LABEL}")
+            raise InvalidGameError(f"{who} has actions {shown(menu)}, expected at least one action, each {A_LABEL}")
         number = self._numbers.get(label)
         if number is not None:
             _, known, before = self._known[number]
             if known != menu:
-                raise InvalidGameError(f"{who} has actions {shown(menu)} and {shown(known)}")
+                raise InvalidGameError(f"{who} has actions {shown(menu)} in one history and {shown(known)} in another")
             if before != parent:
-                raise ImperfectRecallError(f"{who} follows different actions of its own")
+                raise ImperfectRecallError(f"{who} has imperfect recall: the player's own past differs")
             return number
         number = len(self._known)
         self._infosets.cut(number)

@@ -497,7 +497,7 @@ def outcome_of(loop: SamplingStepper, found: Run, build_seconds: float, state: R
     return Outcome(
         plans=loop.proof[0].plans,
         stopped=found.stopped,
-        detail=f"after {found.iterations} iterations, in which {loop.clock} histories were touched",
+        detail=f"after {found.iterations} iterations that touched {loop.clock} histories",
         iterations=found.iterations,
         seconds=found.seconds,
         build_seconds=build_seconds,

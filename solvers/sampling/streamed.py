@@ -294,7 +294,7 @@ class StreamedMCCFR:
             If two histories of an infoset differ in their player's own past.
         """
         if iterations is None and touched is None and seconds is None:
-            raise UnknownMethodError("a run got no limit, expected iterations, touched or seconds")
+            raise UnknownMethodError("the run has no limit, expected iterations, touched or seconds")
         options = limits_of("iterations", iterations, seconds, progress, partial(self._report, None))
         self._walker.deadline = now() + options.time_limit
         self._before = self._resident() - self.memory  # what else grows between runs does not count
@@ -420,12 +420,12 @@ class StreamedMCCFR:
         """
         sampler = cls(game, method, constraints=constraints, penalty=penalty, others=others, memory=memory)
         named = one_line(str(path))
-        with refusing_damaged(path, "is not the file of a run, or damaged", InvalidStrategyError):
+        with refusing_damaged(path, "is not the file of a run, or is damaged", InvalidStrategyError):
             metadata, arrays = read_archive(str(path))
             for key, value in sampler._identity.items():
                 if metadata.get(key) != value:
                     raise InvalidStrategyError(
-                        f"{named} does not hold a run of this kind: its {key} is {shown(metadata.get(key), 60)}, "
+                        f"{named} does not hold this kind of run: its {key} is {shown(metadata.get(key), 60)}, "
                         f"expected {shown(value, 60)}"
                     )
             sampler._restore(metadata, arrays)
@@ -456,8 +456,8 @@ class StreamedMCCFR:
         if stopped == "memory":
             message = message.format(in_words(self._budget.limit))
         if stopped == "time" and nothing_done and not self._walker.settings.outcome:
-            message = "the time limit came during the first walk: external sampling walks all actions of a player, and "
-            message += "this game has too many; use os-mccfr"
+            message = "the time limit was reached during the first walk: external sampling walks all actions of a "
+            message += "player, and this game has too many; use os-mccfr"
         return StreamedRun(stopped, self.iterations, self.touched, sum(self.infosets), seconds, message)
 
     def strategy(self, player: int, *, current: bool = False) -> StreamedStrategy:
@@ -713,15 +713,13 @@ def _method_of(method: Any) -> MCCFR:
         raise UnknownMethodError(f"the method is {shown(method)}, expected one that samples, such as {names}")
     if chosen.averaging == "full":
         raise UnknownMethodError(
-            f"{chosen.name} got averaging='full', expected simple or sampled: full averages take the whole game"
+            f"{chosen.name} got averaging='full', expected simple or sampled: full averages need the whole game"
         )
     if isinstance(chosen, ExternalSamplingMCCFR) and chosen.batch != 1:
-        raise UnknownMethodError(
-            f"{chosen.name} got batch={chosen.batch}, expected 1: walks over rules are done one by one"
-        )
+        raise UnknownMethodError(f"{chosen.name} got batch={chosen.batch}, expected 1: walks over rules run one by one")
     if isinstance(chosen, OutcomeSamplingMCCFR) and chosen.baselines == "history":
         raise UnknownMethodError(
-            f"{chosen.name} got baselines='history', expected infoset or none: by history they take the whole game"
+            f"{chosen.name} got baselines='history', expected infoset or none: baselines by history need the whole game"
         )
     return chosen
 
@@ -743,8 +741,8 @@ def _rows_of(
         return None
     if method.costs != "auto":
         raise UnknownMethodError(
-            f"{method.name} got costs={method.costs!r}, expected auto: over rules realizations are exact, and what is "
-            "counted is sampled"
+            f"{method.name} got costs={method.costs!r}, expected auto: over rules, realizations are exact and counted "
+            "quantities are sampled"
         )
     rows: list[LabelledConstraint | ExpectedCost] = []
     for one in listed:

@@ -147,8 +147,8 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
         own = dict(zip(menu, shares, strict=True))
         if len(own) != len(actions) or any(action not in own for action in actions):
             raise InvalidStrategyError(
-                f"infoset {shown(infoset)} of player {self.player} has actions {shown(tuple(actions))}, and the "
-                f"strategy knows {shown(menu)}"
+                f"infoset {shown(infoset)} of player {self.player} has actions {shown(tuple(actions))}, but the "
+                f"strategy has {shown(menu)}"
             )
         return [own[action] for action in actions]
 
@@ -162,7 +162,7 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
         """
         treeplexes = game.sequence_form.treeplexes
         if self.player >= len(treeplexes):
-            raise InvalidStrategyError(f"the strategy is player {self.player}'s, and {game.spec} has no such player")
+            raise InvalidStrategyError(f"the strategy is for player {self.player}, and {game.spec} has no such player")
         treeplex = treeplexes[self.player]
         behaviour = treeplex.uniform_behaviour()
         for label in self:
@@ -426,7 +426,7 @@ def streamed_gain(
     player = check_player(player, len(profile), InvalidGameError)
     check_choice(sampling, "sampling", UnknownMethodError, ("external", "outcome"))
     if iterations is None and seconds is None:
-        raise UnknownMethodError("a response is learned without a limit, expected iterations or seconds")
+        raise UnknownMethodError("learning a response needs a limit, expected iterations or seconds")
     seed = check_whole(seed, "seed", UnknownMethodError)
     response = _learned(rules, profile, player, iterations, seconds, sampling, seed)
     responding = StreamedProfile([response if each.player == player else each for each in profile])
@@ -555,7 +555,7 @@ def _num_players(header: dict[str, Any]) -> int:
     version, count = header.get("treeplex_strategies"), header.get("players")
     if version != _FILE_VERSION:
         raise GameFileError(
-            f"treeplex_strategies is {shown(version, 60)}, expected {_FILE_VERSION}: it is not a file of strategies"
+            f"treeplex_strategies is {shown(version, 60)}, expected {_FILE_VERSION}: the file does not hold strategies"
         )
     if type(count) is not int or not 1 <= count <= 1000:
         raise GameFileError(f"players is {shown(count, 60)}, expected their number")
@@ -575,9 +575,9 @@ def _add(strategies: Sequence[StreamedStrategy], record: dict[str, Any]) -> None
     if not all(type(share) in (int, float) and 0.0 <= share <= 1.0 + PLAN_TOLERANCE for share in shares) or not (
         abs(math.fsum(shares) - 1.0) <= PLAN_TOLERANCE
     ):
-        raise GameFileError(f"probabilities are {shown(shares, 60)}, expected numbers from 0 on that sum to 1")
+        raise GameFileError(f"probabilities are {shown(shares, 60)}, expected non-negative numbers that sum to 1")
     if label in strategies[player]:
-        raise GameFileError(f"infoset {shown(label)} of player {player} stands there twice")
+        raise GameFileError(f"infoset {shown(label)} of player {player} occurs twice")
     if len(set(menu)) < len(menu):
         raise GameFileError(f"actions are {shown(menu, 60)}, expected distinct labels")
     strategies[player].add(label, menu, [float(share) for share in shares])

@@ -170,7 +170,7 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
 
 def _refuse(game: Game) -> NoReturn:
     raise UnsupportedProblemError(
-        f"the sequence form of {game.spec} has other histories than its rules: sampling needs the one "
+        f"the sequence form of {game.spec} has other histories than its rules: sampling needs the sequence form "
         "that follows from the rules"
     )
 

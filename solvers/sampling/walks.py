@@ -35,8 +35,8 @@ _KEPT = 10_000
 LARGEST_WEIGHT = 1e280
 #: Why outcome sampling cannot go on.
 OVERFLOW = (
-    f"plays are too long for outcome sampling: one was sampled with a probability below {1 / LARGEST_WEIGHT:g}, and "
-    "its weight, the inverse, leaves the range of floats; use another method or a shorter game"
+    f"plays are too long for outcome sampling: a play was sampled with a probability below {1 / LARGEST_WEIGHT:g}, and "
+    "its weight, the inverse, exceeds the range of floats; use another method or a shorter game"
 )
 
 
@@ -161,8 +161,8 @@ class Infosets:
         menu = tuple(actions)
         if menu != self.menus[number]:
             raise InvalidGameError(
-                f"infoset {shown(label)} of player {self.player} has actions {shown(menu)}, and has had "
-                f"{shown(self.menus[number])} before, expected the same all over an infoset"
+                f"infoset {shown(label)} of player {self.player} has actions {shown(menu)}, but had "
+                f"{shown(self.menus[number])} before, expected the same actions throughout an infoset"
             )
         raise ImperfectRecallError(
             f"infoset {shown(label)} of player {self.player} has imperfect recall: the player's own past differs "
@@ -395,7 +395,7 @@ class Walker:
         except TypeError:
             raise InvalidGameError(
                 f"the state {shown(state)} has infoset {shown(label)} and actions {shown(labels)}, expected a hashable "
-                "label and a sequence of such"
+                "label and a sequence of hashable labels"
             ) from None
         self._met += 1
         if self._met >= 1024 and self._look is not None:
@@ -465,8 +465,8 @@ class Walker:
         except (TypeError, ValueError, IndexError, KeyError, OverflowError):
             pass
         raise InvalidGameError(
-            f"the leaf {shown(state)} has payoffs {shown(payoffs)}, expected {len(self.tables)} finite numbers, one a "
-            "player"
+            f"the leaf {shown(state)} has payoffs {shown(payoffs)}, expected {len(self.tables)} finite numbers, one "
+            "per player"
         )
 
     def _mover(self, state: Any, who: Any) -> int:

@@ -312,7 +312,7 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
     for entry in listed(entries, "the targets are", InvalidConstraintError):
         read += parse_constraint(entry, game, player=player, others=others) if isinstance(entry, str) else [entry]
     if not read:
-        raise InvalidConstraintError('there is no target: expected one at least, such as "raise@first >= 0.6"')
+        raise InvalidConstraintError('there is no target: expected at least one, such as "raise@first >= 0.6"')
     known: dict[bytes, Functional] = {}
     targets: list[Target] = []
     for one in collect_constraints(read, game):
@@ -323,7 +323,7 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
         if targets and one.player != targets[0].player:
             raise InvalidConstraintError(
                 f"target {shown(one.name)} is about player {one.player}, and {shown(targets[0].name)} about player "
-                f"{targets[0].player}: expected one player's"
+                f"{targets[0].player}: expected targets of one player"
             )
         functional = None if one.fixed else _functional(one, game)
         if functional is not None:
@@ -347,11 +347,11 @@ def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
     first, *others = [target.functional for target in targets]
     if any(other is not first for other in others):
         raise InvalidConstraintError(
-            f"there are {len(targets)} targets: a trade-off curve is about one functional, trade_off(game, …)"
+            f"there are {len(targets)} targets: a trade-off curve has one functional, trade_off(game, …)"
         )
     if first is None:
         raise InvalidConstraintError(
-            f"{shown(targets[0].name)} is a probability at an infoset to which plans come differently, so it has no "
+            f"{shown(targets[0].name)} is a probability at an infoset whose reach depends on the plan, so it has no "
             "trade-off curve; expected a realization, plan(…), or ACTION@INFOSET"
         )
     return first

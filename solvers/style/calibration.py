@@ -574,14 +574,14 @@ class _Search:
         betas = several(short)(best.vulnerabilities)
         price = "for a loss of at most" if self.has_value else "with ε ="
         had = f"{several(short)(best.reached)} {price} {short(best.loss)}"
-        how = f"δ = {setting(best.degree)} and β = {betas} come to"
+        how = f"δ = {setting(best.degree)} and β = {betas} achieve"
         if best.degree == 1.0:
-            how = "without a preference it comes to"
+            how = "without a preference, the strategy achieves"
         is_, was = ("is", "was") if len(self.targets) == 1 else ("are", "were")
         if good:
             told = f"{names} {is_} met"
         elif best.is_met:
-            told = f"{names} {is_} met, and no run is proven to lose at most {self.max_loss:g}"
+            told = f"{names} {is_} met, but no run is proven to lose at most {self.max_loss:g}"
         else:
             told = f"{names} {was} not met within {self.max_loss:g}"
         status = Status.CONVERGED if good else Status.UNCERTIFIED
@@ -614,6 +614,6 @@ def _check_no_equations(targets: Sequence[Target]) -> None:
     for first, second in itertools.combinations([target.constraint for target in targets], 2):
         if first.terms == second.terms and first.bound == second.bound and first.sense != second.sense:
             raise InvalidConstraintError(
-                f"target {shown(_EITHER_END.sub('', second.name))} is an equation, which no run meets to the last "
-                "digit: give a range, such as x >= 0.39 and x <= 0.41"
+                f"target {shown(_EITHER_END.sub('', second.name))} is an equation, which no run meets exactly: "
+                "give a range, such as x >= 0.39 and x <= 0.41"
             )

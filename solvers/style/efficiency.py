@@ -139,7 +139,7 @@ def style_efficiency(
     if curve is None:
         curve = trade_off(game, functional)
     if curve.player != functional.player:
-        raise InvalidStrategyError(f"the curve is of player {curve.player}, expected one of player {functional.player}")
+        raise InvalidStrategyError(f"the curve belongs to player {curve.player}, expected player {functional.player}")
     achieved = functional.value(solution.profile)
     loss = max(0.0, curve.game_value - worst_case(game, solution.profile[functional.player]))
     return efficiency_at(curve, achieved, float(nash_conv(game, solution.profile)), loss, towards)

@@ -74,7 +74,7 @@ def preferences_for(
     found = [_chosen(constraint, treeplex) for constraint in constraints]
     for constraint, chosen in zip(constraints, found, strict=True):
         if not chosen:
-            raise InvalidConstraintError(f"target {shown(constraint.name)} depends on no choice of an action")
+            raise InvalidConstraintError(f"target {shown(constraint.name)} does not depend on any choice of an action")
     # Infosets of which the same bounds ask something stand together.
     groups: dict[tuple[int, ...], list[int]] = {}
     for infoset in sorted(set().union(*found)):

@@ -131,7 +131,7 @@ class TailTarget:
         short = self.weights * np.maximum(threshold - self.payoffs, 0.0)
         size = self.game.sequence_form.treeplexes[self.player].num_sequences
         coefficients: Floats = np.bincount(self.sequences, weights=short, minlength=size).astype(np.float64)
-        return Functional(self.player, coefficients, f"what payoffs fall short of {threshold:g} on average")
+        return Functional(self.player, coefficients, f"the average shortfall of payoffs below {threshold:g}")
 
     @property
     def thresholds(self) -> Floats:
@@ -145,8 +145,8 @@ class TailTarget:
         found = np.unique(self.payoffs[self.weights > 0.0])
         if len(found) > MOST_THRESHOLDS:
             raise UnsupportedProblemError(
-                f"target {shown(self.name)} has a linear program for each of {len(found):,} payoffs of "
-                f"{self.game.spec}, expected at most {MOST_THRESHOLDS}; method pref-cfr searches without"
+                f"target {shown(self.name)} needs a linear program for each of {len(found):,} payoffs of "
+                f"{self.game.spec}, expected at most {MOST_THRESHOLDS}; method pref-cfr does not need them"
             )
         return found
 
@@ -273,10 +273,10 @@ def read_styles(
         if one.player != together[0].player:
             raise InvalidConstraintError(
                 f"target {shown(one.name)} is about player {one.player}, and {shown(together[0].name)} about player "
-                f"{together[0].player}: expected one player's"
+                f"{together[0].player}: expected targets of one player"
             )
         if sum(other.name == one.name for other in together) > 1:
-            raise InvalidConstraintError(f"two targets are called {shown(one.name)}; give one a name, … as NAME")
+            raise InvalidConstraintError(f"two targets are named {shown(one.name)}; rename one by … as NAME")
     return read, found
 
 
@@ -294,8 +294,8 @@ def _read(text: str, game: Game, player: int) -> TailTarget:
         raise InvalidConstraintError(f"target {shown(text)} has the level {read['level']}, expected {_FORM}")
     if game.sequence_form.leaves is None:
         raise UnsupportedProblemError(
-            f"target {shown(text)} needs a table of leaves, and {game.spec} has none: its payoffs have no distribution "
-            "that is known"
+            f"target {shown(text)} needs a table of leaves, and {game.spec} has none: the distribution of its payoffs "
+            "is not known"
         )
     seat = player if read["seat"] is None else checked_player(game, int(read["seat"]))
     name = read["name"] or text.strip()

@@ -209,7 +209,7 @@ def reach_style(
     chosen = find_method(method) if isinstance(method, str) else method
     if tails and chosen.is_exact:
         raise UnsupportedProblemError(
-            f"target {shown(tails[0].name)} counts payoffs in floats, and {chosen.name} solves in fractions: expected "
+            f"target {shown(tails[0].name)} uses payoffs in floats, but {chosen.name} solves in fractions: expected "
             "highs-simplex or another method in floats"
         )
     with settling() as answer:
@@ -315,7 +315,7 @@ class _Search:
     def free(self) -> Solution:
         """The game without targets."""
         return self.known or solve_part(
-            Nash(self.game), self.method, needed=f"the value of {self.game.spec}, which targets need,"
+            Nash(self.game), self.method, needed=f"the value of {self.game.spec} that targets need"
         )
 
     @cached_property
@@ -476,14 +476,14 @@ class _Search:
         verb = "costs" if single else "cost"
         if status is Status.UNCERTIFIED:
             return (
-                f"{subject} {verb} from {float(lower):.9g} to {float(upper):.9g}, which leaves open whether that is "
-                f"{allowed} at most: the method rational decides it"
+                f"{subject} {verb} from {float(lower):.9g} to {float(upper):.9g}, so it is not known whether that is "
+                f"at most {allowed}: the method rational decides this"
             )
         if status is Status.OPTIMAL:
             cost = f"{short(float(least))} of {allowed}" if upper > self.tolerance else "nothing"
             return f"{subject} {verb} {cost}"
         told = f"{subject} {verb} {short(float(least))}, more than {allowed}"
         if single:
-            return told if outcomes[0].reached is None else f"{told}, which buys {short(outcomes[0].reached)}"
+            return told if outcomes[0].reached is None else f"{told}, which allows {short(outcomes[0].reached)}"
         beyond = [one.name for one in outcomes if one.is_within_reach is False]
-        return f"{told}; {', '.join(beyond)} alone is too much" if beyond else f"{told}; each alone can be had"
+        return f"{told}; {', '.join(beyond)} alone costs too much" if beyond else f"{told}; each alone is possible"

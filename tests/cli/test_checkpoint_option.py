@@ -79,7 +79,7 @@ def test_checks_go_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
         ((*SOLVE, "--checkpoint", "a", "--resume", "b"), "--checkpoint a and --resume b name two files"),
         ((*SOLVE, "--checkpoint", "none/a"), "--checkpoint: cannot write 'none/a': no such file or directory"),
         ((*SOLVE, "--checkpoint", "a", "--json", "a"), "--json and --checkpoint name the same file, a"),
-        (("solve", "kuhn", "--checkpoint", "a"), "highs keeps no checkpoint, expected an iterative method"),
+        (("solve", "kuhn", "--checkpoint", "a"), "highs does not support checkpoints, expected an iterative method"),
         (("style", "kuhn", "--target", "b@first >= 0.3", "--checkpoint", "a"), "--checkpoint is for --method pref-cfr"),
         (("reproduce", "--list", "--checkpoint", "a"), "--list and no NAME list what can be reproduced"),
     ],
@@ -99,10 +99,10 @@ def test_a_run_that_is_there_is_refused_and_a_damaged_one_noted(capsys: pytest.C
         assert main([*SOLVE, "--max-iterations", end, "--checkpoint", "run", "--resume", "run"]) == 0
     capsys.readouterr()
     assert main([*SOLVE, "--checkpoint", "run"]) == 2
-    assert "run already holds a run: continue it (--resume, or resume=True)" in capsys.readouterr().err
+    assert "run already holds a run: resume it (--resume, or resume=True)" in capsys.readouterr().err
     Path("run").write_bytes(b"")
     assert main([*SOLVE, "--max-iterations", "200", "--resume", "run"]) == 0
-    assert capsys.readouterr().err.startswith("note: run is not a checkpoint, or damaged: ")
+    assert capsys.readouterr().err.startswith("note: run is not a checkpoint, or is damaged: ")
 
 
 def test_the_file_and_the_seconds_are_told_apart() -> None:

@@ -184,7 +184,7 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
         (("solve", "kuhn", "--method", "cfr+", "--iterate", "best"), "expected average or last for nash"),
         (
             (*cdrnr, "--method", "cfr+", "--iterate", "best", "--value", "cfr+"),
-            "iterate is best, expected average: above the depth limit the opponent has to be held to the model",
+            "iterate is best, expected average: best requires that the opponent is held to the model",
         ),
     ]:
         assert main(list(arguments)) == 2

@@ -79,7 +79,10 @@ def test_the_table_says_whose_a_constraint_is_and_who_is_paid(capsys: pytest.Cap
     arguments = ("solve", "transit:width=2", "--problem", "constrained", "--constrain", "risk<=0.1 as r")
     shown = printed(capsys, *arguments, "--sensitivity", "r=0:0.2")
     assert "r                1          0  0.1551763994" in shown
-    assert "paid to player 0, by the bound of r; price: what loosening it by one unit earns player 1;" in shown
+    assert (
+        "paid to player 0, as a function of the bound of r; price: what loosening the bound by one unit earns player 1;"
+        in shown
+    )
     assert " 10101010.1010" in shown  # a price of eighteen digits, of which the last six mean nothing
 
 

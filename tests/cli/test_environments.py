@@ -70,7 +70,7 @@ def test_homes_that_cannot_be_written_to(tmp_path):
     ("setting", "said"),
     [
         ("NUMBA_DISABLE_JIT=1", "NUMBA_DISABLE_JIT is set"),
-        ("NUMBA_NUM_THREADS=0", "numba does not accept its settings"),
+        ("NUMBA_NUM_THREADS=0", "numba rejects its settings"),
     ],
 )
 def test_settings_with_which_nothing_is_compiled(setting, said, tmp_path):

@@ -63,7 +63,7 @@ def test_a_time_limit_holds_in_every_phase(arguments, tmp_path, capsys):
     assert status in (0, 1)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == status
-    assert all(line.startswith("error: the time limit came") and line.isprintable() for line in lines)
+    assert all(line.startswith("error: time limit reached") and line.isprintable() for line in lines)
 
 
 _SPOT = 'board = "Ks8d4h7c2s"\npot = 60\nstack = 90\n[ranges]\noop = "AA,22"\nip = "KK,33"\n[bets]\nbet = "a"\n'
@@ -79,14 +79,14 @@ _SPOT = 'board = "Ks8d4h7c2s"\npot = 60\nstack = 90\n[ranges]\noop = "AA,22"\nip
             13.0,
         ),
         ("spot.toml", "models.games.holdem.spot.HoldemGame._public", "the EV of oop: -90 to 150", 120.0),
-        ("rules.py:Own", "", "nothing bounds the value of own before it is built", None),
+        ("rules.py:Own", "", "no bound on the value of own is known before the game is built", None),
     ],
 )
 def test_payoffs_alone_bound_a_game_that_time_does_not_suffice_to_build(
     game, building, said, bounds, tmp_path, monkeypatch, capsys
 ):
     def late(*given):
-        raise too_late("the game was built, after 7 histories")
+        raise too_late("the game was being built, after 7 histories")
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spot.toml").write_text(_SPOT)
@@ -100,7 +100,9 @@ def test_payoffs_alone_bound_a_game_that_time_does_not_suffice_to_build(
     assert main(["solve", game, "--json", "found.json", "--time-limit", "1e6"]) == 1
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith("error: the time limit came: 1e+06 s passed while the game was built, after 7 histor")
+    assert shown.err.startswith(
+        "error: time limit reached: 1e+06 s passed while the game was being built, after 7 histor"
+    )
     assert shown.err.endswith(f"; raise --time-limit; {said}\n") or shown.err.endswith(f" {said}\n")
     record = json.loads((tmp_path / "found.json").read_text())
     assert (record["status"], record["value"]) == ("time_limit", None)
@@ -112,7 +114,7 @@ def test_python_code_that_looks_at_no_clock_is_interrupted(watching):
     with pytest.raises(KeyboardInterrupt), time_kept(0.2, _nothing):
         _compute()
     assert watching.reached == "time"
-    assert watching.message.startswith("the time limit came")
+    assert watching.message.startswith("time limit reached")
 
 
 def test_an_answer_is_finished_after_the_deadline(watching, monkeypatch):

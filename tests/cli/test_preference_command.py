@@ -90,7 +90,7 @@ def test_the_table_says_what_became_of_preferences(capsys):
     assert "0.06 in the end" in shown
     assert "after this many iterations" in shown
     assert main(["solve", "kuhn", "--method", "pref-cfr", *arguments, "--updates", "alternating"]) == 0
-    assert "0.06 in the end, not proven for these options" in capsys.readouterr().out
+    assert "0.06 in the limit, not proven with these options" in capsys.readouterr().out
 
 
 MISTAKES = {

@@ -59,7 +59,7 @@ def test_estimates_that_payoffs_do_not_allow_are_not_told(tmp_path, capsys):
         (["kuhn"], "a run without --max-iterations or --time-limit never ends"),
         (["kuhn", "--method", "cfr", "--time-limit", "1"], "--method cfr is not for sample; expected one of es-mccfr"),
         (["kuhn", "--exploration", "1", "--time-limit", "1"], "--exploration is for --method os-mccfr"),
-        (["kuhn", "--averaging", "full", "--time-limit", "1"], "full averages take the whole game"),
+        (["kuhn", "--averaging", "full", "--time-limit", "1"], "full averages need the whole game"),
         (["kuhn", "--time-limit", "1", "--out", "-"], "strategies cannot be written to standard output"),
         (["nowhere", "--time-limit", "1"], "unknown game"),
         (["kuhn", "--method", "es-pref-cfr", "--prefer", "b:0", "--time-limit", "1"], "expected 1 or more"),

@@ -515,7 +515,7 @@ def test_a_locked_spot_is_reported_though_its_value_without_locks_is_not_found(c
     assert record["ev"] == pytest.approx([80.0, 20.0], abs=1e-6)
     assert [record[name] for name in ("unlocked_ev", "lock_gain", "lock_risk")] == [None] * 3
     assert record["locks"] == [LOCK]
-    assert "what the locks are worth is not known: nothing was found" in record["message"]
+    assert "could not determine what the locks are worth: nothing was found" in record["message"]
     assert main(["solve", "toy.toml", "--lock", LOCK]) == 0
     assert "violation 0 of a probability" in " ".join(capsys.readouterr().out.split())
 
@@ -553,7 +553,7 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
     assert [one["exploitability"] for one in points] == pytest.approx([25.0 / 19.0 * k for k in range(20)], abs=1e-5)
     assert [one["gain"] for one in points] == pytest.approx([5.0 / 19.0 * k for k in range(20)], abs=1e-5)
     page = (tmp_path / "curve.html").read_text(encoding="utf-8")
-    assert "20 strategies, of all possible ones" in page
+    assert "20 of the best strategies were computed" in page
     assert "if player 1 keeps to" in page
     learned = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--frontier", "--method", "dcfr", "--tol", "0.1%")
     assert (learned["method"], learned["status"]) == ("dcfr", "converged")

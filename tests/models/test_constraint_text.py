@@ -275,7 +275,7 @@ def test_words_name_actions_in_python_too():
     by_word, by_label = (frequency(KUHN, 0, [action], first=True) for action in ("bet", "b"))
     np.testing.assert_array_equal(by_word.coefficients, by_label.coefficients)
     np.testing.assert_array_equal(uniform_without(KUHN, 1, "bet").plan, uniform_without(KUHN, 1, "b").plan)
-    with pytest.raises(InvalidStrategyError, match="two names of one action"):
+    with pytest.raises(InvalidStrategyError, match="which names one action twice"):
         Strategy.from_dict(KUHN, 0, {"K_": {"bet": 0.5, "b": 0.5}})
     with pytest.raises(InvalidStrategyError, match="has no action 'shove'"):
         treeplex.sequence("K_", "shove")

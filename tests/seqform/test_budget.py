@@ -113,7 +113,7 @@ def test_the_refusal_names_histories_estimate_budget_and_a_way_out(monkeypatch: 
 
 
 def test_more_leaves_than_32_bits_number_are_refused_however_much_memory_there_is() -> None:
-    with pytest.raises(GameTooLargeError, match=r"more leaves or sequences than indices of 32 bits number"):
+    with pytest.raises(GameTooLargeError, match=r"more leaves or sequences than 32-bit indices can number"):
         SequenceForm.from_rules(load_game("goofspiel:cards=9").rules, memory="900TB")  # type: ignore[arg-type]
 
 

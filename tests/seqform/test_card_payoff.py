@@ -29,9 +29,13 @@ def test_hands_that_share_no_card_are_compared():
 @pytest.mark.parametrize(
     ("cards", "strengths", "message"),
     [
-        (([[0, 64]], [[1, 2]]), None, "cards are numbers from 0 to 63"),
+        (([[0, 64]], [[1, 2]]), None, "cards must be numbers from 0 to 63"),
         (([[0, 1], [1, 0], [0, 1]], [[1, 2]]), None, "hands of player 0 come three times"),
-        (([[0, 1]], [[2, 2]]), None, "hands of player 1 come three times, or hold a card twice"),
+        (
+            ([[0, 1]], [[2, 2]]),
+            None,
+            "the hands of player 1 contain a hand three times, or a hand with the same card twice",
+        ),
         (([[0, 1]], [[2, 3]]), ([1, 2], [1]), r"2 and 1 strengths, expected \(1, 1\)"),
     ],
 )

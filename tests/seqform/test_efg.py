@@ -461,7 +461,7 @@ PAIR = HEAD + 'p "" 1 1 "i" { "l" "r" } 0\n'
 TOSS = HEAD + 'c "" 1 "e" { "x" 1/2 "y" 1/2 } 1 "o" { 1 2 }\n'
 TWICE = TOSS + 'p "" 2 5 "i" { "l" "r" } 0 t "" 0 t "" 0\n'
 REFUSED = {
-    "nothing": ("", 1, 1, "expected EFG, the first word of an extensive game's file, received the end of the file"),
+    "nothing": ("", 1, 1, "expected EFG, the first word of an .efg file, received the end of the file"),
     "blanks": ("\n  \n", 3, 1, "received the end of the file"),
     "another format": ('NFG 1 R "t"', 1, 1, "received NFG"),
     "small letters": ("efg 2 R", 1, 1, "received efg"),
@@ -481,10 +481,10 @@ REFUSED = {
     "fractional outcome": (HEAD + 't "" 1.5', 2, 6, "(an integer of at most ten digits), received 1.5"),
     "enormous outcome": (HEAD + f't "" {10**30}', 2, 6, "at most ten digits), received 1000000000"),
     "enormous infoset": (HEAD + f'p "" 1 {10**30} "" {{ "l" }} 0', 2, 8, "at most ten digits"),
-    "unknown outcome": (HEAD + 't "" 7', 2, 6, "outcome 7 is not defined before; expected its payoffs"),
-    "label of outcome 0": (HEAD + 't "" 0 "o" { 1 2 }', 2, 8, "outcome 0, which pays nothing, is defined"),
-    "payoffs of outcome 0": (HEAD + 't "" 0 { 1 2 }', 2, 8, "outcome 0, which pays nothing, is defined"),
-    "label without payoffs": (HEAD + 't "" 1 "o"', 2, 6, "outcome 1 is not defined before; expected its payoffs"),
+    "unknown outcome": (HEAD + 't "" 7', 2, 6, "outcome 7 is not defined yet; expected its payoffs"),
+    "label of outcome 0": (HEAD + 't "" 0 "o" { 1 2 }', 2, 8, "outcome 0 pays nothing and cannot be defined"),
+    "payoffs of outcome 0": (HEAD + 't "" 0 { 1 2 }', 2, 8, "outcome 0 pays nothing and cannot be defined"),
+    "label without payoffs": (HEAD + 't "" 1 "o"', 2, 6, "outcome 1 is not defined yet; expected its payoffs"),
     "no payoffs": (HEAD + 't "" 1 "o" { }', 2, 14, "expected a payoff, received }"),
     "one payoff": (HEAD + 't "" 1 "o" { 1 }', 2, 11, "outcome 1 has 1 payoffs, expected 2: one per player"),
     "three payoffs": (HEAD + 't "" 1 "o" { 1 2 3 }', 2, 11, "outcome 1 has 3 payoffs, expected 2"),
@@ -545,7 +545,7 @@ REFUSED = {
         PAIR + 't "" 0 t "" 0\nt "" 0',
         4,
         1,
-        "nothing after the tree, which is complete, received t",
+        "nothing after the complete tree, received t",
     ),
     "zero byte": (HEAD + "\0", 2, 1, r"received \x00"),
     "zero byte at the end": (HEAD + 't "" 0\0', 2, 7, r"which is complete, received \x00"),
@@ -573,13 +573,13 @@ REFUSED = {
         TOSS + 't "" 1 "o" { 1 3 }',
         3,
         11,
-        "outcome 1 has 1 3 here, expected 1 2 as where it is defined",
+        "outcome 1 has 1 3 here, expected 1 2 as in its definition",
     ),
     "other outcome label": (
         TOSS + 't "" 1 "O" { 1 2 }',
         3,
         8,
-        "outcome 1 has 'O' here, expected 'o' as where it is defined",
+        "outcome 1 has 'O' here, expected 'o' as in its definition",
     ),
     "sum of payoffs": (
         one_infoset('p "" 1 1 "" { "x" } 1 "" { 1e308 0 }\np "" 2 1 "" { "x" } 1 t "" 0'),

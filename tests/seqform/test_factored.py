@@ -152,5 +152,5 @@ def test_a_scale_is_positive_and_finite(scale) -> None:
 
 @pytest.mark.parametrize("chained", [[True, False], [False], [[False, True]]], ids=str)
 def test_what_is_chained_is_one_number_a_factor(chained) -> None:
-    with pytest.raises(InvalidGameError, match=r"what is chained has shape .*, expected \(2,\)"):
+    with pytest.raises(InvalidGameError, match=r"chained has shape .*, expected \(2,\)"):
         FactoredPayoff(np.ones((3, 2)), np.ones((2, 3)), chained)

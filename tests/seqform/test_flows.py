@@ -220,7 +220,7 @@ def test_it_does_not_matter_how_a_payoff_is_divided_between_factors(method):
         (np.ones((3, 2)), np.ones((3, 3)), r"the factors have shapes \(3, 2\) and \(3, 3\)"),
         (np.full((3, 1), np.inf), np.ones((1, 3)), "the left factor holds a number that is not finite"),
         (np.ones((3, 1)), "right", "the right factor is not a matrix of numbers"),
-        (np.full((3, 1), 1e200), np.full((1, 3), 1e200), "the product of the factors may hold a number that is not"),
+        (np.full((3, 1), 1e200), np.full((1, 3), 1e200), "their product may hold a number that is not"),
     ],
 )
 def test_what_are_no_factors_are_refused(left, right, message):
@@ -282,5 +282,5 @@ def test_a_flow_that_grows_beyond_all_numbers_is_refused():
         rows += [infoset] * len(sources)
         columns += sources
     inflow = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(num_infosets, int(offsets[-1])))
-    with pytest.raises(InvalidGameError, match="than a number can hold: weights that leave a sequence"):
+    with pytest.raises(InvalidGameError, match="is too large for a float: the weights that leave a sequence"):
         Treeplex.from_inflow(inflow, [2] * num_infosets)

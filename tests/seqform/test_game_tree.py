@@ -441,9 +441,13 @@ class Scripted:
         ("payoffs", lambda state: (1, float("nan")), "has payoffs (1.0, nan), expected finite numbers"),
         ("payoffs", lambda state: ("1", 2), "has payoffs ('1', 2), expected finite numbers"),
         ("payoffs", lambda state: (None, 2), "has payoffs (None, 2), expected finite numbers"),
-        ("payoffs", lambda state: None, "history r has payoffs None, expected one number per player"),
-        ("payoffs", lambda state: 3, "history r has payoffs 3, expected one number per player"),
-        ("payoffs", lambda state: {0: 1, 1: -1}, "history r has payoffs {0: 1, 1: -1}, expected one number per player"),
+        ("payoffs", lambda state: None, "history r has payoffs None, expected a tuple of one number per player"),
+        ("payoffs", lambda state: 3, "history r has payoffs 3, expected a tuple of one number per player"),
+        (
+            "payoffs",
+            lambda state: {0: 1, 1: -1},
+            "history r has payoffs {0: 1, 1: -1}, expected a tuple of one number per player",
+        ),
         ("payoffs", lambda state: (Decimal("NaN"), 0), "expected finite numbers"),
         ("player", lambda state: None if not state else -2, "the root has player None, expected 0 to 1"),
         ("player", lambda state: "x" if not state else -2, "the root has player 'x', expected 0 to 1"),
@@ -797,7 +801,7 @@ def test_the_tree_of_a_game_cannot_be_changed():
             lambda graph=graph, tail=tail, head=head: graph.adj[tail][head].clear(),
             lambda graph=graph: graph.graph.__setitem__("title", "x"),
         ):
-            with pytest.raises(InvalidGameError, match="the tree of a game cannot be changed: change a copy"):
+            with pytest.raises(InvalidGameError, match="the tree of a game is read-only: change a copy"):
                 change()
         with pytest.raises(nx.NetworkXError, match="Frozen graph"):
             graph.remove_node(head)

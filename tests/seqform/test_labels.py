@@ -332,7 +332,7 @@ def test_sets_of_arguments_are_refused_where_an_order_counts() -> None:
         lambda: preferences_of({"l:5", "m:3"}),
         lambda: Profile({plan, Strategy.uniform(game, 1)}),
     ):
-        with pytest.raises(TreeplexError, match="a set whose order differs from process to process: pass a tuple"):
+        with pytest.raises(TreeplexError, match="a set whose order differs between processes: pass a tuple"):
             make()
     for make in (
         lambda: SequenceForm.from_payoff_matrix([[1, 2], [3, 4]], labels=({"a", "b"}, ["c", "d"])),

@@ -248,7 +248,7 @@ TRAPS = {
     "negative header": (archive_of({"E.npy": header("(-1, -1)") + bytes(8)}), "or not what is there"),
     "header of code": (archive_of({"E.npy": header("__import__('os')")}), "or a damaged one"),
     "records": (archive_of({"E.npy": header("(1,)", "V8") + bytes(8)}), "not an array of numbers"),
-    "bzip2": (archive_of({"E.npy": header("()") + bytes(8)}, zipfile.ZIP_BZIP2), "another method than deflate"),
+    "bzip2": (archive_of({"E.npy": header("()") + bytes(8)}, zipfile.ZIP_BZIP2), "not compressed by deflate"),
     "two names": (archive_of({"E.npy": header("()") + bytes(8), "E": b""}), "E is there twice"),
     "strategies": (archive_of({"behaviour_0.npy": header("()") + bytes(8)}), "it holds strategies"),
 }

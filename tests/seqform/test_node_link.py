@@ -446,7 +446,7 @@ BAD_GRAPHML = {
     "id": (graphml('<node id="json:{}"/>'), "{} is not a label"),
     "twice": (graphml('<node id="1"><data key="infoset">1</data><data key="infoset"/></node>'), "'infoset' twice"),
     "type": (graphml("", '<key id="x" attr.name="x" attr.type="list"/>'), "has type 'list', expected one of boolean"),
-    "same key": (graphml("", '<key id="player" attr.name="x"/>'), "two elements <key> have the id 'player'"),
+    "same key": (graphml("", '<key id="player" attr.name="x"/>'), "two <key> elements have the id 'player'"),
     "encoding": (b'<?xml version="1.0" encoding="nonsense"?><graphml/>', "not XML: unknown encoding"),
     "deep": ("<graphml>" + "<a>" * 300, "elements are nested more than 200 deep"),
     "deep JSON": (graphml(f'<node id="json:{"[" * 100_000}"/>'), "nested too deeply"),

@@ -457,7 +457,7 @@ def test_a_profile_of_another_game_is_refused():
         (Profile.uniform(kuhn), openspiel_game("kuhn_poker(players=3)")),
         (Profile.uniform(openspiel_game("kuhn_poker(players=3)")), kuhn),
     ]:
-        with pytest.raises(InvalidStrategyError, match="the profile is of another game than OpenSpiel's"):
+        with pytest.raises(InvalidStrategyError, match="the profile belongs to another game than OpenSpiel's"):
             policy_from_strategies(profile, game)
     with pytest.raises(InvalidGameError, match="is not from OpenSpiel"):
         profile_from_policy(own, policies.UniformRandomPolicy(kuhn.rules.game))
@@ -469,7 +469,7 @@ def test_a_profile_of_another_game_is_refused():
 
 def test_a_game_without_information_states_has_no_tabular_policy_but_takes_policies():
     game = openspiel_game(BREAKTHROUGH)
-    with pytest.raises(InvalidGameError, match=r"keeps policies by information state strings, and .* has none"):
+    with pytest.raises(InvalidGameError, match=r"stores policies by information state string, and .* has none"):
         policy_from_strategies(Profile.uniform(game))
     profile = profile_from_policy(game, policies.FirstActionPolicy(game.rules.game))
     assert all(set(strategy.behaviour.tolist()) == {0.0, 1.0} for strategy in profile)
@@ -570,10 +570,10 @@ def test_walking_in_any_order_gives_the_same_labels():
         (
             "efg_game(filename=/no/such/file.efg)",
             InvalidGameError,
-            "efg_game reads a file; expected the .efg file",
+            "efg_game reads a file; pass the .efg file",
         ),
         ("mfg_garnet", InvalidGameError, "is a mean-field game"),
-        ("negotiation", InvalidGameError, "samples its chance events and does not tell their probabilities"),
+        ("negotiation", InvalidGameError, "samples its chance events without giving their probabilities"),
         ("hanabi", InvalidGameError, "has imperfect information but no information state strings"),
         ("coin_game", InvalidGameError, "has imperfect information but no information state strings"),
         ("a\nb", UnknownGameError, r"unknown game 'a\\nb'"),

@@ -160,7 +160,7 @@ def test_what_is_no_behaviour_is_refused(array, message):
 
 def test_arrivals_need_to_know_what_is_dealt():
     form = PublicForm([0, -2, -2], [-1, 0, 0], ["", "a", "b"], [["K"], ["Q"]], [])
-    with pytest.raises(UnsupportedProblemError, match="how likely pairs of states are"):
+    with pytest.raises(UnsupportedProblemError, match="no probabilities of pairs of states"):
         PublicProfile.uniform(form).values(0, 0)
 
 

@@ -249,7 +249,7 @@ def test_fractions_survive(probabilities, payoffs, value):
 
 def test_floats_alone_hold_no_fractions():
     for form in (load_game("kuhn").sequence_form, SequenceForm.from_payoff_matrix([[1]])):
-        with pytest.raises(InvalidGameError, match="only holds floats: build it with exact=True"):
+        with pytest.raises(InvalidGameError, match="holds only floats: build it with exact=True"):
             form.exact_payoffs()
 
 
@@ -410,7 +410,7 @@ def test_a_bimatrix_game():
         ([["a"]], None, None, "not a matrix of numbers"),
         ([[1, np.nan]], None, None, "player 0 holds a number that is not finite"),
         ([[1, 2]], None, (["a"], ["b"]), "infoset 'column' has 1 action labels for 2 actions"),
-        ([[1, 2]], None, (["a"], ["b", "b"]), "infoset 'column' has an action label twice"),
+        ([[1, 2]], None, (["a"], ["b", "b"]), "infoset 'column' has the same action label twice"),
     ],
 )
 def test_what_is_no_payoff_matrix_is_refused(payoffs, others, labels, message):
@@ -419,7 +419,7 @@ def test_what_is_no_payoff_matrix_is_refused(payoffs, others, labels, message):
 
 
 def test_a_sequence_form_needs_payoffs():
-    with pytest.raises(InvalidGameError, match="needs a leaf table, payoff matrices or factored"):
+    with pytest.raises(InvalidGameError, match="needs exactly one of a leaf table, payoff matrices and factored"):
         SequenceForm([Treeplex([0], [2]), Treeplex([0], [2])])
 
 
@@ -442,7 +442,7 @@ def test_a_payoff_matrix_needs_two_players():
         (([[0]], [[2]]), r"parents has shape \(1, 1\): expected a vector"),
         (([0], [2], ["a", "b"]), "2 infoset labels and 1 rows of action labels for 1 infosets"),
         (([0], [2], ["a"], [("x",)]), "infoset 'a' has 1 action labels for 2 actions"),
-        (([0], [2], ["a"], [("x", "x")]), "infoset 'a' has an action label twice"),
+        (([0], [2], ["a"], [("x", "x")]), "infoset 'a' has the same action label twice"),
         (([0, 0], [1, 1], ["a", "a"]), "infoset label 'a' occurs twice"),
     ],
 )
@@ -553,7 +553,9 @@ print(Game.from_tree(graph).fingerprint, load_game("kuhn").fingerprint, load_gam
 def test_vectors_of_another_length_are_refused(vector):
     treeplex = load_game("kuhn").sequence_form.treeplexes[0]
     for method in (treeplex.plan, treeplex.behaviour, treeplex.residual):
-        with pytest.raises(InvalidStrategyError, match=r"expected \(13,\): one entry a sequence, the empty one first"):
+        with pytest.raises(
+            InvalidStrategyError, match=r"expected \(13,\): one entry per sequence, the empty one first"
+        ):
             method(vector)
 
 
@@ -894,7 +896,7 @@ class Plain:
 def test_labels_shown_by_their_address_have_no_fingerprint(label):
     form = SequenceForm([Treeplex([0], [2], [label]), Treeplex([0], [2])], payoff_matrices=[ZEROS, ZEROS])
     assert Profile.uniform(form)[0][label] == {0: 0.5, 1: 0.5}
-    with pytest.raises(InvalidGameError, match="is shown by its address, which differs in every process") as caught:
+    with pytest.raises(InvalidGameError, match="is printed with its address, which differs in every process") as caught:
         _ = form.fingerprint
     assert "\n" not in str(caught.value)
 

@@ -312,10 +312,10 @@ def test_half_a_profile_is_refused(kuhn):
         ([second, first], r"received players \[1, 0\]"),
         ([first, first], r"received players \[0, 0\]"),
         ([first, second, second], r"received players \[0, 1, 1\]"),
-        ([], "a profile needs one Strategy a player"),
-        ([first, second.plan], "a profile needs one Strategy a player"),
-        ([first, None], "a profile needs one Strategy a player"),
-        (3, "a profile needs one Strategy a player, received 3"),
+        ([], "a profile needs one Strategy per player"),
+        ([first, second.plan], "a profile needs one Strategy per player"),
+        ([first, None], "a profile needs one Strategy per player"),
+        (3, "a profile needs one Strategy per player, received 3"),
     ):
         with pytest.raises(InvalidStrategyError, match=message):
             Profile(strategies)
@@ -355,7 +355,7 @@ def test_a_worst_case_needs_two_players_and_zero_sum():
     three = load_game("kuhn:players=3")
     dilemma = SequenceForm.from_payoff_matrix([[3, 0], [5, 1]], [[3, 5], [0, 1]])
     for game in (three, dilemma):
-        with pytest.raises(InvalidStrategyError, match="a game of two players whose payoffs have a constant sum"):
+        with pytest.raises(InvalidStrategyError, match="a two-player game whose payoffs have a constant sum"):
             worst_case(game, Strategy.uniform(game, 0))
 
 
@@ -506,7 +506,7 @@ UNIFORM = np.array([1.0] + [0.5] * 12)
         ({"players": []}, {}, "holds no strategy"),
         ({"players": [0, 1, 2]}, {}, "is not a strategy file, or a damaged one: 'behaviour_2"),
         ({"players": [0, 5]}, {"behaviour_5": UNIFORM}, "player is 5, expected one from 0 to 1"),
-        ({"players": [0]}, {}, "is half a profile: it holds no strategy of player 1"),
+        ({"players": [0]}, {}, "is not a complete profile: it holds no strategy of player 1"),
         ({"fingerprint": "0" * 16}, {}, "holds strategies of another game (kuhn): its fingerprint is 0000000000000000"),
         ({"fingerprint": None, "game": None}, {}, "holds strategies of another game"),
         ({}, {"behaviour_1": UNIFORM[:-1]}, "shape (12,), expected (13,)"),

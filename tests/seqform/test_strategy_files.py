@@ -61,7 +61,7 @@ def test_words_name_actions_in_files(kuhn):
     words = profile.to_json().replace('"p":', '"pass":').replace('"b":', '"bet":')
     for mine, theirs in zip(profile, Profile.from_json(kuhn, words), strict=True):
         np.testing.assert_array_equal(mine.behaviour, theirs.behaviour)
-    with pytest.raises(InvalidStrategyError, match="'b' beside another name of that action"):
+    with pytest.raises(InvalidStrategyError, match="'b' as well as another name of that action"):
         Profile.from_json(kuhn, '{"0": {"K_": {"bet": 0.5, "b": 0.5}}}')
 
 
@@ -187,7 +187,7 @@ def test_lines_of_gambit_may_hold_several_equilibria(kuhn, tmp_path):
     with pytest.raises(InvalidStrategyError, match=r"no\.ne: no such file"):
         Profile.load(tmp_path / "no.ne:2", kuhn)
     Profile.uniform(kuhn).save(tmp_path / "one.json")
-    with pytest.raises(InvalidStrategyError, match=r"one\.json: equilibrium 2 was requested, but only lines NE,"):
+    with pytest.raises(InvalidStrategyError, match=r"one\.json: equilibrium 2 was requested, but only Gambit's NE,"):
         Profile.load(f"{tmp_path / 'one.json'}:2", kuhn)
 
 
@@ -198,7 +198,7 @@ def test_rounded_probabilities_are_normalised_if_asked_for(kuhn, tmp_path):
         Strategy.load(path, kuhn, 1)
     said = "rounded.json: player 1: infoset 'Q_b' has probabilities [0.667, 0.334], expected non-negative numbers that"
     assert said in str(caught.value)
-    assert str(caught.value).endswith("for rounded ones normalise=True (--normalise) divides them by their sum")
+    assert str(caught.value).endswith("if they are rounded, normalise=True (--normalise) divides them by their sum")
     strategy = Strategy.load(path, kuhn, 1, normalise=True)
     assert strategy["Q_b"] == pytest.approx({"p": 0.667 / 1.001, "b": 0.334 / 1.001})
     assert read_strategies(path, kuhn, normalise=True).corrected == pytest.approx(0.001)
@@ -226,7 +226,7 @@ def test_tables_that_openspiel_makes_in_python_are_read(name, tmp_path):
     if name == "leduc_poker":
         wrong = str(table.to_dict()).replace("(0, np.float64(0.0))", "(0, np.float64(0.5))", 1)
         (tmp_path / "text").write_text(wrong)
-        with pytest.raises(InvalidStrategyError, match=r"has a probability of action 0, expected \[1, 2\]"):
+        with pytest.raises(InvalidStrategyError, match=r"has a probability for action 0, expected \[1, 2\]"):
             Profile.load(tmp_path / "text", game)
     assert pyspiel.load_game(name).num_players() == 2
 
@@ -256,15 +256,15 @@ def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
             '{"0": {"J_": {"p": 0.3}}}',
             "wrong.txt: player 0: infoset 'J_' has probabilities [0.3, 0.0], expected non-negative numbers",
         ),
-        ('{"0": {"J_": [[0, 1]]}}', "a pair of number and probability for each of its 2 actions"),
+        ('{"0": {"J_": [[0, 1]]}}', "or one pair (number, probability) for each of its 2 actions"),
         ('{"format": "x", "version": 1}', "a file of format 'x' version 1, expected 'treeplex strategies' version 1"),
         ("player,infoset,action,probability\n7,J_,p,1\n", "player is 7, expected 0 to 1"),
         ("player,infoset,action,probability\nx,J_,p,1\n", "line 2: player is 'x', expected a number from 0 on"),
         ("player,infoset,action,probability\n0,J_,p,1\n0,J_,p,1\n", "line 3: action 'p' of infoset 'J_' again"),
         ("player,infoset,action,probability\n0,J_\n", "infoset 'J_' has no action None"),
-        ("NE,1,0", "an equilibrium has 2 probabilities, expected 24, in behaviour strategies"),
+        ("NE,1,0", "an equilibrium has 2 probabilities, expected 24, those of behaviour strategies"),
         ("NE,1,0\nconvex-1", "line 2 is 'convex-1', expected NE,… in each line"),
-        ("{'0': [(0, open('x')), (1, 1)]}", "neither JSON nor what Python prints: open('x'), expected a number"),
+        ("{'0': [(0, open('x')), (1, 1)]}", "neither JSON nor printed Python: open('x'), expected a number"),
         ("[[[0.5, 0.5]], [[1, 0]], [[1, 0]]]", "it holds lists of 3 players, expected 2"),
         ("[[[0.5, 0.5, 0]], []]", "infoset 'J_' has 3 probabilities, expected 2"),
         ("[[" + "[1, 0]," * 6 + "[1, 0]], []]", "player 0 has 6 infosets, expected no more"),

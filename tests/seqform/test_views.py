@@ -279,7 +279,7 @@ class Changed(Kuhn):
         ),
         (
             {"public": lambda right, state: ()},
-            "history J and history J/Q/p are alike to player 0, who has 'J' and has seen (), but differ in what the ",
+            "history J and history J/Q/p look the same to player 0, who has 'J' and has seen (), but differ in the ob",
         ),
         (
             {"public": lambda right, state: right[-1:]},
@@ -287,7 +287,7 @@ class Changed(Kuhn):
         ),
         (
             {"private": lambda right, state: right if len(state[0]) < 2 or state[1] else "?"},
-            "history J/Q and history Q/J are alike to player 0, who has '?' and has seen (), but came from differe",
+            "history J/Q and history Q/J look the same to player 0, who has '?' and has seen (), but came from differe",
         ),
         ({"private": lambda right, state: 7}, "the root has private information 7 of player 0, expected a text"),
         ({"public": lambda right, state: list(right)}, "the root has the public history [], expected a tuple of texts"),
@@ -297,9 +297,9 @@ class Changed(Kuhn):
         ),
         (
             {"showing": lambda state: [0, 1]},
-            "history J/Q/p/p shows the private information of [0, 1], expected a tuple of players",
+            "history J/Q/p/p reveals the private information of [0, 1], expected a tuple of players",
         ),
-        ({"showing": lambda state: (2,)}, "shows the private information of (2,), expected a tuple of players"),
+        ({"showing": lambda state: (2,)}, "reveals the private information of (2,), expected a tuple of players"),
         (
             {"private": lambda right, state: right if state[1] != "bb" else None},
             "history J/Q/b/b has private information None of player 0, expected a text",

@@ -171,7 +171,7 @@ def test_a_time_budget_ends_a_decision():
     agent.act("K_")
     assert agent.decisions[0].iterations == 32  # the first round
     assert agent.decisions[0].gap > 0.0
-    with pytest.raises(SolverError, match="no decision at level 0 within the limits"):
+    with pytest.raises(SolverError, match="no decision was found at level 0 within the limits"):
         Agent(problem, "lp", seconds=0.0).act("K_")
 
 

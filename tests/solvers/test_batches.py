@@ -153,5 +153,5 @@ def test_a_copy_goes_on_by_itself():
 
 
 def test_rules_are_not_walked_in_batches():
-    with pytest.raises(UnknownMethodError, match="batch=4, expected 1: walks over rules are done one by one"):
+    with pytest.raises(UnknownMethodError, match="batch=4, expected 1: walks over rules run one by one"):
         StreamedMCCFR(KUHN, "es-mccfr:batch=4")

@@ -137,7 +137,7 @@ def test_preferred_actions_are_those_that_help():
     assert (shares["r"], shares["c"]) == (0.0, pytest.approx(1.0, abs=1e-5))
     assert wish.strategy["Ks_c"]["c"] == 1.0
     assert wish.strength == 9.0
-    with pytest.raises(InvalidConstraintError, match="depends on no choice"):
+    with pytest.raises(InvalidConstraintError, match="does not depend on any choice"):
         preferences_for(KUHN, parse_constraint("bet@first + pass@first >= 0.6", KUHN), 10, uniform)
 
 

@@ -203,7 +203,7 @@ def test_preferences_move_the_play():
 
 def test_what_makes_no_sense_is_refused():
     profile = Profile.uniform(KUHN)
-    with pytest.raises(InvalidStrategyError, match="there is no play: add a profile first"):
+    with pytest.raises(InvalidStrategyError, match="no profile has been added yet: add one first"):
         _ = EmpiricalPlay(KUHN).cce_gap
     with pytest.raises(InvalidStrategyError, match="is of another game"):
         cce_gap(LEDUC, [profile])
@@ -212,7 +212,7 @@ def test_what_makes_no_sense_is_refused():
     for weight in (0.0, -1.0, float("nan"), float("inf"), True, "1"):
         with pytest.raises(InvalidStrategyError, match=r"the weight of a profile is .*, expected a number above 0"):
             cce_gap(KUHN, [profile], [weight])
-    with pytest.raises(InvalidStrategyError, match="not as many weights as profiles"):
+    with pytest.raises(InvalidStrategyError, match="expected one weight per profile"):
         cce_gap(KUHN, [profile], [1.0, 1.0])
     with pytest.raises(UnknownMethodError, match="expected an iterative one"):
         EmpiricalRun(KUHN, "highs")

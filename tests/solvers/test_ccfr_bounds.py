@@ -426,7 +426,7 @@ def test_bounds_are_printed_and_become_json():
         (CCFR(base="cfr", updates="simultaneous"), "do not cover steps='optimistic'"),
         (recipe(averaging="linear"), "do not cover averaging='linear'"),
         (recipe(iterate="last"), "do not cover iterate='last'"),
-        ("highs", "about constrained CFR, not highs"),
+        ("highs", "apply to constrained CFR, not to highs"),
     ],
 )
 def test_other_methods_are_refused(method, text):
@@ -446,7 +446,7 @@ def test_other_runs_are_refused():
         ccfr_bounds(solve(largest, recipe(), tol=0, max_iterations=10))
     with pytest.raises(UnsupportedProblemError, match="has left no averages: pose the problem with a penalty"):
         ccfr_bounds(solve(ConstrainedNash(KUHN, CASES["E"]), recipe()))
-    with pytest.raises(UnsupportedProblemError, match="the theorems divide by that"):
+    with pytest.raises(UnsupportedProblemError, match="the theorems divide by the bound"):
         ccfr_bounds(run(KUHN, CASES["B"], 0.0, 10))
     with pytest.raises(UnsupportedProblemError, match="beta is 3, but the multipliers of this run are bounded by 2"):
         ccfr_bounds(run(KUHN, CASES["B"], 2.0, 10), beta=3)

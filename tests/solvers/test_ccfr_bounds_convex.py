@@ -320,6 +320,6 @@ def _pure(treeplex):
 def test_functions_that_cvxpy_alone_knows_are_refused():
     plan = KUHN.plan(0)
     solution = run(KUHN, {"near": cp.log_sum_exp(plan) <= 2.9}, 1.0, 5)
-    with pytest.raises(UnsupportedProblemError, match="constraint 'near' has a function that cvxpy alone") as raised:
+    with pytest.raises(UnsupportedProblemError, match="constraint 'near' has a function that only cvxpy") as raised:
         ccfr_bounds(solution)
     assert "\n" not in str(raised.value)

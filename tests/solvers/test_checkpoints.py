@@ -270,7 +270,7 @@ def test_a_damaged_file_is_refused_and_the_one_before_it_used(name: str, tmp_pat
     checkpoint = Checkpoint(path, resume=True, tell=told.append)
     again = solve(Nash(KUHN), "cfr", tol=0, max_iterations=300, checkpoint=checkpoint)
     assert len(told) == 1
-    assert "run is not a checkpoint, or damaged: " in told[0]
+    assert "run is not a checkpoint, or is damaged: " in told[0]
     assert f"the run goes on from the file before it, {path}{PREVIOUS}" in told[0]
     assert same(again, solve(Nash(KUHN), "cfr", tol=0, max_iterations=300))
     assert again.exploitability == whole.exploitability
@@ -352,7 +352,7 @@ def test_a_run_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run"
     written(path)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match=r"already holds a run: continue it \(--resume, or resume=True\)"):
+    with pytest.raises(CheckpointError, match=r"already holds a run: resume it \(--resume, or resume=True\)"):
         solve(Nash(KUHN), "cfr", checkpoint=path)
     path.unlink()
     with pytest.raises(CheckpointError, match=r"run\.previous already holds a run"):
@@ -404,7 +404,9 @@ def test_a_run_goes_on_where_the_disk_is_full(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["highs", "rational", "highs-pdlp"])
 def test_methods_without_iterations_keep_no_checkpoint(method: str, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedProblemError, match=f"{method} keeps no checkpoint, expected an iterative method"):
+    with pytest.raises(
+        UnsupportedProblemError, match=f"{method} does not support checkpoints, expected an iterative method"
+    ):
         solve(Nash(KUHN), method, checkpoint=tmp_path / "run")
 
 

@@ -227,7 +227,7 @@ def test_one_process_compiles_while_others_wait(tmp_path: Path) -> None:
     assert {one.returncode for one in racing} == {0}
     assert sum("compiling, first time only" in lines for lines in said) == 1
     assert all(
-        set(lines) <= {"compiling, first time only", "another process is compiling, first time only", ""}
+        set(lines) <= {"compiling, first time only", "waiting for another process that compiles, first time only", ""}
         for lines in said
     )
 

@@ -92,7 +92,7 @@ def test_long_tables_end_with_how_many_rows_there_are():
     strategy = Strategy.uniform(load_game("leduc"), 0)
     seen = shown(strategy)
     assert seen.tags.count("tr") == 21
-    assert "The first 20 of 468 rows; table() prints all, to_frame() holds them." in seen.text
+    assert "The first 20 of 468 rows; table() prints all rows, and to_frame() returns them." in seen.text
     assert len(strategy._repr_html_()) < 20_000
     assert "The first" not in shown(Strategy.uniform(KUHN, 0)).text
     assert shown(Profile.uniform(KUHN)).tags.count("table") == 2
@@ -112,7 +112,7 @@ def test_curves_show_their_pieces_and_a_picture():
     curves = {
         frontier: ("3 restricted Nash responses", frontier.gains),
         trade_off(KUHN, frequency(KUHN, 0, "bet")): ("Least loss by how often player 0 takes b", ()),
-        parametric_value(ConstrainedNash(KUHN, bluff), "bets", 0, 1): ("Optimum by the bound of bets", ()),
+        parametric_value(ConstrainedNash(KUHN, bluff), "bets", 0, 1): ("Optimum by bound of bets", ()),
     }
     for curve, (title, numbers) in curves.items():
         seen = shown(curve)

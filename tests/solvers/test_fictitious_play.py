@@ -213,7 +213,7 @@ def test_what_cannot_be_read_is_refused():
     with pytest.raises(UnknownMethodError, match="span is -1"):
         fictitious_play(KUHN, AT_ONCE, 3).drift(-1)
     for method in (CFR(), PrefCFR("b:5", base="cfr+"), PrefCFR("b:5", initial_regrets=1.0)):
-        with pytest.raises(UnsupportedProblemError, match="averaged regrets need pref-cfr on the base cfr"):
+        with pytest.raises(UnsupportedProblemError, match="averaged regrets need pref-cfr with base cfr"):
             approach(solve(Nash(KUHN), method, tol=0, max_iterations=5))
     matrices = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, 2], [3, 0]]))
     solution = solve(Nash(matrices), PrefCFR(), tol=0, max_iterations=5)

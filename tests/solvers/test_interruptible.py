@@ -82,7 +82,7 @@ def test_the_deadline_ends_what_cannot_be_cancelled(thread):
     def run():
         with (
             time_limited(0.1),
-            pytest.raises(TimeLimitError, match=r"^the time limit came: 0.1 s passed while the solver"),
+            pytest.raises(TimeLimitError, match=r"^time limit reached: 0.1 s passed while the solver"),
         ):
             run_interruptibly(lambda: released.wait(PATIENCE))
         ended.append(not released.is_set())
@@ -116,7 +116,7 @@ def test_work_apart_returns_or_raises_as_here():
 
 @apart
 def test_work_apart_is_ended_by_the_deadline():
-    with time_limited(0.1), pytest.raises(TimeLimitError, match=r"^the time limit came: 0.1 s passed while exact"):
+    with time_limited(0.1), pytest.raises(TimeLimitError, match=r"^time limit reached: 0.1 s passed while exact"):
         run_apart(lambda: time.sleep(PATIENCE))
     with pytest.raises(ChildProcessError):  # it was waited for
         os.waitpid(-1, os.WNOHANG)

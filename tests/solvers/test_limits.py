@@ -35,7 +35,7 @@ def test_the_time_limit_of_a_solve_is_that_of_all_its_parts(clock):
         time_limited(-1.0),
         pytest.raises(
             TimeLimitError,
-            match=r"^the time limit came: 0 s passed while the game was built, after [01] histories; raise it$",
+            match=r"^time limit reached: 0 s passed while the game was being built, after [01] histories; raise it$",
         ),
     ):
         _ = load_game("leduc").sequence_form
@@ -93,7 +93,7 @@ def test_a_limit_between_the_game_and_the_first_iteration_leaves_uniform_play(mo
     solution = solve(Nash(game), "cfr+", time_limit=5.0)
     uniform = Profile.uniform(game)
     assert (solution.status, solution.iterations) == (Status.TIME_LIMIT, 0)
-    assert "the solution holds uniform play" in solution.message
+    assert "the solution is uniform play" in solution.message
     assert solution.upper - solution.lower == pytest.approx(2.0 * exploitability(game, uniform))  # two best responses
     assert solution.lower <= -0.0856064240780 <= solution.upper
 
@@ -121,7 +121,7 @@ def test_a_limit_while_the_game_is_built_says_what_was_reached(monkeypatch):
     game = Game("slow", rules=Slow(3))
     with time_limited(5.0), pytest.raises(TimeLimitError) as caught:
         _ = game.sequence_form
-    assert str(caught.value).startswith("the time limit came: 5 s passed while the game was built, after ")
+    assert str(caught.value).startswith("time limit reached: 5 s passed while the game was being built, after ")
 
 
 def test_ctrl_c_while_an_answer_is_certified_does_not_take_it_away(monkeypatch):

@@ -294,9 +294,9 @@ def test_a_local_best_response_takes_a_seat(player):
     [
         ("cdbr:opponent=uniform,lookahead=1", "goofspiel:cards=8 is not enumerated.*expected values=V"),
         ("cdbr:opponent=uniform,lookahead=1,values=unifrom", r"'unifrom' \(did you mean uniform\?\)"),
-        ("cdbr:opponent=uniform,lookahead=1,values=checkdown,biased=top", "biased goes with values=uniform"),
+        ("cdbr:opponent=uniform,lookahead=1,values=checkdown,biased=top", "biased needs values=uniform"),
         ("cdbr:opponent=uniform,lookahead=1,values=uniform,biased=9", "player 1 .* had no action '9'.*one of 1, 2, 3"),
-        ("cdrnr:opponent=uniform,p=0.5,lookahead=1,values=uniform,gadget=none", "gadget full; leave gadget"),
+        ("cdrnr:opponent=uniform,p=0.5,lookahead=1,values=uniform,gadget=none", "gadget=full; omit gadget"),
         ("cdrnr:opponent=uniform,p=0.5,lookahead=1,values=uniform,along=level", "along the path of play"),
         ("cdrnr:opponent=nash,p=0.5,lookahead=1,values=uniform", "opponent nash takes all of the game"),
         ("cdrnr:opponent=(cdbr:opponent=uniform,lookahead=1),p=0.5,lookahead=1,values=uniform", "nobody's model"),
@@ -325,7 +325,7 @@ def test_what_no_player_can_be_made_of_is_refused(monkeypatch):
         LookaheadPlayer(load_game("kuhn:players=3"), 0, uniformly, **settings)
     with pytest.raises(InvalidStrategyError, match="does not move"):
         LookaheadPlayer(KUHN, 1, uniformly, **settings).act("K_", (("", 0),))
-    with pytest.raises(InvalidStrategyError, match="values, which are missing"):
+    with pytest.raises(InvalidStrategyError, match="needs values=V, which is missing"):
         opponent_strategy("cdbr:opponent=uniform,lookahead=1,threshold=0.1", KUHN, 0)
     monkeypatch.setenv("TREEPLEX_MEMORY", "1kB")
     with pytest.raises(GameTooLargeError, match="a smaller lookahead"):

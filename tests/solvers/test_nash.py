@@ -358,7 +358,7 @@ def test_time_limits(method):
     assert solution.lower <= VALUES["leduc"][0] <= solution.upper
     assert solution.message.startswith(Status.TIME_LIMIT.advice)
     if method.startswith("highs"):
-        assert solution.message.endswith("had not found any strategies, so the solution holds uniform play")
+        assert solution.message.endswith("did not find any strategies, so the solution is uniform play")
 
 
 def test_a_time_limit_is_kept(clock):
@@ -572,7 +572,7 @@ def test_another_method_starts_from_the_strategies_alone():
         ("", "unknown method ''; expected one of"),
         (CFR, "expected a method's name or hyper-parameters"),
         (7, "expected a method's name or hyper-parameters, such as CFR.., got 7"),
-        (CVXPY(solver="NONE"), "cvxpy has no solver 'NONE' installed: it has"),
+        (CVXPY(solver="NONE"), "cvxpy has no installed solver 'NONE'; the installed ones are"),
     ],
 )
 def test_unknown_methods(method, message):
@@ -660,8 +660,8 @@ def test_iterations_are_whole():
     ("method", "text"),
     [
         ("cvxpy", "cvxpy takes no start: iterative methods do"),
-        ("highs", r"highs starts from a solution by highs-simplex or highs-ipm-crossover, and the start is Profile\("),
-        ("highs-pdlp", "highs-pdlp takes no start here, as pdlp goes on from no basis: use simplex"),
+        ("highs", r"highs starts from a solution by highs-simplex or highs-ipm-crossover, but the start is Profile\("),
+        ("highs-pdlp", "highs-pdlp takes no start here, because pdlp cannot start from a basis: use simplex"),
     ],
 )
 def test_exact_methods_but_interior_point_take_no_strategies_as_a_start(method, text):

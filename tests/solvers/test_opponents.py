@@ -198,7 +198,7 @@ def test_files_are_opponents_too(tmp_path: Path):
         ("mixture:half*nash", "opponent mixture: weight = half; expected a number"),
         ("mixture:0.5*(nash+0.5*uniform", "the parenthesis at character 13 is not closed"),
         ("mixture:0.5*nash)+0.5*uniform", "the parenthesis at character 17 was never opened"),
-        ("mixture:1*" * 20 + "nash", "more than 8 opponents within each other"),
+        ("mixture:1*" * 20 + "nash", "opponents are nested more than 8 deep"),
         ("(" * 5000 + "nash" + ")" * 5000, "unknown opponent"),
         ("perturbed", "opponent perturbed needs opponent; expected perturbed:O"),
         ("perturbed:nash", "opponent perturbed needs noise"),

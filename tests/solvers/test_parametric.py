@@ -99,7 +99,7 @@ def test_what_is_not_linear_in_the_number_is_refused():
     bounded, unbounded = (
         LinearProgram(**{**vars(first), "row_upper": np.full(len(first.row_upper), upper)}) for upper in (9.0, np.inf)
     )
-    with pytest.raises(UnsupportedProblemError, match="finite for some numbers"):
+    with pytest.raises(UnsupportedProblemError, match="finite for some parameters"):
         ParametricProgram(bounded, unbounded, 0.0, 1.0)
     narrow = LinearProgram(**{**vars(first), "column_upper": np.ones(len(first.objective))})
     with pytest.raises(UnsupportedProblemError, match="a bound of a column"):

@@ -385,7 +385,9 @@ def test_what_is_not_proven_is_not_said():
         bound = preference_bound(run(game, method, 50))
         assert bound.nash_conv is None
         assert bound.asymptotic == 0.0
-    with pytest.raises(UnsupportedProblemError, match="of solutions by pref-cfr, received one of kuhn by cfr"):
+    with pytest.raises(
+        UnsupportedProblemError, match="need a solution by pref-cfr, received a solution of kuhn by cfr"
+    ):
         preference_bound(run(game, CFR(), 50))
 
 

@@ -142,7 +142,7 @@ def test_a_multiplier_of_an_iterative_method_is_called_one():
     game = load_game("kuhn")
     found = solve(ConstrainedNash(game, parse_constraint("0/K_:b <= 0.5", game)), "ccfr", tol=1e-2)
     assert not found.prices
-    assert "a multiplier, which need not be unique" in str(found)
+    assert "a multiplier, which may not be unique" in str(found)
 
 
 def test_multipliers_that_prove_the_bounds_are_kept():
@@ -196,7 +196,7 @@ def test_whatever_fails_about_prices_leaves_the_answer_and_is_told(monkeypatch, 
     assert found.status is Status.OPTIMAL
     assert found.value == pytest.approx(-1 / 18)
     assert not found.prices
-    assert "what moving constraints is worth is not known: " in found.message
+    assert "could not determine the prices of the constraints: " in found.message
     assert (str(error) or {MemoryError: "out of memory"}.get(type(error), type(error).__name__)) in found.message
 
 
@@ -215,7 +215,7 @@ def test_prices_that_the_time_did_not_suffice_for_are_told(monkeypatch, method):
     assert len(missing) == 1
     assert found.status is Status.OPTIMAL
     assert {name: whole.prices[name] for name in found.prices} == dict(found.prices)
-    assert "what moving constraints is worth is not known: the time limit came" in found.message
+    assert "could not determine the prices of the constraints: time limit reached" in found.message
     assert f"the price of {missing.pop()} was sought" in found.message
     assert not whole.message or "not known" not in whole.message
 

@@ -280,7 +280,7 @@ def test_a_state_beyond_the_memory_budget_is_refused(turn, monkeypatch):
     kernels = [PublicKernel(turn.public_form, number) for number in (np.float32, np.float64)]
     monkeypatch.setenv("TREEPLEX_MEMORY", str(12 * sum(kernels[0].layout.sizes)))
     kernels[0].initial_state()
-    with pytest.raises(GameTooLargeError, match="regrets and averages of this precision would take about"):
+    with pytest.raises(GameTooLargeError, match="the regrets and averages in this precision would take about"):
         kernels[1].initial_state()
 
 

@@ -114,7 +114,7 @@ def test_what_is_reported_is_what_the_strategies_earn():
     record = solution.to_dict()
     assert (record["problem"], record["player"]) == ("rnr", 0)
     assert record["opponent_value"] == pytest.approx(record["gain"] + record["game_value"])
-    with pytest.raises(UnsupportedProblemError, match="its answer is the profile"):
+    with pytest.raises(UnsupportedProblemError, match=r"use solution\.profile"):
         _ = solve(Nash(KUHN)).strategy
 
 

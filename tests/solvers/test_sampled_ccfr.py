@@ -310,7 +310,7 @@ def test_what_it_does_not_serve_is_refused():
     with pytest.raises(UnsupportedProblemError, match="constraint 'near' is not a linear function of a plan"):
         solve(ConstrainedNash(KUHN, {"near": cp.norm_inf(x[1:7] - 0.5) <= 0.4}), "es-ccfr")
     largest = ConstrainedNash(KUHN, parse_constraint("0/J_:b >= 0.5", KUHN), penalty=1, penalise="largest")
-    with pytest.raises(UnsupportedProblemError, match="es-ccfr bounds each multiplier, and penalise='largest'"):
+    with pytest.raises(UnsupportedProblemError, match="es-ccfr bounds each multiplier, but penalise='largest'"):
         solve(largest, "es-ccfr")
     transit = load_game("transit:width=2")
     with pytest.raises(UnsupportedProblemError, match="has no histories"):
@@ -320,7 +320,7 @@ def test_what_it_does_not_serve_is_refused():
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        ("ccfr", "these theorems are about es-ccfr and os-ccfr, not ccfr"),
+        ("ccfr", "these theorems apply to es-ccfr and os-ccfr, not to ccfr"),
         ("es-ccfr", "averaging=None samples them"),
         ("os-ccfr:averaging=full", "do not cover baselines"),
     ],

@@ -377,7 +377,7 @@ def test_strategies_are_uniform_where_nothing_is_known():
     strategy = sampler.strategy(0)
     label = next(iter(strategy))
     assert strategy.probabilities(label, ["b", "p"]) == strategy.probabilities(label, ("p", "b"))[::-1]
-    with pytest.raises(InvalidStrategyError, match=r"has actions \('f', 'c'\), and the strategy knows \('p', 'b'\)"):
+    with pytest.raises(InvalidStrategyError, match=r"has actions \('f', 'c'\), but the strategy has \('p', 'b'\)"):
         strategy.probabilities(label, ("f", "c"))
     with pytest.raises(KeyError):
         strategy["an infoset that is not there"]
@@ -479,9 +479,9 @@ class Broken:
         ({"player": 2}, "has player 2, expected 0 to 1, chance"),
         ({"player": -3}, "has player -3, expected 0 to 1, chance"),
         ({"player": "0"}, "has player '0', expected 0 to 1, chance"),
-        ({"payoffs": (1.0,)}, "expected 2 finite numbers, one a player"),
-        ({"payoffs": (float("inf"), 0.0)}, "expected 2 finite numbers, one a player"),
-        ({"payoffs": None}, "expected 2 finite numbers, one a player"),
+        ({"payoffs": (1.0,)}, "expected 2 finite numbers, one per player"),
+        ({"payoffs": (float("inf"), 0.0)}, "expected 2 finite numbers, one per player"),
+        ({"payoffs": None}, "expected 2 finite numbers, one per player"),
         ({"actions": ()}, "expected distinct labels"),
         ({"actions": ("a", "a")}, "expected distinct labels"),
         ({"actions": 5}, "expected a hashable label and a sequence of such"),
@@ -547,7 +547,7 @@ def test_arguments_that_make_no_sense_are_refused():
         StreamedMCCFR(KUHN, seed=-1)
     with pytest.raises(UnknownMethodError, match="expected one that samples, such as es-mccfr, os-mccfr, es-pref-cfr"):
         StreamedMCCFR(KUHN, "cfr")
-    with pytest.raises(UnknownMethodError, match="full averages take the whole game"):
+    with pytest.raises(UnknownMethodError, match="full averages need the whole game"):
         StreamedMCCFR(KUHN, ExternalSamplingMCCFR(averaging="full"))
     with pytest.raises(UnknownMethodError, match="expected infoset or none"):
         StreamedMCCFR(KUHN, OutcomeSamplingMCCFR())

@@ -254,7 +254,7 @@ def test_what_does_not_fit_is_refused():
         StreamedMCCFR(KUHN, "es-mccfr", constraints="0/J_:b <= 1/2")
     with pytest.raises(UnknownMethodError, match="costs='sampled', expected auto"):
         StreamedMCCFR(KUHN, "es-ccfr:costs=sampled")
-    with pytest.raises(InvalidConstraintError, match="two constraints are called 'one'"):
+    with pytest.raises(InvalidConstraintError, match="two constraints are named 'one'"):
         StreamedMCCFR(KUHN, "es-ccfr", constraints=["0/J_:b <= 1/2 as one", "0/K_:b <= 1/2 as one"])
     with pytest.raises(InvalidConstraintError, match="penalty is -1"):
         StreamedMCCFR(KUHN, "es-ccfr", constraints="0/J_:b <= 1/2", penalty=-1)

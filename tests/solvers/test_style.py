@@ -467,7 +467,7 @@ REFUSED = [
     (lambda: BestNash(KUHN, Strategy.uniform(KUHN, 1), slack=-1), InvalidGameError, "slack is -1"),
     (lambda: frequency(KUHN, 0, "raise"), InvalidGameError, "has no action 'raise'"),
     (lambda: frequency(KUHN, 0, "b", infosets=["nowhere"]), InvalidGameError, "has no infoset 'nowhere'"),
-    (lambda: frequency(KUHN, 0, "b", infosets=["J_pb"], first=True), InvalidGameError, "at the infosets given"),
+    (lambda: frequency(KUHN, 0, "b", infosets=["J_pb"], first=True), InvalidGameError, "at the given infosets"),
     (lambda: frequency(KUHN, 0, "b", others="uniform"), InvalidStrategyError, "expected a Profile"),
     (lambda: frequency(TRANSIT, 0, "E"), UnsupportedProblemError, "no table of leaves"),
 ]

@@ -359,7 +359,7 @@ def test_the_best_current_plan_needs_an_opponent_who_is_held_to_the_model():
     for problem in (CDBR(LEDUC, model, lookahead=1), CDRNR(LEDUC, model, p=1, lookahead=1)):
         found = solve(problem, method, tol=0, max_iterations=60)
         assert found.steps[0] == pytest.approx(exact.steps[0], abs=0.01)
-    with pytest.raises(UnknownMethodError, match="iterate is best, expected average: above the depth limit"):
+    with pytest.raises(UnknownMethodError, match="iterate is best, expected average: best requires"):
         solve(CDRNR(LEDUC, model, p=0.5, lookahead=1), method)
     with pytest.raises(UnknownMethodError, match="expected average or best"):
         DepthLimitedCFR("cfr+", iterate="last")
@@ -498,7 +498,7 @@ def test_learned_values_are_written_and_read(learned, tmp_path):
         )
         with pytest.raises(SolverError, match="does not fit the border"):
             load_value(tmp_path / "bad.npz", KUHN).query(border, ranges)
-    with pytest.raises(InvalidGameError, match="is a value function of another game than leduc"):
+    with pytest.raises(InvalidGameError, match="is a value function of a game other than leduc"):
         load_value(tmp_path / "value.npz", LEDUC)
     (tmp_path / "text.npz").write_text("nothing")
     with pytest.raises(GameFileError, match="does not hold a value function"):
@@ -571,7 +571,7 @@ def test_what_cannot_be_done_is_one_line(learned):
     for answer in (3, ([1.0], [1.0]), (np.full(3, np.nan), np.zeros(3))):
         with pytest.raises(SolverError, match="value function guess answered"):
             CallableValue(lambda border, ranges, answer=answer: answer, "guess").query(border, ranges)
-    with pytest.raises(SolverError, match="has not learned public state"):
+    with pytest.raises(SolverError, match="was not trained on public state"):
         learned[0].query(border_at(KUHN, 0), tuple(np.ones(ways) for ways in border_at(KUHN, 0).num_ways))
     with pytest.raises(SolverError, match="has learned kuhn, and not leduc"):
         learned[1].query(border_at(LEDUC, 1), tuple(np.ones(ways) for ways in border_at(LEDUC, 1).num_ways))

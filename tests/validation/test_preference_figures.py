@@ -104,7 +104,7 @@ def test_questions_that_make_no_sense_are_refused():
     with pytest.raises(UnsupportedProblemError, match="towards is 'up', expected high or low"):
         style_efficiency(solution, bets, towards="up")
     other = trade_off(game, frequency(game, 1, "b"))
-    with pytest.raises(InvalidStrategyError, match="the curve is of player 1, expected one of player 0"):
+    with pytest.raises(InvalidStrategyError, match="the curve belongs to player 1, expected player 0"):
         style_efficiency(solution, bets, curve=other)
     with pytest.raises(InvalidGameError, match="never holds A"):
         share_of("kuhn", "b", "A")

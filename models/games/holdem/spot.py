@@ -213,7 +213,7 @@ class HoldemSpot(Situation):
     @cached_property
     def _built(self) -> "tuple[PublicForm, Indices, tuple[tuple[int, ...], ...]]":
         check_size(self)
-        with timed("building"), doing(f"the tree, {about_nodes(self.size)} nodes, was built"):
+        with timed("building"), doing(f"the tree, {about_nodes(self.size)} nodes, was being built"):
             tree = SpotTree(self)
             return tree.form(), frozen(np.array(tree.paid)), tuple(tree.numbers)
 
