@@ -1,4 +1,4 @@
-"""Checks of what treeplexes and leaf tables are made of: numbers of actions, parent sequences, labels, payoffs."""
+"""Checks of the arrays of treeplexes and leaf tables: numbers of actions, parent sequences, labels, payoffs."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -18,12 +18,12 @@ Labels = tuple[Hashable, ...]
 
 
 def checked_parents(parents: npt.ArrayLike, num_actions: npt.ArrayLike) -> tuple[Integers, Integers, Integers]:
-    """Return the parent sequences and the numbers of actions of infosets, and where their sequences begin.
+    """Return the parent sequences and the numbers of actions of infosets, and the offsets of their sequences.
 
     Raises
     ------
     InvalidGameError
-        If one is not a vector of integers, or a parent sequence does not come before its infoset.
+        If an argument is not a vector of integers, or a parent sequence does not come before its infoset.
     """
     given = _int32(parents, "parents")
     counts, offsets = checked_counts(num_actions, len(given), "parents")
@@ -38,15 +38,15 @@ def checked_parents(parents: npt.ArrayLike, num_actions: npt.ArrayLike) -> tuple
 
 
 def checked_counts(num_actions: npt.ArrayLike, count: int, beside: str) -> tuple[Integers, Integers]:
-    """Return the numbers of actions of infosets, and where their sequences begin.
+    """Return the numbers of actions of infosets, and the offsets of their sequences.
 
     Parameters
     ----------
     num_actions : array_like of int
     count : int
-        How many infosets there are.
+        The number of infosets.
     beside : str
-        What says so.
+        The name of the array that has this number of entries, for the message.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def checked_labels(
     Raises
     ------
     InvalidGameError
-        If they are not labels, not one for each, or not distinct.
+        If there is not one label per infoset and action, or labels are invalid or not distinct.
     """
     count = len(num_actions)
     try:
@@ -131,7 +131,7 @@ def _int32(values: npt.ArrayLike, name: str) -> Integers:
 
 
 def read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.NDArray[Any]:
-    """Return values as a read-only array; one that is already is taken as it is, any other copied."""
+    """Return values as a read-only array; a writeable array is copied."""
     if isinstance(values, np.ndarray) and values.dtype == kind and not values.flags.writeable:
         return values
     try:
@@ -145,13 +145,13 @@ def read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.N
 
 
 def check_leaves(sequences: Integers, chance: Floats, payoffs: Floats, **exact: object) -> None:
-    """Refuse a table of leaves whose arrays do not go together, or hold numbers that cannot be.
+    """Raise an error if the arrays of a table of leaves do not match, or contain invalid numbers.
 
     Parameters
     ----------
     sequences, chance, payoffs : ndarray
     **exact : tuple, optional
-        Fractions, by the name of what they are.
+        Fractions, by the names ``chance`` and ``payoffs``.
 
     Raises
     ------
@@ -185,20 +185,20 @@ def canonical(matrix: Any, name: str) -> sp.csr_array:
     ----------
     matrix : array_like or sparse
     name : str
-        What to call it in messages.
+        Its name in messages.
 
     Raises
     ------
     InvalidGameError
-        If it is not a matrix of numbers, or a sparse one whose indices do not fit its shape.
+        If it is not a matrix of numbers, or a sparse matrix whose indices exceed its shape.
     """
     try:
         if np.iscomplexobj(matrix):
-            raise TypeError("it is complex")  # numpy would drop the imaginary part, and only warn
+            raise TypeError("it is complex")  # numpy would only warn and drop the imaginary part
         if sp.issparse(matrix) and hasattr(matrix, "check_format"):
             matrix = matrix.copy()
             pointers = getattr(matrix, "indptr", np.zeros(1))
-            if (pointers[1:] < pointers[:-1]).any():  # scipy's check passes over a last one that is not positive
+            if (pointers[1:] < pointers[:-1]).any():  # scipy's check ignores a last pointer that is not positive
                 raise ValueError("indptr must be a non-decreasing sequence")
             matrix.check_format(full_check=True)  # scipy's compiled functions trust indices
         result = sp.csr_array(matrix, dtype=np.float64, copy=True)

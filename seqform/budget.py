@@ -1,6 +1,6 @@
 """Limits on the memory for building a game and on the number of threads.
 
-Rules that state their size are rejected before they are walked if the estimate exceeds the budget. Every walk is also
+Rules that state their size are rejected before the walk if the estimate exceeds the budget. Every walk is also
 monitored, so that games of unknown or infinite size stop in time. The budget is half of the available memory unless
 ``TREEPLEX_MEMORY`` or the argument ``memory`` changes it.
 """
@@ -178,22 +178,22 @@ def view_bytes(players: int, entries: int, classes: int) -> int:
 
 @dataclass(frozen=True)
 class FormSize:
-    """How large a game's sequence form is, found without building it.
+    """The size of a game's sequence form, computed without building it.
 
     Parameters
     ----------
     sequences, infosets : tuple of int
-        Of each player, the empty sequence included.
+        Of each player, including the empty sequence.
     bytes : int
-        The peak of building it.
+        The peak memory for building it.
     nodes, leaves : int, optional
-        Histories, where the game has a list of them.
+        Numbers of histories and leaves, if the game has histories.
     single_parent : bool, optional
-        Whether one sequence leads to each infoset, where that is known.
+        Whether one sequence leads to each infoset, if that is known.
     is_quick : bool
-        Whether it is built in about a second; of games with histories their number says that.
+        Whether building takes at most about a second; for a game with histories, this follows from their number.
     names_functionals : bool
-        Whether the functionals that the game names are made without building it, in a moment.
+        Whether the game's named functionals are available quickly, without building the game.
     """
 
     sequences: tuple[int, ...]
@@ -253,7 +253,7 @@ class Budget:
         what : str
             What needs the memory; the beginning of the message.
         instead : str
-            Alternative; the beginning of the advice.
+            An alternative; the beginning of the advice.
 
         Raises
         ------
@@ -332,7 +332,7 @@ def tell(histories: int) -> None:
 
 
 class Watch:
-    """Monitors the memory of a walk over a game, its deadline and the length of its histories.
+    """Monitors a walk over a game: its memory, its deadline and the length of its histories.
 
     The memory used is the larger of two figures: the growth of the process, which includes states and labels of any
     size, and an estimate from counts, which includes arrays that are still to be built.
@@ -354,7 +354,7 @@ class Watch:
         self._interval = _SECOND // 16
         self._planned = _FIRST  # number of histories at the next measurement
         self._glanced = now()
-        self._due = self._glanced + _SECONDS  # time of the next measurement, however few histories have been met
+        self._due = self._glanced + _SECONDS  # time of the next measurement, regardless of the number of histories
         self._stride = 1
         self._leaves = 0
         self._at_leaf = 0  # histories before the last leaf
@@ -381,7 +381,7 @@ class Watch:
         """
         if leaves > self._leaves:
             self._leaves, self._at_leaf = leaves, histories
-        elif histories - self._at_leaf > _LONGEST:  # a depth-first walk that meets no leaf only goes down
+        elif histories - self._at_leaf > _LONGEST:  # without a leaf, a depth-first walk only descends
             self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every history must end")
         tell(histories)
         seen, at = histories + waiting, now()

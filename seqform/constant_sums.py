@@ -1,4 +1,4 @@
-"""The constant that payoffs sum to; payoffs that sum to zero, and rules with a second player for them."""
+"""Constant-sum payoffs: the constant, the equivalent zero-sum payoffs, and rules with a second player."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,14 +14,14 @@ from .rules import Rules
 
 
 def constant_sum_of_matrices(treeplexes: Sequence[Treeplex], payoffs: Payoff, stakes: float) -> float | None:
-    """Return what the payoffs of two players without a leaf table sum to, ``None`` if that differs."""
+    """Return the constant sum of two players' payoffs without a leaf table; ``None`` if the sum is not constant."""
     sums = payoffs.matrix_of(0) + payoffs.matrix_of(1)
     constant = constant_of(sums, treeplexes[0], treeplexes[1], 1e-9 * min(payoffs.scale, stakes))
     return None if constant is None else without_round_off(constant, payoffs.scale)
 
 
 def opposed_payoffs(payoffs: Payoff) -> dict[str, Any]:
-    """Return payoffs, as a sequence form takes them, of which player 1's are the opposite of player 0's."""
+    """Return the arguments of a sequence form in which player 1's payoffs are the opposite of player 0's."""
     if payoffs.leaves is None:
         first = payoffs.matrix_of(0)
         return {"payoff_matrices": (first, -first)}
@@ -32,20 +32,20 @@ def opposed_payoffs(payoffs: Payoff) -> dict[str, Any]:
 
 
 def constant_of(matrix: Any, first: Treeplex, second: Treeplex, tolerance: float) -> float | None:
-    """Return c if xᵀ M y = c for all realization plans x and y of two players, ``None`` if it differs.
+    """Return c if xᵀ M y = c for all realization plans x and y of two players; ``None`` if it is not constant.
 
     Parameters
     ----------
     matrix : sparse, shape (num_sequences of the first player, num_sequences of the second)
     first, second : Treeplex
     tolerance : float
-        How far an entry of the reduced matrix (see Notes) may be from zero.
+        The largest absolute entry of the reduced matrix (see Notes) that counts as zero.
 
     Notes
     -----
-    Multiples of the constraints E x = e and F y = f are subtracted until no entry is left for the first action of any
-    infoset. Entries at the others then say how payoffs differ between actions, and all but that of the two empty
-    sequences must vanish.
+    The function subtracts multiples of the constraints E x = e and F y = f until no entry is left for the first action
+    of any infoset. The remaining entries are differences of payoffs between actions. All of them must be zero, except
+    the entry of the two empty sequences.
     """
     reduced = _reduced(_reduced(sp.csr_array(matrix), second).T, first)
     constant = float(reduced[0, 0])
@@ -64,7 +64,7 @@ def _reduced(matrix: Any, treeplex: Treeplex) -> Any:
 
 
 def exact_constant(constant: float, leaves: LeafTable | None) -> Fraction:
-    """Return a constant sum as a fraction: that of the leaves' payoffs in fractions, where these are known."""
+    """Return a constant sum as a fraction, from the leaves' exact payoffs if they are known."""
     if leaves is not None and leaves.exact_payoffs is not None:
         paid = zip(leaves.exact_payoffs, leaves.chance.tolist(), strict=True)
         sums = {sum(payoffs) for payoffs, chance in paid if chance > 0.0}
@@ -74,7 +74,7 @@ def exact_constant(constant: float, leaves: LeafTable | None) -> Fraction:
 
 
 class Accompanied:
-    """The rules of a game of one player, with a player 1 who never decides anything and is paid the opposite."""
+    """The rules of a one-player game with an added player 1, who has no decisions and gets the opposite payoff."""
 
     num_players = 2
 
@@ -87,6 +87,6 @@ class Accompanied:
         return getattr(self._rules, name)
 
     def payoffs(self, state: Any) -> tuple[Any, Any]:
-        """Return what the player is paid, and the opposite."""
+        """Return the player's payoff and its opposite."""
         (paid,) = self._rules.payoffs(state)
         return paid, -paid

@@ -1,4 +1,4 @@
-"""The walk from rules to arrays: it builds treeplexes and a table of leaves for every game."""
+"""The walk over rules that builds the treeplexes and the table of leaves of a game."""
 
 from array import array
 from collections.abc import Callable, Hashable

@@ -1,6 +1,6 @@
 """The exceptions of the library: every one is a :class:`TreeplexError`.
 
-Each says in one line what is wrong, where, the value received and what would be right.
+Each message states in one line what is wrong and where, the value received and the values expected.
 """
 
 import re
@@ -229,12 +229,12 @@ class MissingExtraError(TreeplexError, ImportError):
 
 @contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
-    """Import in the block what an extra brings, and say so where it is not installed.
+    """Import an optional dependency in the block; raise an error that names the extra if it is not installed.
 
     Parameters
     ----------
     what : str
-        What needs which library.
+        The feature and the library that it needs, for the message.
     extra : str
 
     Raises
@@ -285,7 +285,7 @@ class SolverError(TreeplexError):
 
 
 class TimeLimitError(SolverError):
-    """A time limit that came before there was anything to show for it.
+    """A time limit that was reached before there was any result.
 
     Examples
     --------
@@ -294,14 +294,14 @@ class TimeLimitError(SolverError):
     >>> solve(EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0), time_limit=0)
     Traceback (most recent call last):
         ...
-    treeplex.seqform.errors.TimeLimitError: time limit reached: 0 s passed while the value of leduc, which ...
+    treeplex.seqform.errors.TimeLimitError: time limit reached: 0 s passed while the value of leduc that ...
     """
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean …?)`` if a known name is close to the one given, whatever its capitals, else nothing.
+    """Return `` (did you mean …?)`` if a known name is close to the given one, ignoring case; otherwise an empty text.
 
-    A name is close that is one of the other's words, whose letters are nearly the same, or that holds the initials.
+    A name is close if it is one of the words of the other name, has nearly the same letters, or contains its initials.
 
     Examples
     --------
@@ -326,12 +326,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {folded[close[0]]}?)" if close else ""
 
 
-#: The words of a name: what stands between hyphens, underscores and other marks.
+#: The words of a name, which hyphens, underscores and other marks separate.
 _WORDS = re.compile(r"[^\W_]+")
 
 
 def one_of(names: Iterable[str], most: int = 20) -> str:
-    """Return names as messages list them, the first of many.
+    """Return names as messages list them; a long list is cut.
 
     Examples
     --------
@@ -346,7 +346,7 @@ def one_of(names: Iterable[str], most: int = 20) -> str:
 
 
 def shown(value: Any, limit: int = 120) -> str:
-    """Return a value as messages show it: its ``repr`` on one line, its end cut off if it is long.
+    """Return a value as messages show it: its ``repr`` on one line, cut if it is long.
 
     Examples
     --------
@@ -362,6 +362,6 @@ def shown(value: Any, limit: int = 120) -> str:
 
 
 def one_line(text: str, limit: int = 120) -> str:
-    """Return a text on one line, line breaks and other control characters escaped, its end cut off if it is long."""
+    """Return a text on one line, with control characters escaped, cut if it is long."""
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,4 +1,4 @@
-"""Values, best responses and distances from equilibrium, of strategies and of the empirical play of a run."""
+"""Values, best responses and distances from equilibrium, for strategies and for the empirical play of a run."""
 
 from collections.abc import Iterable, Sequence
 
@@ -30,7 +30,7 @@ def expected_payoffs(game: Game | SequenceForm, profile: Profile) -> Floats:
     Raises
     ------
     InvalidStrategyError
-        If the profile is of another game.
+        If the profile belongs to another game.
 
     Examples
     --------
@@ -50,13 +50,13 @@ def best_response(game: Game | SequenceForm, profile: Profile, player: int) -> S
     ----------
     game : Game or SequenceForm
     profile : Profile
-        The player's own strategy in it is not read.
+        The player's own strategy in it is ignored.
     player : int
 
     Returns
     -------
     Strategy
-        Pure at every infoset, also at those that it does not reach itself.
+        Pure at every infoset, including infosets that it does not reach itself.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def best_response(game: Game | SequenceForm, profile: Profile, player: int) -> S
 
 @explained
 def best_response_values(game: Game | SequenceForm, profile: Profile) -> Floats:
-    """Return what each player could get at best if the others played their part of a profile.
+    """Return each player's best-response value against the others' strategies in a profile.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def best_response_values(game: Game | SequenceForm, profile: Profile) -> Floats:
 
 @explained
 def nash_conv(game: Game | SequenceForm, profile: Profile) -> float:
-    """Return NashConv: the sum over players of what a best response would gain over the profile.
+    """Return NashConv: the sum over players of the gain of a best response over the profile.
 
     Zero exactly at a Nash equilibrium. For two players in a zero-sum game it is the gap between the two best-response
     values.
@@ -155,7 +155,7 @@ def exploitability(game: Game | SequenceForm, profile: Profile) -> float:
 
 @explained
 def worst_case(game: Game | SequenceForm, strategy: Strategy) -> float:
-    """Return what a strategy guarantees its player in a two-player game whose payoffs have a constant sum, mostly 0.
+    """Return the payoff that a strategy guarantees in a two-player constant-sum game.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def worst_case(game: Game | SequenceForm, strategy: Strategy) -> float:
 
 @explained
 def gain(game: Game | SequenceForm, strategy: Strategy, opponent: Strategy, game_value: float) -> float:
-    """Return what a strategy wins against an opponent beyond the value of the game.
+    """Return the payoff of a strategy against an opponent, minus the value of the game.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def gain(game: Game | SequenceForm, strategy: Strategy, opponent: Strategy, game
     strategy, opponent : Strategy
         Of different players.
     game_value : float
-        The value of the game to the strategy's player; seats differ in it.
+        The value of the game to the strategy's player.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def gain(game: Game | SequenceForm, strategy: Strategy, opponent: Strategy, game
 
 
 def plans_of(game: Game | SequenceForm, profile: Profile) -> tuple[Floats, ...]:
-    """Return the plans of a profile, which must be of the game.
+    """Return the plans of a profile of the game.
 
     Raises
     ------
@@ -231,11 +231,11 @@ def plans_of(game: Game | SequenceForm, profile: Profile) -> tuple[Floats, ...]:
 
 
 class EmpiricalPlay:
-    """A mixture of profiles: one is drawn for all players at once, and each then plays its part.
+    """A mixture of profiles: one profile is drawn, and all players play their strategies in it.
 
-    A run of regret minimisers plays profile t in iteration t, and the mixture of these is what its regrets are about.
-    For two players in a zero-sum game it is as good as the product of the average strategies; for others the players'
-    strategies are correlated in it, and the product is something else.
+    A run of regret minimisers plays profile t in iteration t, and its regrets refer to the mixture of these profiles.
+    In a two-player zero-sum game the mixture is as good as the product of the average strategies. In other games the
+    mixture correlates the players' strategies, and the product is a different strategy.
 
     Parameters
     ----------
@@ -243,13 +243,12 @@ class EmpiricalPlay:
 
     Notes
     -----
-    The mixture with weights w_t is a coarse correlated equilibrium if nobody gains by a plan of its own that is fixed
-    before the draw (H. Moulin and J.-P. Vial, "Strategically zero-sum games: the class of games whose completely mixed
-    equilibria cannot be improved upon", International Journal of Game Theory 7, 1978). With g_i(t) player i's payoff
-    per unit of its sequences in profile t, the best such plan gains max over x of (Σ w_t g_i(t)) · x − Σ w_t u_i(t),
-    for Σ w_t = 1, which is the player's average regret. So gradients and payoffs are all that is kept.
-
-    In a two-player zero-sum game payoffs cancel, and the gains add up to NashConv of the average strategies exactly.
+    The mixture with weights w_t is a coarse correlated equilibrium if no player gains from a plan of its own that is
+    fixed before the draw (H. Moulin and J.-P. Vial, "Strategically zero-sum games: the class of games whose completely
+    mixed equilibria cannot be improved upon", International Journal of Game Theory 7, 1978). Let g_i(t) be player i's
+    payoff per unit of its sequences in profile t, and Σ w_t = 1. The best such plan gains max over x of (Σ w_t g_i(t))
+    · x − Σ w_t u_i(t), which is the player's average regret. Therefore the class stores only gradients and payoffs. In
+    a two-player zero-sum game the payoffs cancel, and the gains sum exactly to NashConv of the average strategies.
 
     Examples
     --------
@@ -272,7 +271,7 @@ class EmpiricalPlay:
         self._plans = [np.zeros(self._form.treeplexes[player].num_sequences) for player in players]
         self._payoffs = np.zeros(self._form.num_players)
         self._weight = 0.0
-        #: How many profiles there are.
+        #: The number of profiles.
         self.num_profiles = 0
 
     def __repr__(self) -> str:
@@ -285,7 +284,7 @@ class EmpiricalPlay:
         ----------
         profile : Profile
         weight : float
-            Above 0, relative to those of the others.
+            Above 0, relative to the other profiles' weights.
 
         Raises
         ------
@@ -312,7 +311,7 @@ class EmpiricalPlay:
 
     @property
     def gradients(self) -> list[Floats]:
-        """The payoff of each player per unit of its sequences if it plays by itself against the draw."""
+        """Each player's payoff per unit of its sequences if it deviates from the drawn profile."""
         weight = self._checked_weight()
         return [gradient / weight for gradient in self._gradients]
 
@@ -324,12 +323,12 @@ class EmpiricalPlay:
 
     @property
     def cce_gap(self) -> float:
-        """The most that anybody gains so, at least 0: the ε of the coarse correlated ε-equilibrium that this is."""
+        """The largest of the :attr:`gains`, at least 0: the mixture is a coarse correlated ε-equilibrium for this ε."""
         return max(float(self.gains.max()), 0.0)
 
     @property
     def average(self) -> Profile:
-        """The profile of the average strategies, each player's by itself: what methods return."""
+        """The profile of each player's average strategy, as methods return it."""
         weight = self._checked_weight()
         return Profile(
             [Strategy.from_plan(self.game, player, plan / weight) for player, plan in enumerate(self._plans)]
@@ -347,25 +346,25 @@ class EmpiricalPlay:
 
 
 def cce_gap(game: Game | SequenceForm, profiles: Iterable[Profile], weights: Iterable[float] | None = None) -> float:
-    """Return how far a mixture of profiles is from a coarse correlated equilibrium.
+    """Return the distance of a mixture of profiles from a coarse correlated equilibrium.
 
     Parameters
     ----------
     game : Game or SequenceForm
     profiles : iterable of Profile
     weights : iterable of float, optional
-        By default all count alike.
+        By default all are equal.
 
     Returns
     -------
     float
-        The most that a player gains by a plan of its own that is fixed before a profile is drawn, in payoff units and
+        The largest gain of a player from a plan of its own that is fixed before a profile is drawn, in payoff units and
         at least 0; see :class:`EmpiricalPlay`.
 
     Raises
     ------
     InvalidStrategyError
-        If there are no profiles, one is of another game, or there are not as many weights.
+        If there are no profiles, a profile belongs to another game, or the number of weights differs.
 
     Examples
     --------

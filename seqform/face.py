@@ -1,4 +1,4 @@
-"""Faces of polytopes of plans on which a linear cost is least, and games on them."""
+"""Faces of polytopes of plans that minimise a linear cost, and games restricted to faces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from .payoffs import LeafTable
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
 
-#: What a number may be off by rounding, relative: a few dozen units in the last place.
+#: The relative round-off error allowed for a number: a few dozen units in the last place.
 ROUNDING = 2.0**-46
 
 
@@ -25,11 +25,11 @@ class Cheapest:
     value : float
         The least cost.
     error : float
-        What rounding may have put it off by.
+        A bound on its round-off error.
     reduced : ndarray of float64, shape (num_sequences,)
-        Q(I, a) − V(I) ≥ 0: what taking an action costs beyond the best one at its infoset; 0 for the empty sequence.
+        Q(I, a) − V(I) ≥ 0: the cost of an action beyond the best action of its infoset; 0 for the empty sequence.
     attained : ndarray of bool, shape (num_sequences,)
-        Which actions attain the least cost of their infosets, as far as rounding lets one tell; at least one each.
+        Whether each action attains the least cost of its infoset, up to round-off; at least one per infoset.
     """
 
     value: float
@@ -39,7 +39,7 @@ class Cheapest:
 
 
 def cheapest(treeplex: Treeplex, costs: Floats) -> Cheapest:
-    """Minimise a linear cost over a polytope of plans, and tell which actions do.
+    """Minimise a linear cost over a polytope of plans, and find the actions that attain the minimum.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def cheapest(treeplex: Treeplex, costs: Floats) -> Cheapest:
 
         g · x = V(∅) + Σ_(I, a) x(I, a) (Q(I, a) − V(I)),
 
-    since Q(s) − Σ_I w(I, s) V(I) = g(s), and Σ_s w(I, s) x(s) = Σ_a x(I, a). So the plans of least cost are those
-    without actions of positive reduced cost. A bound on the rounding of each Q goes up with the values, and an action
-    counts as dearer only if it is for all numbers within the bounds. Sums of non-negative costs that are 0 are exact,
-    so that any cost, however small, tells such an action from those that cost nothing. Where signs differ, costs may
-    be rests of a cancellation, and their errors are relative to the largest.
+    since Q(s) − Σ_I w(I, s) V(I) = g(s), and Σ_s w(I, s) x(s) = Σ_a x(I, a). So the plans of least cost are the plans
+    without actions of positive reduced cost. The function computes a bound on the round-off of each Q along with the
+    values. An action counts as more costly only if it is more costly for all numbers within these bounds. Sums of
+    non-negative costs that are 0 are exact, so even a tiny cost separates an action from the free ones. If signs
+    differ, costs may remain from a cancellation, and their errors are relative to the largest cost.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def cheapest(treeplex: Treeplex, costs: Floats) -> Cheapest:
         near = own - error <= np.repeat(ceiling, level.counts)
         attained[level.sequences] = near
         reduced[level.sequences] = own - np.repeat(best, level.counts)
-        # Actions that are dearer for certain do not make the least cost uncertain.
+        # Actions that certainly cost more do not add to the uncertainty of the least cost.
         uncertain = np.maximum.reduceat(np.where(near, error, 0.0), level.starts)
         level.pass_up(best, values)
         level.pass_up(uncertain + ROUNDING * np.abs(best), errors)
@@ -97,14 +97,14 @@ def cheapest(treeplex: Treeplex, costs: Floats) -> Cheapest:
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """The plans of a polytope that take some actions only.
+    """The plans of a polytope that take only some of its actions.
 
     Attributes
     ----------
     treeplex : Treeplex
-        The face as a polytope of its own: the actions that are left, at the infosets that they lead to.
+        The face as a polytope: the remaining actions, at the infosets that they lead to.
     sequences : ndarray of int64, shape (treeplex.num_sequences,)
-        Which sequences of the larger polytope they are, rising; the empty one first.
+        The numbers of its sequences in the larger polytope, ascending; the empty one first.
     """
 
     treeplex: Treeplex
@@ -117,7 +117,7 @@ class Face:
 
     @classmethod
     def of(cls, treeplex: Treeplex, taken: npt.NDArray[np.bool_]) -> "Face":
-        """Return the face of the plans that take no other actions.
+        """Return the face of the plans that take only the given actions.
 
         Parameters
         ----------
@@ -161,29 +161,29 @@ class Face:
         return cls(Treeplex.from_inflow(inflow, counts, labels, kept), sequences)
 
     def within(self, larger: "Face") -> "Face":
-        """Return the same face of the polytope that ``larger``, whose face this one is, is a face of."""
+        """Return this face of ``larger`` as a face of the polytope of ``larger``."""
         return Face(self.treeplex, larger.sequences[self.sequences])
 
     def embedded(self, plan: Floats, size: int) -> Floats:
-        """Return a plan of the face as one of the larger polytope, which has ``size`` sequences."""
+        """Return a plan of the face as a plan of the larger polytope, which has ``size`` sequences."""
         vector = np.zeros(size)
         vector[self.sequences] = plan
         return vector
 
 
 def game_on_faces(form: SequenceForm, faces: Sequence[Face]) -> SequenceForm:
-    """Return the game in which every player's plans are those of a face.
+    """Return the game in which each player's plans are restricted to a face.
 
     Parameters
     ----------
     form : SequenceForm
     faces : sequence of Face
-        One a player.
+        One per player.
 
     Returns
     -------
     SequenceForm
-        With payoffs as the game has them: factors, a table of leaves, or matrices.
+        With payoffs in the form of the game's: factors, a table of leaves, or matrices.
 
     Examples
     --------
@@ -220,6 +220,6 @@ def _leaves_on_faces(leaves: LeafTable, faces: Sequence[Face]) -> LeafTable:
         places.append(place[leaves.sequences[:, player]])
     sequences = np.stack(places, axis=1)
     left = (sequences >= 0).all(axis=1)
-    if not left.any():  # of a table that leaves out what pays nothing, and may not be empty
+    if not left.any():  # a table leaves out zero payoffs, but may not be empty
         return LeafTable(0 * sequences[:1], leaves.chance[:1], 0.0 * leaves.payoffs[:1])
     return LeafTable(sequences[left], leaves.chance[left], leaves.payoffs[left])

@@ -1,4 +1,4 @@
-"""Payoffs as a product of sparse factors, for games whose payoff matrix is large and of low structure."""
+"""Payoffs as a product of sparse factors, for games with a large payoff matrix of simple structure."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from .budget import Budget
 from .errors import InvalidGameError, shown
 from .payoffs import Payoff
 
-# Products of entries that are taken at once where only a summary of A is asked for: some tens of megabytes.
+# The number of products of entries computed at once when only a summary of A is needed: tens of megabytes.
 _BLOCK = 2**20
 
 
@@ -29,27 +29,27 @@ class Factorable(Payoff):
 
 
 class FactoredPayoff(Factorable, ReadOnly):
-    """A payoff xᵀ A y with A = left · right, or left · sums · right, kept as its factors.
+    """A payoff xᵀ A y with A = left · right, or left · sums · right, stored as its factors.
 
-    Where players meet only through few quantities (who is where at what time), A has a non-zero for every pair of
-    actions that may meet, but its factors only a few an action. Products with A go through the factors; A itself is
-    built on first use.
+    If players meet only through few quantities (who is where at what time), A has a non-zero for every pair of actions
+    that may meet, but its factors have only a few per action. Products with A use the factors; A itself is built on
+    first use.
 
-    Where players compare what they hold, as in a showdown, A has a non-zero for every pair again. What one of them is
-    paid follows from how much of the other's is weaker, a running sum: quantities are then *chained*, each a part of
-    the sum of those before it in its chain. A = left · D⁻¹ · right, with D = I − N and N[k, k − 1] = 1 where k is
-    chained to k − 1, and needs a few non-zeros an action once more.
+    If players compare their holdings, as in a showdown, A again has a non-zero for every pair. A player's payoff then
+    depends on the weight of the opponent's weaker holdings, a running sum. Such quantities are *chained*: each is added
+    to the sum of those before it in its chain. A = left · D⁻¹ · right, with D = I − N and N[k, k − 1] = 1 if k is
+    chained to k − 1. Again a few non-zeros per action are enough.
 
     Parameters
     ----------
     left : array_like or sparse, shape (num_sequences of player 0, num_factors)
-        How much of each quantity each of player 0's sequences brings, with what it pays.
+        The contribution of each of player 0's sequences to each quantity, multiplied by its payoff.
     right : array_like or sparse, shape (num_factors, num_sequences of player 1)
     chained : array_like of bool, shape (num_factors,), optional
-        Whether each quantity is added to the sum of those before it in its chain. The first begins one.
+        Whether each quantity is added to the sum of those before it in its chain. The first quantity starts a chain.
     scale : float, optional
-        The largest absolute payoff of the game, where its entries in A are products with probabilities; by default the
-        largest entry of A stands for it.
+            The largest absolute payoff of the game, if entries of A are products with probabilities; by default the
+            largest entry of A.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     Examples
     --------
-    Two players choose one of three places each; player 0 pays 1 where they meet.
+    Two players each choose one of three places; player 0 pays 1 if they meet.
 
     >>> import numpy as np
     >>> from treeplex.seqform.factored import FactoredPayoff
@@ -76,7 +76,7 @@ class FactoredPayoff(Factorable, ReadOnly):
     >>> meeting.nnz, meeting.matrix.nnz
     (6, 3)
 
-    Both hold one of three cards, and player 0 is paid 1 if its card is higher:
+    Each player holds one of three cards, and player 0 gets 1 if its card is higher:
 
     >>> cards = np.eye(3, 4, k=1)
     >>> higher = FactoredPayoff(np.eye(4, 3, k=-2), cards, chained=[False, True, True])
@@ -141,12 +141,12 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @property
     def is_zero_sum(self) -> bool:
-        """Always: player 1 is paid what player 0 is not."""
+        """Always true: player 1's payoff is the opposite of player 0's."""
         return True
 
     @property
     def factored(self) -> "FactoredPayoff":
-        """The same."""
+        """These payoffs."""
         return self
 
     def gradient(self, player: int, plans: Sequence[Floats]) -> Floats:
@@ -184,7 +184,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @cached_property
     def _chains(self) -> list[npt.NDArray[np.int64]]:
-        """The places of the quantities of each chain, chains of the same length in one array."""
+        """The positions of the quantities of each chain; chains of the same length share an array."""
         if self.chained is None:
             return []
         starts = np.flatnonzero(~self.chained)
@@ -196,7 +196,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @cached_property
     def links(self) -> sp.csr_array:
-        """D, shape (num_factors, num_factors): A = left · D⁻¹ · right. The identity where nothing is chained."""
+        """D, shape (num_factors, num_factors): A = left · D⁻¹ · right. The identity if nothing is chained."""
         count = self.num_factors
         places = np.zeros(0, dtype=np.int64) if self.chained is None else np.flatnonzero(self.chained)
         rows = np.append(np.arange(count), places)
@@ -206,7 +206,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @cached_property
     def transposed(self) -> "FactoredPayoff":
-        """The factors of −Aᵀ, which are player 1's payoffs: chains go the other way."""
+        """The factors of −Aᵀ, player 1's payoffs; chains run in the opposite direction."""
         left, right = self.right.T.tocsr(), -self.left.T.tocsr()
         if self.chained is None:
             return FactoredPayoff(left, right, scale=self._scale)
@@ -223,7 +223,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @cached_property
     def _summed_right(self) -> sp.csr_array:
-        """D⁻¹ · right, whose rows may be full where they are sums of many."""
+        """D⁻¹ · right, whose rows may be dense if they are sums of many rows."""
         if self.chained is None:
             return self.right
         entries = sum(count * (count + 1) // 2 * len(places) for places in self._chains for count in places.shape[1:])
@@ -241,9 +241,9 @@ class FactoredPayoff(Factorable, ReadOnly):
         return sp.csr_array(sums @ self.right)
 
     def blocks(self) -> Iterator[tuple[int, sp.csr_array]]:
-        """Yield A some rows at a time, with the number of the first of them, so that A need not be kept."""
+        """Yield A in blocks of rows, each with the number of its first row, so that A need not be stored."""
         right = self._summed_right
-        works = np.diff(right.indptr)[self.left.indices]  # products of each entry
+        works = np.diff(right.indptr)[self.left.indices]  # the number of products of each entry
         done = np.append(0, np.cumsum(works, dtype=np.int64))[self.left.indptr]
         first = 0
         while first < self.shape[0]:
@@ -253,14 +253,14 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @cached_property
     def largest(self) -> float:
-        """The largest absolute entry of A, found without keeping A."""
+        """The largest absolute entry of A, found without storing A."""
         return max((float(np.abs(block.data).max(initial=0.0)) for _, block in self.blocks()), default=0.0)
 
     @cached_property
     def balanced(self) -> "FactoredPayoff":
-        """Factors with the same product, the largest entry of each chain's rows of the right one being 1, for solvers.
+        """Factors with the same product whose right factor has largest entry 1 in each chain's rows, for solvers.
 
-        Their tolerances are absolute, and the same payoff may be written with factors of any scale.
+        Solvers' tolerances are absolute, but the same payoff can be written with factors of any scale.
         """
         rows = abs(self.right).max(axis=1).toarray().ravel() if self.num_factors else np.zeros(0)
         if self.chained is not None:

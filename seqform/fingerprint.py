@@ -1,4 +1,4 @@
-"""Fingerprints: short texts that tell games apart, the same in every process and on every platform."""
+"""Fingerprints: short texts that identify games, the same in every process and on every platform."""
 
 import hashlib
 import re
@@ -15,28 +15,27 @@ from .given_forms import MatrixPayoff
 from .payoffs import Payoff
 from .polytope import Treeplex
 
-#: The sequences of all players, one array each, and one player's payoffs there, other than zero.
+#: One array of sequences per player, and one player's non-zero payoffs at these sequences.
 Entries = tuple[Sequence[npt.NDArray[Any]], Floats]
 
-# A sum below this part of what was added up is round-off.
+# A sum below this fraction of its terms' absolute values is round-off.
 _ROUND_OFF = 1e-13
-# Mantissas lie between _LOWEST and twice that and count in steps of 1/_STEPS. Neither number has anything to do with
-# the values that games hold (integers, small fractions, probabilities): none of those lies where round-off would
-# carry it over an edge.
+# Mantissas lie between _LOWEST and twice that, in steps of 1/_STEPS. Both numbers are unrelated to typical values of
+# games (integers, small fractions, probabilities), so that round-off does not move such a value to another step.
 _LOWEST = (5**0.5 - 1) / 2
 _STEPS = 1e9 * 2**0.5
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entries]]) -> str:
-    """Return sixteen hexadecimal digits that tell games apart.
+    """Return sixteen hexadecimal digits that identify a game.
 
     Parameters
     ----------
     treeplexes : sequence of Treeplex
     payoffs : iterable of sequences of Entries
-        The payoffs in parts, each of which has one entry per player. How they are divided makes no difference, their
-        order does: it is that of the sequences, player 0's first.
+            The payoffs in parts, each with one entry per player. The division into parts does not matter, but the order
+            does: it is the order of the sequences, player 0's first.
 
     Returns
     -------
@@ -45,12 +44,12 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entri
     Raises
     ------
     InvalidGameError
-        If a label's ``repr`` holds an address in memory, as Python's default one does: it differs in every process.
+        If a label's ``repr`` contains a memory address, as Python's default does: it differs between processes.
 
     Notes
     -----
-    Hashed are labels, structure, and of every payoff the sign, the binary exponent and nine digits of the mantissa, so
-    that a small payoff beside large ones counts as much as they do.
+    The hash covers labels, structure, and the sign, binary exponent and nine digits of the mantissa of every payoff, so
+    that a small payoff counts as much as a large one.
     """
     digest = hashlib.sha256()
     for treeplex in treeplexes:
@@ -62,7 +61,7 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entri
                 digest.update(array.astype("<i8").tobytes())
         digest.update(treeplex.num_actions.astype("<i4").tobytes())
         digest.update(_label_text((treeplex.infoset_labels, treeplex.action_labels)).encode())
-    # One digest for each player's sequences, mantissas and exponents, so that parts can follow one another.
+    # One digest for each player's sequences, mantissas and exponents, so that parts can be added one by one.
     streams = [[hashlib.sha256() for _ in range(len(treeplexes) + 2)] for _ in treeplexes]
     for part in payoffs:
         for of_player, (sequences, values) in zip(streams, part, strict=True):
@@ -75,7 +74,7 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entri
 
 
 def payoff_entries(payoffs: Payoff) -> Iterable[Sequence[Entries]]:
-    """Return the entries of payoffs, however they are kept."""
+    """Return the entries of payoffs in any form."""
     if isinstance(payoffs, MatrixPayoff):
         return [[matrix_entries(matrix) for matrix in payoffs.matrices]]
     factored = payoffs.factored if isinstance(payoffs, Factorable) else None
@@ -86,9 +85,9 @@ def payoff_entries(payoffs: Payoff) -> Iterable[Sequence[Entries]]:
 
 
 def factored_entries(payoff: FactoredPayoff) -> Iterator[tuple[Entries, Entries]]:
-    """Yield what :func:`matrix_entries` says of the product and of its negative, without making it as a whole.
+    """Yield :func:`matrix_entries` of the product and of its negative, without building the whole product.
 
-    Of chained factors the product would be too large: it is the factors that are told apart.
+    For chained factors the product would be too large, so the entries are those of the factors.
     """
     if payoff.chained is not None:
         yield matrix_entries(payoff.left), matrix_entries(payoff.right)
@@ -104,10 +103,10 @@ def factored_entries(payoff: FactoredPayoff) -> Iterator[tuple[Entries, Entries]
 
 
 def matrix_entries(matrix: Any, largest_in_columns: Floats | None = None) -> Entries:
-    """Return rows, columns and values of a canonical matrix's entries, round-off left out.
+    """Return rows, columns and values of a canonical matrix's entries, without round-off.
 
-    How an entry came about is not known here: it counts as round-off beside entries ``1e13`` times larger both in its
-    row and in its column. The largest in each column are given if the matrix is only some rows of a larger one.
+    The terms of an entry are unknown here: an entry counts as round-off if entries both in its row and in its column
+    are ``1e13`` times larger. Pass the largest entry of each column if the matrix is only a block of rows.
     """
     entries = matrix.tocoo()
     rows, columns = entries.coords
@@ -123,17 +122,17 @@ def matrix_entries(matrix: Any, largest_in_columns: Floats | None = None) -> Ent
 
 
 def leaf_entries(sequences: npt.NDArray[Any], weighted: Floats) -> list[Entries]:
-    """Sum up leaves with the same sequences, and return each player's entries as :func:`fingerprint` takes them.
+    """Sum the leaves with the same sequences, and return each player's entries as :func:`fingerprint` takes them.
 
     Parameters
     ----------
     sequences : ndarray of int, shape (num_leaves, num_players)
     weighted : ndarray of float64, shape (num_leaves, num_players)
-        Payoffs, chance multiplied in.
+        Payoffs, multiplied by chance.
 
     Notes
     -----
-    A sum counts as round-off, and is left out, if it is below ``1e-13`` of the sum of its terms' absolute values.
+    A sum counts as round-off and is omitted if it is below ``1e-13`` of the sum of its terms' absolute values.
     """
     order = np.lexsort(sequences.T[::-1])
     sequences, weighted = sequences[order], weighted[order]
@@ -148,12 +147,12 @@ def leaf_entries(sequences: npt.NDArray[Any], weighted: Floats) -> list[Entries]
 
 
 def digest_of(parts: Iterable[Any]) -> str:
-    """Return sixteen hexadecimal digits that tell such sequences of labels and arrays apart.
+    """Return sixteen hexadecimal digits that identify a sequence of labels and arrays.
 
     Raises
     ------
     InvalidGameError
-        If a label's ``repr`` holds an address in memory.
+        If a label's ``repr`` contains a memory address.
     """
     digest = hashlib.sha256()
     for part in parts:
@@ -175,7 +174,7 @@ def _digits(values: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64
 
 
 def _label_text(label: Any) -> str:
-    """Write a label the same way in every process: a frozenset's order, for one, differs between them."""
+    """Write a label the same way in every process; for example, a frozenset's order differs between processes."""
     if isinstance(label, np.generic):
         label = label.item()
     kind = type(label)
@@ -186,7 +185,7 @@ def _label_text(label: Any) -> str:
     if kind is str:
         return repr(label)
     if kind is int:
-        return f"{label:#x}"  # one of thousands of digits has no other
+        return f"{label:#x}"  # an integer of thousands of digits has no decimal text
     text = repr(label)
     if _ADDRESS.search(text):
         raise InvalidGameError(

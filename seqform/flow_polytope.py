@@ -10,14 +10,14 @@ from .array_checks import canonical, checked_counts
 from .arrays import Floats, Integers, frozen
 from .errors import InvalidGameError
 
-#: How far the weight of an inflow may exceed one.
+#: The tolerance by which the weight of an inflow may exceed one.
 INFLOW_TOLERANCE = 1e-9
 
 
 def checked_inflow(
     inflow: Any, num_actions: npt.ArrayLike
 ) -> tuple[Integers | None, sp.csr_array | None, Integers, Integers]:
-    """Return parent sequences if there is one for each infoset, else the inflow; the numbers of actions, and offsets.
+    """Return the parent sequences if each infoset has one, otherwise the inflow; the numbers of actions, and offsets.
 
     Parameters are those of :meth:`Treeplex.from_inflow <treeplex.Treeplex.from_inflow>`.
 
@@ -55,7 +55,7 @@ def checked_inflow(
 
 
 def check_finite(plan: Floats, sequence_infosets: Integers) -> None:
-    """Refuse a flow polytope in which more comes to an infoset than a number can hold, as its uniform plan shows.
+    """Raise an error if the flow into an infoset exceeds the range of floats in the uniform plan.
 
     Raises
     ------
@@ -70,14 +70,14 @@ def check_finite(plan: Floats, sequence_infosets: Integers) -> None:
 
 
 def depths_of_flow(inflow: sp.csr_array, sequence_infosets: npt.NDArray[Any]) -> Integers:
-    """Return the most own infosets that stand above each infoset of a flow.
+    """Return the largest number of own infosets above each infoset of a flow.
 
     Parameters
     ----------
     inflow : csr_array, shape (num_infosets, num_sequences)
-        Every infoset has one, from sequences before its own.
+        Every infoset has an inflow, from sequences before its own.
     sequence_infosets : ndarray of int, shape (num_sequences,)
-        The infoset that each sequence belongs to; −1 for the empty sequence.
+        The infoset of each sequence; −1 for the empty sequence.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Linear functionals of a player's plan: how often it takes an action, its risk, and whatever else a game names."""
+"""Linear functionals of a player's plan: the frequency of an action, a risk, or another quantity that a game names."""
 
 import json
 import math
@@ -29,14 +29,14 @@ class Functional(ReadOnly):
     Attributes
     ----------
     player : int
-        Whose plan it is a function of.
+        The player whose plan it is a function of.
     coefficients : ndarray of float64, shape (num_sequences,)
-        A read-only copy of what is given.
+        Stored as a read-only copy.
     description : str
-        What the number says, in a few words.
+        The meaning of the number, in a few words.
     constant : float
     fingerprint : str, optional
-        Of the game; without it, strategies of other games with as many sequences are taken too.
+        The game's fingerprint. Without it, strategies of any game with the same number of sequences are accepted.
 
     Raises
     ------
@@ -45,7 +45,7 @@ class Functional(ReadOnly):
 
     Examples
     --------
-    The risk of the transit game's patroller, who walks at random:
+    The risk of the transit game's patroller who plays uniformly:
 
     >>> from treeplex import Strategy, load_game
     >>> game = load_game("transit:width=2,horizon=3")
@@ -72,32 +72,32 @@ class Functional(ReadOnly):
         object.__setattr__(self, "coefficients", frozen(vector))
 
     def value(self, strategy: Strategy | Profile) -> float:
-        """Return the number at a strategy, or at the player's strategy in a profile.
+        """Return the number for a strategy, or for the player's strategy in a profile.
 
         Raises
         ------
         InvalidStrategyError
-            If it is not a strategy, or one of another player or game.
+            If it is not a strategy, or belongs to another player or game.
         """
         plan = plan_of(strategy, self.player, len(self.coefficients), self.fingerprint)
         return float(self.constant + self.coefficients @ plan)
 
 
 def plan_of(strategy: Strategy | Profile, player: int, num_sequences: int, fingerprint: str | None = None) -> Floats:
-    """Return the plan of a player's strategy, or of the player's one in a profile.
+    """Return the plan of a player's strategy, or of the player's strategy in a profile.
 
     Parameters
     ----------
     strategy : Strategy or Profile
     player, num_sequences : int
-        Whose it has to be, and how long the plan is.
+        The required player and length of the plan.
     fingerprint : str, optional
-        Of the game that it has to be of.
+        The required fingerprint of the strategy's game.
 
     Raises
     ------
     InvalidStrategyError
-        If it is not a strategy, or one of another player or game.
+        If it is not a strategy, or belongs to another player or game.
     """
     if isinstance(strategy, Profile) and player < len(strategy):
         strategy = strategy[player]
@@ -117,9 +117,9 @@ def plan_of(strategy: Strategy | Profile, player: int, num_sequences: int, finge
 
 
 def split_call(text: str) -> tuple[str, list[str]]:
-    """Return the name of a functional and the arguments that stand behind it in brackets, between commas.
+    """Return the name of a functional and its comma-separated arguments in parentheses.
 
-    An argument may stand in double quotes, with whatever characters in it.
+    An argument may be in double quotes and then contain any characters.
 
     Examples
     --------
@@ -134,40 +134,40 @@ def split_call(text: str) -> tuple[str, list[str]]:
     return name.strip(), [json.loads(piece) if _QUOTED.fullmatch(piece) else piece for piece in pieces if piece]
 
 
-# An argument: quoted texts, and what is neither a comma nor quoted.
+# An argument: quoted texts, and unquoted characters other than commas.
 _QUOTED = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*"')
 _ARGUMENT = re.compile(rf'(?:{_QUOTED.pattern}|[^,"]|")+')
 
 
-# What floats may be off, and up to which denominators fractions are recognised in spite of it; of how many at most.
+# The tolerance for floats, the largest denominators of recognised fractions, and the largest number of entries.
 _ROUND_OFF, _LARGEST, _MANY = 1e-14, 10**6, 1000
 # Sums of thousands of whole numbers below this are exact in floats.
 _EXACT = 2**40
 
 
 def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strategy | None = None) -> Floats:
-    """Return the probability with which chance and the other players allow each infoset of a player.
+    """Return the probability that chance and the other players' actions lead to each infoset of a player.
 
     Parameters
     ----------
     game : Game
-        With histories, in which every infoset of the player has one parent sequence; or in a public form that says how
-        likely pairs of private states are.
+            A game with histories, in which every infoset of the player has one parent sequence, or a game in a public
+            form that has the probabilities of pairs of private states.
     player : int
     others : Profile, or Strategy of the one other player, optional
-        How the others play; uniformly by default.
+        The others' strategies; uniform by default.
 
     Returns
     -------
     ndarray of float64, shape (num_infosets,)
-        Times the player's own reach, it is the probability of coming to the infoset.
+        The probability of reaching the infoset is this number times the player's own reach.
 
     Raises
     ------
     UnsupportedProblemError
         If the game has no table of leaves, or the player's plans form a flow polytope.
     InvalidStrategyError
-        If the other players' strategies are of another game or player.
+        If the other players' strategies belong to another game or player.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
         if other != player:
             shared *= plan[leaves.sequences[:, other]]
     shares, unit = _over_one_denominator(shared)
-    # Any behaviour of the player's own leads to all leaves below an infoset together once.
+    # For any behaviour of the player, the reach of the leaves below an infoset sums to that of the infoset.
     totals = np.bincount(leaves.sequences[:, player], weights=shares, minlength=treeplex.num_sequences).astype(float)
     result = np.zeros(treeplex.num_infosets)
     for level in reversed(treeplex.levels):
@@ -204,32 +204,32 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
 
 
 def dealt_form_of(game: HasSequenceForm) -> Any:
-    """Return the public form of a game without histories, if it says how likely pairs of private states are."""
+    """Return the public form of a game without histories, if it has the probabilities of pairs of private states."""
     form = None if game.sequence_form.leaves is not None else getattr(game, "public_form", None)
     return form if form is not None and form.deals else None
 
 
 def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp.csr_array:
-    """Return how the reach of a player's infosets follows from the opponent's plan, in games of two players.
+    """Return the matrix from the opponent's plan to the reach of a player's infosets, in a two-player game.
 
     Parameters
     ----------
     game : Game
-        With histories, in which every infoset of both players has one parent sequence.
+        A game with histories, in which every infoset of both players has one parent sequence.
     player : int
     infosets : ndarray of bool, shape (num_infosets,), optional
-        Which are wanted; rows of the others are empty. By default all.
+        The infosets to compute; rows of the others are empty. By default all.
 
     Returns
     -------
     csr_array, shape (num_infosets, the opponent's num_sequences)
-        W such that W y is what :func:`reach_of_others` returns for the opponent's plan y: entry (I, s) is the
-        probability with which chance comes to the histories of I at which s is the opponent's last sequence.
+            W such that W y is the result of :func:`reach_of_others` for the opponent's plan y. Entry (I, s) is chance's
+            probability of the histories of I at which s is the opponent's last sequence.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game has no table of leaves, more than two players, or plans that form a flow polytope.
+        If the game has no table of leaves or more than two players, or plans form a flow polytope.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp
     if game.sequence_form.num_players != 2 or table is None or not other.single_parent:
         raise UnsupportedProblemError(f"a matrix of reach probabilities needs a two-player tree, received {game.spec}")
     columns, weights = table.sequences[leaves, 1 - player].astype(np.int64), table.chance[leaves]
-    # Where all of an infoset's sequences stand alike, what leads to it stands for them all.
+    # If the same entries hold for all sequences of an infoset, its parent sequence stands for all of them.
     width = other.num_sequences
     depths = np.append(-1, other.depths[other.sequence_infosets[1:]])
     for depth in range(int(depths.max(initial=-1)), -1, -1):
@@ -276,7 +276,7 @@ def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp
 
 
 def _reach_matrix_in_public_form(game: HasSequenceForm, form: Any, player: int, infosets: Any) -> sp.csr_array:
-    """Return what :func:`reach_matrix` does, in a game without histories."""
+    """Return the result of :func:`reach_matrix` in a game without histories."""
     own, other = (game.sequence_form.treeplexes[each] for each in (player, 1 - player))
     wanted = np.ones(own.num_infosets, dtype=bool) if infosets is None else np.asarray(infosets, dtype=bool)
     none = np.zeros(0, dtype=np.int64)
@@ -301,10 +301,10 @@ def _reach_matrix_in_public_form(game: HasSequenceForm, form: Any, player: int, 
 
 
 def leaves_below(game: HasSequenceForm, player: int, infosets: Any = None) -> tuple[Any, Any]:
-    """Return infosets of a player and leaves below each, to all of which the player's first actions lead.
+    """Return infosets of a player and leaves below each to which the player's first actions lead.
 
-    They stand for the histories of the infoset: what chance and the others do on the way to them sums to what they do
-    on the way to these.
+    The leaves represent the histories of the infoset: the reach by chance and the others sums to the same number over
+    the leaves as over the histories.
     """
     treeplex, table = _tree_of(game, player)
     wanted = np.ones(treeplex.num_infosets, dtype=bool) if infosets is None else np.asarray(infosets, dtype=bool)
@@ -331,38 +331,38 @@ def frequency(
     first: bool = False,
     others: Profile | Strategy | None = None,
 ) -> Functional:
-    """Return how often a player takes one of some actions, as a linear functional of its plan.
+    """Return the frequency of a player's actions, as a linear functional of its plan.
 
     Parameters
     ----------
     game : Game
     player : int
     actions : label, or collection of labels
-        A label of a single action, or a word for it (:attr:`Game.action_words <treeplex.Game.action_words>`), or a
-        list, set or tuple of several.
+            The label of one action, a word for it (:attr:`Game.action_words <treeplex.Game.action_words>`), or a list,
+            set or tuple of several.
     infosets : collection of labels, optional
-        Where it counts; by default all infosets with one of the actions.
+        The infosets that count; by default all that have one of the actions.
     first : bool
-        Whether to count the player's first decisions only.
+        Whether to count only the player's first decisions.
     others : Profile, or Strategy of the one other player, optional
-        How the others play, on which it may depend how often the player comes to decide; uniformly by default.
+        The others' strategies, which may affect how often the player decides; uniform by default.
 
     Returns
     -------
     Functional
-        Σ_I w(I) Σ_a x(I, a), with w(I) the probability with which chance and the others allow I: the expected number
-        of times. Where the player decides once at most, a probability.
+            Σ_I w(I) Σ_a x(I, a), where w(I) is the probability that chance and the others' actions lead to I. This is
+            the expected number of times, or a probability if the player decides at most once.
 
     Raises
     ------
     InvalidGameError
-        If there is no such player, action or infoset, or nothing is left to count.
+        If there is no such player, action or infoset, or no infoset has the actions.
     UnsupportedProblemError
         If the game has no table of leaves, or the player's plans form a flow polytope.
 
     Examples
     --------
-    How often player 0 of Kuhn poker bets at once, in equilibrium and in uniform play:
+    How often player 0 of Kuhn poker bets at its first decision, in uniform play:
 
     >>> from treeplex import Strategy, frequency, load_game
     >>> game = load_game("kuhn")
@@ -412,10 +412,10 @@ def _tree_of(game: HasSequenceForm, player: int) -> tuple[Treeplex, LeafTable]:
 
 
 def _over_one_denominator(numbers: Floats) -> tuple[Floats, float]:
-    """Return whole numbers and a denominator with which numbers are fractions; the numbers and 1 if they are not.
+    """Convert numbers to integers over one common denominator; return the numbers and 1 if that is not possible.
 
-    Sums of whole numbers are exact. So what follows from uniform play is rounded only once, at the end, and methods
-    that work in fractions find the fraction that it stands for.
+    Sums of integers are exact. Results for uniform play are therefore rounded only once, at the end, and methods that
+    solve in fractions find the exact fraction.
     """
     different, places = np.unique(numbers, return_inverse=True)
     if len(different) > _MANY:
@@ -447,7 +447,7 @@ def _plans(game: HasSequenceForm, player: int, others: Any) -> tuple[Floats, ...
 
 
 def _chosen(game: HasSequenceForm, player: int, infosets: Any) -> Any:
-    """Return which infosets are among those given, as a mask."""
+    """Return a mask of the given infosets."""
     treeplex = game.sequence_form.treeplexes[player]
     mask = np.zeros(treeplex.num_infosets, dtype=bool)
     for label in _labels(infosets, treeplex.infoset_numbers):
@@ -459,6 +459,6 @@ def _chosen(game: HasSequenceForm, player: int, infosets: Any) -> Any:
 
 
 def _labels(given: Any, known: Collection[Any]) -> list[Any]:
-    """Return a label, or several in a collection, as a list; a tuple can be a label itself."""
+    """Return one label, or a collection of labels, as a list; a tuple may itself be a label."""
     single = isinstance(given, str) or not isinstance(given, Collection) or (is_label(given) and given in known)
     return [given] if single else list(given)

@@ -222,7 +222,7 @@ class Game(HasSequenceForm, Displayed):
 
     @property
     def size(self) -> FormSize | None:
-        """How large its sequence form is, as far as that is known without building it; ``None`` if it is not."""
+        """The size of the sequence form, if it is known without building the form; otherwise ``None``."""
         if self._size is not None:
             return self._size()
         size = size_of(self.rules)
@@ -259,7 +259,7 @@ class Game(HasSequenceForm, Displayed):
 
     @property
     def is_built(self) -> bool:
-        """Whether its sequence form or its public form has been built."""
+        """Whether the sequence form or the public form has been built."""
         return "sequence_form" in vars(self) or vars(self).get("public_form") is not None
 
     #: The problem that is posed on it by default.
@@ -431,7 +431,7 @@ class Game(HasSequenceForm, Displayed):
 
         if self.rules is None and self._make_public_form is not None and self.public_form is not None:
             return self.public_form.public_tree()
-        rules, form = self._walkable(), self.sequence_form  # the walk to the sequence form checks the rules
+        rules, form = self._walkable(), self.sequence_form  # building the sequence form checks the rules
         with self._naming():
             if public_labels(rules) is None:
                 return public_tree_from_infosets(rules, form)

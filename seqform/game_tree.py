@@ -1,4 +1,4 @@
-"""Extensive-form games as networkx trees, checked."""
+"""Extensive-form games as checked networkx trees."""
 
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     DiGraph = nx.DiGraph[Any]
 else:
-    # Loading it takes a third as long as loading this library, and most games need none.
+    # Importing networkx takes a third as long as importing this library, and most games do not need it.
     nx = lazy_loader.load("networkx")
     DiGraph = Any
 
@@ -31,36 +31,37 @@ class GameTree(Displayed):
     Parameters
     ----------
     graph : networkx.DiGraph
-        An arborescence. An inner node has the attribute ``player`` (0, 1, … or ``CHANCE`` = −1) and, where a player
-        moves, ``infoset`` (any hashable, unique among the player's infosets); a leaf has ``payoffs``, one number a
-        player. An edge has ``action`` (any hashable, distinct among siblings) and, below chance, ``prob``. Numbers are
-        ``int``, ``float``, ``fractions.Fraction`` or ``decimal.Decimal``. The order of a node's out-edges is the order
-        of its actions. Inner nodes may have the attribute ``public``, all or none: the label of the public state, as
-        :class:`~treeplex.seqform.rules.Rules` describes it. The graph is neither changed nor copied.
+            An arborescence. An inner node has the attribute ``player`` (0, 1, … or ``CHANCE`` = −1). A decision node
+            also has ``infoset``: any hashable, unique among the player's infosets. A leaf has ``payoffs``, one number
+            per player. An edge has ``action``: any hashable, distinct among siblings. Below a chance node it also has
+            ``prob``. Numbers are ``int``, ``float``, ``fractions.Fraction`` or ``decimal.Decimal``. The order of a
+            node's out-edges is the order of its actions. Either all inner nodes or none have the attribute ``public``,
+            the label of the public state (see :class:`~treeplex.seqform.rules.Rules`). The graph is neither changed nor
+            copied.
 
     Attributes
     ----------
     graph : networkx.DiGraph
     root : hashable
-        The root's node.
+        The root node.
 
     Raises
     ------
     InvalidGameError
         If the graph is not an arborescence, an attribute is missing or of the wrong kind, chance probabilities do not
         sum to one within 1e-9, the nodes of an infoset differ in their actions, or a payoff is not finite. The message
-        names the offending node by its action path, or by its id where no path leads to it.
+        names the offending node by its action path, or by its id if no path leads to it.
     ImperfectRecallError
-        If a player forgets: the message gives the infoset and two of its histories with different own pasts.
+        If a player forgets; the message names the infoset and two histories that differ in the player's own past.
 
     Notes
     -----
-    A tree is itself :class:`~treeplex.seqform.rules.Rules`, whose states are node ids, so that trees and streamed games
-    take the same way to their sequence form.
+    A tree also implements :class:`~treeplex.seqform.rules.Rules`, with node ids as states. So the same code builds the
+    sequence form of a tree and of streamed rules.
 
-    You may change the graph of a tree: the next game, sequence form or file that is made from the tree checks the graph
-    again and takes it as it is then. A :class:`~treeplex.seqform.game.Game` takes a copy that cannot be changed, see
-    :meth:`frozen`, so later changes do not reach the game.
+    You may change the graph of a tree: each game, sequence form or file made from the tree checks the graph again and
+    uses its current state. A :class:`~treeplex.seqform.game.Game` keeps a read-only copy (:meth:`frozen`), so later
+    changes do not affect the game.
 
     Examples
     --------
@@ -80,18 +81,18 @@ class GameTree(Displayed):
 
     def __init__(self, graph: DiGraph) -> None:
         self.graph = graph
-        self._fixed = False  # whether the graph cannot change, for good or while it is walked
-        self._enumeration: Enumeration | None = None  # kept by a frozen tree alone
+        self._fixed = False  # whether the graph cannot change, permanently or during a walk
+        self._enumeration: Enumeration | None = None  # only for a frozen tree
         self._followers: tuple[Any, dict[Hashable, Hashable]] = (None, {})
         self._enumerate()
 
     def check(self) -> "GameTree":
-        """Check every node and edge of the graph as it is now, and return the tree.
+        """Check every node and edge of the graph in its current state, and return the tree.
 
         Raises
         ------
         InvalidGameError
-            As at construction.
+            As for the constructor.
         """
         if not self._fixed:
             self.root: Hashable = _find_root(self.graph)
@@ -100,7 +101,7 @@ class GameTree(Displayed):
 
     def _enumerate(self) -> Enumeration:
         self.check()
-        before, self._fixed = self._fixed, True  # the walk asks for the root and the players: one check serves it
+        before, self._fixed = self._fixed, True  # the walk reads the root and the players: one check is enough
         try:
             return enumerate_game(self)
         finally:
@@ -108,21 +109,21 @@ class GameTree(Displayed):
 
     @property
     def enumeration(self) -> Enumeration:
-        """What a walk over the tree finds now: treeplexes and leaves."""
+        """The treeplexes and leaves of the tree in its current state."""
         return self._enumerate() if self._enumeration is None else self._enumeration
 
     @property
     def num_players(self) -> int:
-        """Number of players, chance not counted."""
+        """Number of players, not counting chance."""
         return self.check()._num_players
 
     def freeze(self) -> "GameTree":
-        """Fix the graph as it is now, so that nothing in it can be changed, and return the tree.
+        """Make the graph read-only in its current state, and return the tree.
 
         Raises
         ------
         InvalidGameError, ImperfectRecallError
-            If the graph is not a game any more.
+            If the graph is no longer a game.
         """
         if self._enumeration is None:
             self._enumeration = self._enumerate()
@@ -131,15 +132,15 @@ class GameTree(Displayed):
         return self
 
     def frozen(self) -> "GameTree":
-        """Return the tree as it is now, with a graph of its own that cannot be changed.
+        """Return a read-only copy of the tree in its current state.
 
-        A frozen tree returns itself. To change the tree of a game, take a copy of its graph,
-        ``networkx.DiGraph(game.tree.graph)``, and make a new game of that.
+        A frozen tree returns itself. To change the tree of a game, copy its graph with
+        ``networkx.DiGraph(game.tree.graph)`` and create a new game from the copy.
 
         Raises
         ------
         InvalidGameError, ImperfectRecallError
-            If the graph is not a game any more.
+            If the graph is no longer a game.
 
         Examples
         --------
@@ -150,20 +151,20 @@ class GameTree(Displayed):
         >>> tree.graph.nodes[tree.root]["player"] = 0
         Traceback (most recent call last):
         ...
-        treeplex.seqform.errors.InvalidGameError: the tree of a game cannot be changed: change a copy of its graph, ...
+        treeplex.seqform.errors.InvalidGameError: the tree of a game is read-only: change a copy of its graph, ...
         """
         return self if self._enumeration is not None else self._of_own_graph(_copied(self.graph))
 
     @classmethod
     def _of_own_graph(cls, graph: DiGraph) -> "GameTree":
-        """Return the frozen tree of a graph that nobody else has."""
+        """Return the frozen tree of a graph to which no other reference exists."""
         tree = cls.__new__(cls)
         tree.graph, tree._fixed, tree._enumeration, tree._followers = graph, False, None, (None, {})
         return tree.freeze()
 
     @property
     def num_nodes(self) -> int:
-        """Number of nodes, the root and the leaves included."""
+        """Number of nodes, including the root and the leaves."""
         return self.graph.number_of_nodes()
 
     def __repr__(self) -> str:
@@ -171,17 +172,17 @@ class GameTree(Displayed):
 
     @classmethod
     def from_rules(cls, rules: Rules, memory: int | str | None = None, *, frozen: bool = False) -> "GameTree":
-        """Write a game's rules out as a tree, whose nodes are numbered depth first from 0.
+        """Build the tree of a game from its rules; nodes are numbered depth first from 0.
 
-        It takes about a kilobyte a node; a sequence form is built from rules directly with much less.
+        A tree takes about one kilobyte per node. A sequence form built directly from rules takes much less.
 
         Parameters
         ----------
         rules : Rules
         memory : int or str, optional
-            What it may take, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
+            The memory budget, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
         frozen : bool
-            Whether its graph cannot be changed; see :meth:`frozen`.
+            Whether the graph is read-only; see :meth:`frozen`.
 
         Returns
         -------
@@ -199,7 +200,7 @@ class GameTree(Displayed):
             tree = (cls._of_own_graph if frozen else cls)(cls._written_out(rules, budget))
         except (TypeError, ValueError) as error:
             if not isinstance(error, InvalidGameError):
-                enumerate_game(rules, memory=memory)  # says which history the rules are wrong at
+                enumerate_game(rules, memory=memory)  # raises an error that names the history
             raise
         if tree.num_players != rules.num_players:
             enumerate_game(rules, memory=memory)
@@ -235,7 +236,7 @@ class GameTree(Displayed):
             node = parent
         return tuple(reversed(actions))
 
-    # The rules of the game, over node ids.
+    # The members of Rules, with node ids as states.
 
     def initial_state(self) -> Hashable:
         """Return the root."""
@@ -251,7 +252,7 @@ class GameTree(Displayed):
         return tuple(edge["action"] for edge in self.graph.adj[state].values())
 
     def chance_outcomes(self, state: Hashable) -> list[tuple[Hashable, Number]]:
-        """Return the outcomes of a chance node with their probabilities."""
+        """Return the outcomes of a chance node, with their probabilities."""
         return [(edge["action"], edge["prob"]) for edge in self.graph.adj[state].values()]
 
     def child(self, state: Hashable, action: Hashable) -> Hashable:
@@ -259,7 +260,7 @@ class GameTree(Displayed):
         owner, followers = self._followers
         if (
             owner is not state or not self._fixed
-        ):  # a walk asks for all children of a node in turn: one dictionary serves them all
+        ):  # a walk visits all children of a node in turn: they share one dictionary
             followers = {edge["action"]: child for child, edge in self.graph.adj[state].items()}
             self._followers = (state, followers)
         return followers[action]
@@ -271,7 +272,7 @@ class GameTree(Displayed):
 
     @property
     def public_state(self) -> Callable[[Hashable], Hashable] | None:
-        """From an inner node to the label of its public state; ``None`` if nodes do not have the attribute."""
+        """The function from an inner node to the label of its public state; ``None`` without that attribute."""
         return (lambda state: self.graph.nodes[state]["public"]) if "public" in self.graph.nodes[self.root] else None
 
     def payoffs(self, state: Hashable) -> Sequence[Number]:
@@ -280,7 +281,7 @@ class GameTree(Displayed):
         return payoffs
 
     def payoff_range(self) -> tuple[float, float]:
-        """Return the least and the largest payoff of player 0 at leaves."""
+        """Return player 0's smallest and largest payoff at the leaves."""
         paid = [float(self.payoffs(node)[0]) for node, degree in self.graph.out_degree() if not degree]
         return min(paid), max(paid)
 
@@ -288,7 +289,7 @@ class GameTree(Displayed):
         raise InvalidGameError(f"{describe_path(self.action_path(node))} (node {shown(node)}) {message}")
 
     def _check_nodes(self) -> int:
-        """Check every node and edge for itself and return the number of players."""
+        """Check each node and edge separately, and return the number of players."""
         adjacency = self.graph.adj
         labelled = "public" in self.graph.nodes[self.root]
         num_players: int | None = None
@@ -376,7 +377,7 @@ class GameTree(Displayed):
 
 
 class _Fixed(dict[Any, Any]):
-    """Attributes of a frozen tree. ``copy`` returns some that can be changed, and so does networkx when it copies."""
+    """The read-only attributes of a frozen tree. ``copy``, which networkx also calls, returns a writable dictionary."""
 
     __slots__ = ()
 
@@ -396,9 +397,9 @@ class _Fixed(dict[Any, Any]):
 
 
 def _copied(graph: Any) -> DiGraph:
-    """Return a graph with the nodes, the edges and their attributes of another one, in the same order."""
+    """Return a copy of a graph: nodes, edges and attributes, in the same order."""
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        _find_root(graph)  # refuses it
+        _find_root(graph)  # raises an error if the graph is not an arborescence
     copy: DiGraph = nx.DiGraph()
     copy.graph.update(graph.graph)
     copy.add_nodes_from(graph.nodes(data=True))
@@ -407,15 +408,15 @@ def _copied(graph: Any) -> DiGraph:
 
 
 def _fix(graph: Any) -> None:
-    """Make a graph one that cannot be changed, nor the attributes of its nodes and edges."""
+    """Make a graph and the attributes of its nodes and edges read-only."""
     nodes, successors, predecessors = (
         graph._node,
         graph._succ,
         graph._pred,
-    )  # the views of networkx take no other values
+    )  # the views of networkx accept no other values
     for node, attributes in nodes.items():
         fixed = attributes
-        if "payoffs" in attributes:  # which may be a list or a vector
+        if "payoffs" in attributes:  # payoffs may be a list or a vector
             fixed = {**attributes, "payoffs": tuple(_as_tuple(attributes["payoffs"]))}
         nodes[node] = _Fixed(fixed)
     for node, followers in successors.items():
@@ -426,7 +427,7 @@ def _fix(graph: Any) -> None:
 
 
 def _as_tuple(payoffs: Any) -> Any:
-    """Return numpy's vectors as tuples, and anything else as it is."""
+    """Return a numpy vector as a tuple, and any other value unchanged."""
     return tuple(payoffs.tolist()) if getattr(payoffs, "ndim", 0) == 1 and hasattr(payoffs, "tolist") else payoffs
 
 
@@ -435,7 +436,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _find_root(graph: Any) -> Hashable:
-    """Return the root of an arborescence, or say at which node the graph is not one."""
+    """Return the root of an arborescence, or raise an error that names the offending node."""
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
         raise InvalidGameError(f"a {type(graph).__name__} is not a game tree: expected a networkx.DiGraph")
     if not len(graph):
@@ -448,7 +449,7 @@ def _find_root(graph: Any) -> Hashable:
 
 
 def _refuse_graph(graph: Any, roots: list[Hashable]) -> NoReturn:
-    """Say at which node a graph is not an arborescence."""
+    """Raise the error that names the node at which a graph is not an arborescence."""
     try:
         cyclic = nx.find_cycle(graph)[0][0]
     except nx.NetworkXNoCycle:

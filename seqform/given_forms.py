@@ -1,4 +1,4 @@
-"""Sequence forms that somebody gives: treeplexes with leaves or payoff matrices, and constraints; read and checked."""
+"""Sequence forms that a user gives: checks of treeplexes, leaves, payoff matrices and constraints."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -18,12 +18,12 @@ from .polytope import Treeplex
 
 
 class MatrixPayoff(WithMatrices):
-    """Payoffs of two players, given as matrices.
+    """Two players' payoffs, given as matrices.
 
     Parameters
     ----------
     first, second : csr_array of float64, shape (num_sequences of player 0, num_sequences of player 1)
-        What each player is paid, chance multiplied in.
+        Each player's payoffs, multiplied by chance.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class MatrixPayoff(WithMatrices):
 
 
 def checked_treeplexes(treeplexes: Any) -> tuple[Treeplex, ...]:
-    """Return one treeplex a player.
+    """Return one treeplex per player.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def checked_treeplexes(treeplexes: Any) -> tuple[Treeplex, ...]:
 
 
 def checked_payoffs(treeplexes: tuple[Treeplex, ...], leaves: Any, payoff_matrices: Any, factored: Any) -> Payoff:
-    """Return the payoffs of a sequence form, of leaves, of matrices or of an operator on plans.
+    """Return the payoffs of a sequence form from leaves, matrices or an operator on plans.
 
     Parameters are those of :class:`~treeplex.SequenceForm`.
 
@@ -112,7 +112,7 @@ def checked_payoffs(treeplexes: tuple[Treeplex, ...], leaves: Any, payoff_matric
 
 
 def _check_sequences(leaves: Any, shape: tuple[int, ...]) -> None:
-    # Compiled functions index with these numbers unchecked.
+    # Compiled functions use these numbers as indices without checks.
     if not isinstance(leaves, LeafTable):
         raise InvalidGameError(f"the leaves are {shown(leaves)}, expected a LeafTable")
     if leaves.num_players != len(shape):
@@ -190,7 +190,7 @@ def matrix_game(
 def constrained_game(
     E: Any, e: npt.ArrayLike, F: Any, f: npt.ArrayLike, A: Any, B: Any | None
 ) -> tuple[list[Treeplex], list[sp.csr_array]]:
-    """Return the treeplexes and payoff matrices of a game that is given by its constraints and payoffs.
+    """Return the treeplexes and payoff matrices of a game given by its constraints and payoffs.
 
     Parameters are those of :meth:`SequenceForm.from_matrices <treeplex.SequenceForm.from_matrices>`.
 
@@ -215,7 +215,7 @@ def treeplex_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
     right_side : array_like, shape (num_infosets + 1,)
         1 for the empty sequence's row, 0 for the others.
     name, right_name : str
-        What to call them in messages.
+        Their names in messages.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def treeplex_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
         if len(columns) == 1 and columns[0] == 0 and values[0] == right[row] != 0.0:
             roots += 1
             continue
-        # Inflows come before the infoset's own sequences, so the first entry is one of them and tells the row's sign.
+        # Inflows come before the infoset's own sequences, so the first entry is an inflow and gives the row's sign.
         sign = -1.0 if len(values) and values[0] > 0.0 else 1.0
         own = columns[sign * values > 0.0]
         before = columns[sign * values < 0.0]

@@ -1,6 +1,6 @@
 """The grammar ``name:key=value,key=value`` of games, methods, opponents, problems and value functions.
 
-Values may hold anything but commas; one that does, such as an opponent within an opponent, stands in parentheses.
+A value that contains commas, such as an opponent within an opponent, is enclosed in parentheses.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,18 +13,18 @@ from .parameters import Parameter
 
 @dataclass(frozen=True)
 class Grammar:
-    """How the texts of one kind of thing are read, and the errors that wrong ones raise.
+    """The reader of the texts for one kind of object, and its errors.
 
     Parameters
     ----------
     noun : str
-        What a thing is called, such as ``method``.
+        The noun for an object, such as ``method``.
     unknown : type
-        Raised for unknown names, of things and of their parameters.
+        Raised for unknown names of objects and of their parameters.
     invalid : type
-        Raised for what cannot be read, and for values that are not what their parameter takes.
+        Raised for texts that cannot be read and for values that a parameter does not accept.
     prefix : str
-        What stands before a thing's name in messages; nothing by default.
+        A prefix of an object's name in messages; empty by default.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Grammar:
     prefix: str = ""
 
     def split(self, text: str) -> tuple[str, str | None]:
-        """Return the name that a text begins with, and what follows its colon, ``None`` without one."""
+        """Return the name at the beginning of a text, and the part after its colon; ``None`` if it has no colon."""
         name, colon, rest = text.partition(":")
         return name.strip(), rest if colon else None
 
@@ -67,13 +67,13 @@ class Grammar:
         ----------
         name : str
         forms : iterable of str
-            How what there is is written.
+            The forms of the known names.
         also : str
-            What else would have been right.
+            Other accepted texts.
         known : iterable of str, optional
-            The names only, where the forms say more.
+            The names alone, if the forms contain more than names.
         hinted : str, optional
-            The name as it may have been meant, to look for the nearest known one.
+            The name for which to suggest the nearest known one, if it differs from `name`.
         """
         written = list(forms)
         names = written if known is None else list(known)
@@ -82,12 +82,12 @@ class Grammar:
         return self.unknown(f"unknown {self.noun} {received}{hint}; expected one of {', '.join(written)}{also}")
 
     def check_key(self, name: str, key: str, parameters: Sequence[Parameter]) -> Parameter:
-        """Return the parameter that a key names.
+        """Return the parameter with a key.
 
         Raises
         ------
         TreeplexError
-            If there is none.
+            If there is no such parameter.
         """
         for each in parameters:
             if key in (each.name, each.about.alias):
@@ -98,7 +98,7 @@ class Grammar:
         raise self.unknown(f"{self.prefix}{name}: unknown parameter {shown(key, 60)}{hint}; {expected}")
 
     def texts(self, name: str, text: str | None, parameters: Sequence[Parameter]) -> dict[str, str]:
-        """Read what follows ``name:``, and return the texts that it gives by the names of parameters.
+        """Read the text after ``name:``, and return the texts of values by the names of their parameters.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Grammar:
         given: dict[str, str] = {}
         first = next((each for each in parameters if each.about.first), None)
         start = len(name) + 1
-        whole = first is not None and len(parameters) == 1  # nothing can follow, so that commas are its own
+        whole = first is not None and len(parameters) == 1  # nothing can follow, so commas belong to the value
         items = [] if text is None else [text] if whole else self.items(name, text, ",")
         for number, item in enumerate(items):
             key, equals, value = (part.strip() for part in item.partition("="))
@@ -132,12 +132,12 @@ class Grammar:
         return given
 
     def read(self, name: str, text: str | None, parameters: Sequence[Parameter]) -> dict[str, Any]:
-        """Read what follows ``name:``, and return the values that it gives by the names of parameters.
+        """Read the text after ``name:``, and return the values by the names of their parameters.
 
         Raises
         ------
         TreeplexError
-            If it cannot be read, a parameter is unknown, given twice or missing, or a value is not what it takes.
+            If it cannot be read, a parameter is unknown, given twice or missing, or a value is not allowed.
         """
         given = self.texts(name, text, parameters)
         missing = next((each for each in parameters if each.required and each.name not in given), None)
@@ -154,7 +154,7 @@ class Grammar:
         }
 
     def items(self, name: str, text: str, separator: str) -> list[str]:
-        """Split a text where a separator stands outside of parentheses.
+        """Split a text at a separator outside of parentheses.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class Grammar:
 
 
 def without_parentheses(text: str) -> str:
-    """Return a text without the parentheses around the whole of it, if there are any.
+    """Return a text without the parentheses that enclose all of it, if there are any.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def without_parentheses(text: str) -> str:
 
 
 def usage(name: str, parameters: Iterable[Parameter]) -> str:
-    """Return how a thing is written: ``name:first,key=K[,key=K]``.
+    """Return the written form of an object:  ``name:first,key=K[,key=K]``.
 
     Examples
     --------

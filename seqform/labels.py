@@ -1,4 +1,4 @@
-"""Valid labels of infosets, actions, outcomes, public states and nodes, and when two labels are the same."""
+"""Valid labels of infosets, actions, outcomes, public states and nodes, and the identity of labels."""
 
 import dataclasses
 from collections.abc import Hashable, ItemsView, Iterable, KeysView, Mapping
@@ -10,17 +10,17 @@ import numpy as np
 
 from .errors import InvalidGameError, TreeplexError, shown
 
-#: What a label has to be, for messages.
+#: The requirements on a label, for messages.
 A_LABEL = "a hashable label that is equal to itself (a missing value, such as NaN, is not a label)"
-#: What is wrong with a set, for messages; it takes the name of the type, and whether to return or to pass a tuple.
+#: The reason why a set is rejected, for messages; it takes the name of the type, and ``return`` or ``pass``.
 WITHOUT_ORDER = "a {} whose order differs between processes: {} a tuple"
 
 
 def is_label(value: Any) -> bool:
-    """Return whether a value can be a label: it can be hashed, and it and all that it holds are equal to themselves.
+    """Return whether a value can be a label: hashable, and equal to itself, as are all values that it contains.
 
-    NaN is not equal to itself, whether it is Python's, numpy's, a decimal, a time (NaT) or pandas' NA: two nodes whose
-    label is NaN are in two infosets, or in one if it is the same object.
+    NaN is not equal to itself, whether it comes from Python, numpy, decimal, a time (NaT) or pandas (NA). Two nodes
+    with the label NaN would be in two infosets, or in one if the label is the same object.
 
     Examples
     --------
@@ -34,11 +34,11 @@ def is_label(value: Any) -> bool:
         hash(value)
         return _equals_itself(value)
     except (TypeError, ValueError, ArithmeticError, RecursionError):
-        return False  # comparing pandas' NA, or a signalling NaN, is an error
+        return False  # comparing pandas' NA, or a signalling NaN, raises an error
 
 
 def _equals_itself(value: Any) -> bool:
-    if isinstance(value, tuple | frozenset):  # Python takes an object for equal to itself when it compares these
+    if isinstance(value, tuple | frozenset):  # comparing these, Python treats an object as equal to itself
         return all(map(_equals_itself, value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return all(_equals_itself(getattr(value, each.name)) for each in dataclasses.fields(value) if each.compare)
@@ -46,7 +46,7 @@ def _equals_itself(value: Any) -> bool:
 
 
 def has_order(values: Any) -> bool:
-    """Return whether values come in an order that is the same in every process: they are not a set.
+    """Return whether values have the same order in every process, that is, are not a set.
 
     The views of a dictionary keep its order.
 
@@ -62,21 +62,21 @@ def has_order(values: Any) -> bool:
 def listed(
     values: Any, what: str, error: type[TreeplexError] = InvalidGameError, verb: str = "pass"
 ) -> tuple[Any, ...]:
-    """Return values in their order as a tuple.
+    """Return values as a tuple, in their order.
 
     Parameters
     ----------
     values : iterable
     what : str
-        What has them, to begin the message with.
+        The beginning of the message: the object that has the values.
     error : type of exception
     verb : str
-        What to do with a tuple instead: to ``pass`` or to ``return`` it.
+        ``pass`` or ``return``: the action that the message recommends for a tuple.
 
     Raises
     ------
     TreeplexError
-        If they are a set, or cannot be iterated over.
+        If they are a set, or not iterable.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def listed(
 
 
 def is_listing(values: Any) -> bool:
-    """Return whether values are a sequence of some kind: neither text, nor a mapping or a set, which have no order.
+    """Return whether values are a sequence: not a text, and not a mapping or a set, which have no order.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def is_listing(values: Any) -> bool:
 
 
 def is_same_label(first: Any, second: Any) -> bool:
-    """Return whether two labels that Python holds equal are one: ``1``, ``1.0`` and ``True`` are three.
+    """Return whether two labels that are equal in Python are the same: ``1``, ``1.0`` and ``True`` are three labels.
 
     Examples
     --------
@@ -131,14 +131,14 @@ def is_same_label(first: Any, second: Any) -> bool:
 
 
 def check_one_label(label: Any, known: Any, what: str) -> None:
-    """Refuse a label that Python holds equal to a known one though it is another.
+    """Raise an error if a label is equal in Python to a known label but is not the same.
 
     Parameters
     ----------
     label, known : hashable
         Equal to each other.
     what : str
-        What they are labels of, to begin the message with.
+        The beginning of the message: the objects that the labels belong to.
 
     Raises
     ------
@@ -152,16 +152,16 @@ def check_one_label(label: Any, known: Any, what: str) -> None:
 
 
 def check_one_text(text: object, labels: Iterable[Hashable], where: str, error: type[TreeplexError]) -> None:
-    """Refuse a text that stands for several labels, such as ``"1"`` and ``1``.
+    """Raise an error if a text stands for several labels, such as ``"1"`` and ``1``.
 
     Parameters
     ----------
     text : object
-        Nothing is checked unless it is a text.
+        Other values are not checked.
     labels : iterable of hashable
-        Those that it may stand for.
+        The labels that it may stand for.
     where : str
-        Whose labels they are, to begin the message with.
+        The beginning of the message: the place of the labels.
     error : type of exception
     """
     alike = [label for label in dict.fromkeys(labels) if str(label) == text] if isinstance(text, str) else []

@@ -68,7 +68,7 @@ class Deadline:
     broken_off : str
         The work that the last exception interrupted.
     outer : Deadline or None
-        The deadline of the work that this is a part of.
+        The deadline of the enclosing work.
     """
 
     def __init__(self, at: float = math.inf, outer: "Deadline | None" = None, seconds: float = math.inf) -> None:
@@ -170,7 +170,7 @@ def doing(what: str) -> Iterator[None]:
     Parameters
     ----------
     what : str
-        For example ``the sequence form of kuhn was built``.
+        For example ``the sequence form of kuhn was being built``.
     """
     limited = _deadline.get(None)
     told = [] if limited is None else list(limited.all())
@@ -226,7 +226,7 @@ def check_time(doing: str) -> None:
 
 
 def too_late(what: str = "") -> TimeLimitError:
-    """Return the error for work that has no answer when the time is over."""
+    """Return the error for work that has no answer at the deadline."""
     return TimeLimitError(passed(_deadline.get(_NEVER), what))
 
 
@@ -479,7 +479,7 @@ def holding_signals(*, forget: bool = False) -> Iterator[None]:
     Parameters
     ----------
     forget : bool
-        Whether to drop them, because the program is already ending.
+        Whether to drop the signals, because the program is already ending.
 
     Examples
     --------

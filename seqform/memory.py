@@ -1,4 +1,4 @@
-"""How much memory the machine has to give, and how amounts of it are read and said."""
+"""The available memory of the machine, and reading and formatting amounts of memory."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def read_memory(amount: Any, name: str) -> int:
     amount : int or str
         Bytes, or a number with kB, MB, GB or TB (powers of 1000) or KiB, MiB, GiB or TiB (powers of 1024).
     name : str
-        What to call it in messages.
+        Its name in messages.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def read_memory(amount: Any, name: str) -> int:
     Raises
     ------
     InvalidMemoryError
-        If it is something else, or less than a byte.
+        If it is not an amount of memory, or is less than a byte.
 
     Examples
     --------
@@ -51,10 +51,10 @@ def read_memory(amount: Any, name: str) -> int:
 
 
 def available_memory() -> int:
-    """Return how many bytes the process can still take.
+    """Return the number of bytes that the process can still allocate.
 
-    That is the least of what the machine has available, what the control groups of the process leave (Linux), and what
-    its limit on address space leaves (``ulimit -v``).
+    This is the smallest of the machine's available memory, the rest of the limits of the process's control groups
+    (Linux), and the rest of its limit on address space (``ulimit -v``).
 
     Examples
     --------
@@ -71,15 +71,15 @@ def available_memory() -> int:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY:
             rooms.append(limit - int(psutil.Process().memory_info().vms))
-    except (ImportError, AttributeError, OSError):  # not on this system
+    except (ImportError, AttributeError, OSError):  # not available on this system
         pass
     return max(0, min(rooms))
 
 
 def _cgroup_rooms(proc: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
-    """Yield what each control group of the process (Linux) that has a limit leaves, from its own up to the root.
+    """Yield the remaining memory of each control group (Linux) that has a limit, from the process's own to the root.
 
-    A container sees its own group at the root, and may be told a path that it does not see.
+    A container sees its own group as the root, and the given path may not exist in it.
     """
     try:
         lines = proc.read_text().splitlines()
@@ -107,7 +107,7 @@ def _room(group: Path, limit: str, usage: str, reclaimable: str) -> int | None:
         if most == "max" or int(most) >= 1 << 60:  # no limit
             return None
         free = int(most) - int((group / usage).read_text())
-        # What files are cached in counts as usage, and is given up when memory gets short.
+        # The file cache counts as usage, but the kernel releases it when memory gets short.
         for line in (group / "memory.stat").read_text().splitlines():
             if line.startswith(reclaimable):
                 free += int(line.removeprefix(reclaimable))
@@ -117,7 +117,7 @@ def _room(group: Path, limit: str, usage: str, reclaimable: str) -> int | None:
 
 
 def in_words(amount: int) -> str:
-    """Return a number of bytes as people say it.
+    """Return a number of bytes in readable units.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def in_words(amount: int) -> str:
 
 
 def counted(number: int) -> str:
-    """Return a count as people say it: exactly up to 15 digits.
+    """Return a count in readable form: exact up to 15 digits.
 
     Examples
     --------

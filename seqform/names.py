@@ -17,7 +17,7 @@ SPECIAL = frozenset("\"':/()+<>=@")
 
 
 class Labelled(Protocol):
-    """What numbers infosets and sequences and knows their labels, as a :class:`~treeplex.Treeplex` does."""
+    """An object that numbers infosets and sequences and knows their labels, such as a :class:`~treeplex.Treeplex`."""
 
     offsets: Integers
     infoset_labels: tuple[Hashable, ...]
@@ -33,7 +33,7 @@ class Labelled(Protocol):
 
 
 def quoted_label(label: object) -> str:
-    """Return a label as text, in double quotes if it holds blanks or characters with a meaning of their own.
+    """Return a label as text, in double quotes if it contains blanks or special characters.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def sequence_name(player: int, treeplex: Labelled, sequence: int) -> str | None:
 
 
 def find_infoset(treeplex: Labelled, label: Any) -> int | None:
-    """Return the number of the infoset with a label; ``None`` if there is none, or the label cannot be one."""
+    """Return the number of the infoset with a label; ``None`` if there is none or the label is not valid."""
     number = treeplex.infoset_numbers.get(label) if is_label(label) else None
     if number is None or label.__class__ is str or is_same_label(label, treeplex.infoset_labels[number]):
         return number
@@ -94,7 +94,7 @@ def find_sequence(treeplex: Labelled, infoset: Hashable, action: Hashable) -> in
 
 
 def name_actions(treeplex: Labelled, infoset: int | None) -> dict[str, list[Hashable]]:
-    """Return actions by what text may call them; as :meth:`~treeplex.Treeplex.actions_by_name`."""
+    """Return actions by their names in texts; see :meth:`~treeplex.Treeplex.actions_by_name`."""
     labels = treeplex.action_labels
     known = dict.fromkeys(chain.from_iterable(labels) if infoset is None else labels[infoset])
     names: dict[str, list[Hashable]] = {}
@@ -105,6 +105,6 @@ def name_actions(treeplex: Labelled, infoset: int | None) -> dict[str, list[Hash
 
 
 def unknown_infoset(treeplex: Labelled, player: int, label: Any) -> InvalidStrategyError:
-    """Return the error that says that a player does not have an infoset."""
+    """Return the error for an infoset that a player does not have."""
     hint = nearest(str(label), map(str, treeplex.infoset_labels))
     return InvalidStrategyError(f"player {player} has no infoset {shown(label)}{hint}")

@@ -1,4 +1,4 @@
-"""What one player, the observer, sees of a game: the classes of histories that it can tell apart."""
+"""The view of one player, the observer: the classes of histories that it can distinguish."""
 
 import sys
 from array import array
@@ -24,52 +24,52 @@ from .strategy import checked_player
 
 @dataclass(frozen=True, eq=False)
 class ObserverTree(ReadOnly):
-    """The histories of a game in the classes that one player, the observer, can tell apart; arrays are read-only.
+    """The histories of a game, grouped into the classes that one player, the observer, can distinguish.
 
-    Two inner histories are in one *class* if the observer's private information and the public history
-    agree. Two leaves are in one class if these agree, and so do what the other players show and what the observer is
-    paid. That is what a log of play holds. Classes form a tree; they are numbered in the order in which a depth-first
-    walk first meets them, so that a class comes after its parent. The root is class 0.
+    Two inner histories are in one *class* if the observer's private information and the public history agree. Two
+    leaves are in one class if, in addition, the information that the other players reveal and the observer's payoff
+    agree. A log of play contains exactly this information. Classes form a tree. A depth-first walk numbers each class
+    when it first meets it, so a class comes after its parent. The root is class 0. Arrays are read-only.
 
-    A class is entered at some of its histories, and goes on through others, such as those after a card that the
-    observer does not see. No play passes two of those at which it is entered: they alone are listed, so that
-    probabilities add up. They stand class after class.
+    A play enters a class at one history and may continue through other histories of the class, for example after a card
+    that the observer does not see. The arrays list only the histories at which a class is entered, grouped by class. No
+    play passes two of them, so their probabilities can be added.
 
     Attributes
     ----------
     player : int
         The observer.
     parents : ndarray of int32, shape (num_classes,)
-        The class before each one; −1 for the root.
+        The parent of each class; −1 for the root.
     terminal : ndarray of bool, shape (num_classes,)
     own_sequences : ndarray of int32, shape (num_classes,)
-        The observer's last sequence, the same at all histories of a class.
+        The observer's last sequence, which is the same at all histories of a class.
     infosets : ndarray of int32, shape (num_classes,)
-        The observer's infoset where the observer moves at histories of the class, elsewhere −1.
+        The observer's infoset if the observer moves at histories of the class; otherwise −1.
     results : ndarray of float64, shape (num_classes,)
-        What the observer is paid at a terminal class, in payoff units; elsewhere not a number.
+        The observer's payoff at a terminal class, in payoff units; NaN for other classes.
     private : tuple of str
         The observer's private information in each class.
     public : tuple of tuple of str
         The public history of each class.
     shown : tuple of tuple of (int, str)
-        What other players show at a terminal class, by player in rising order; elsewhere empty.
+        The information that other players reveal at a terminal class, ordered by player; empty for other classes.
     starts : ndarray of int64, shape (num_classes + 1,)
         The histories at which class ``c`` is entered are ``starts[c]:starts[c + 1]``.
     chance : ndarray of float64, shape (num_histories,)
-        Probability that chance plays to each history.
+        Chance's probability of each history.
     sequences : ndarray of int32, shape (num_histories, num_players)
-        Each player's last sequence on the way to each history, numbered as in the sequence form.
+        Each player's last sequence on the path to each history, numbered as in the sequence form.
     leaf_classes : ndarray of int32, shape (num_leaves,)
         The class of each leaf, in the order of the sequence form's leaf table.
     sequence_form : SequenceForm
-        That of the game.
+        The sequence form of the game.
 
     Notes
     -----
-    With player i's realization plan x_i, a play passes class c with probability x_i(σ_i(c)) Σ_h π_c(h)
-    Π_{j ≠ i} x_j(σ_j(h)), the sum over the histories h at which c is entered: T. Davis, K. Waugh, M. Bowling, "Solving
-    large extensive-form games with strategy constraints", AAAI 2019, appendix D, where a class is one's own hand with
+    With player i's realization plan x_i, a play passes class c with probability x_i(σ_i(c)) Σ_h π_c(h) Π_{j ≠ i}
+    x_j(σ_j(h)), summed over the histories h at which c is entered. See T. Davis, K. Waugh, M. Bowling, "Solving large
+    extensive-form games with strategy constraints", AAAI 2019, appendix D, where a class is the player's own hand with
     the public cards and actions.
 
     Examples
@@ -115,31 +115,31 @@ class ObserverTree(ReadOnly):
 
     @property
     def num_players(self) -> int:
-        """Number of players, chance not counted."""
+        """Number of players, not counting chance."""
         return int(self.sequences.shape[1])
 
     @cached_property
     def history_classes(self) -> Integers:
-        """The class that is entered at each listed history, in rising order, shape (num_histories,)."""
+        """The class entered at each listed history, in ascending order, shape (num_histories,)."""
         return frozen(np.repeat(np.arange(self.num_classes, dtype=np.int32), np.diff(self.starts)))
 
     def histories(self, number: int) -> slice:
-        """Return where the histories stand at which a class is entered, as a slice of ``chance`` and ``sequences``."""
+        """Return the histories at which a class is entered, as a slice of ``chance`` and ``sequences``."""
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def name(self, number: int) -> str:
-        """Return a class in words: own private information, public history, and what others show."""
+        """Return a class in words: own private information, public history, and the information that others reveal."""
         parts = [repr(self.private[number]), "/".join(self.public[number]) or "the start"]
         parts += [f"shown {player}: {label!r}" for player, label in self.shown[number]]
         return ", ".join(parts)
 
     def probabilities(self, plans: Sequence[Floats]) -> Floats:
-        """Return with which probability a play passes each class, or ends in it.
+        """Return the probability that a play passes each class or ends in it.
 
         Parameters
         ----------
         plans : sequence of ndarray of float64
-            One realization plan a player.
+            One realization plan per player.
 
         Returns
         -------
@@ -160,12 +160,12 @@ class ObserverTree(ReadOnly):
         return found.astype(np.float64, copy=False)
 
     def totals(self, ended: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Return how many games passed each class, from how many ended in each.
+        """Return the number of games that passed each class, given the number that ended in each class.
 
         Parameters
         ----------
         ended : array_like of int, shape (num_classes,)
-            Zero but at terminal classes.
+            Zero except at terminal classes.
 
         Returns
         -------
@@ -179,13 +179,13 @@ class ObserverTree(ReadOnly):
 
 
 def is_view_of(view: ObserverTree, game: Game) -> bool:
-    """Return whether an observer's view is of a game, and not of another one."""
+    """Return whether an observer's view belongs to a game."""
     form = game.sequence_form
     return view.sequence_form is form or view.sequence_form.fingerprint == form.fingerprint
 
 
 def check_view(view: Any, game: Game, player: int) -> None:
-    """Refuse what is not a view of a player on a game.
+    """Raise an error if an object is not a player's view of a game.
 
     Raises
     ------
@@ -200,23 +200,23 @@ def check_view(view: Any, game: Game, player: int) -> None:
         )
 
 
-#: What an observer knows: own private information and the public history; at the end what others show, and the result.
+#: An observer's knowledge: own private information and the public history; at the end also the others' and the result.
 _Label = tuple[Any, ...]
 #: Parts of a label before the end of a game.
 _KNOWN = 2
 
 
 def observer_tree(game: Game, player: int, memory: int | str | None = None) -> ObserverTree:
-    """Find the classes of histories that one player can tell apart, in one walk over the rules.
+    """Find the classes of histories that one player can distinguish, in one walk over the rules.
 
     Parameters
     ----------
     game : Game
-        Its rules say what is observed; see :class:`~treeplex.seqform.rules.Rules`.
+        Its rules define what players observe; see :class:`~treeplex.seqform.rules.Rules`.
     player : int
         The observer.
     memory : int or str, optional
-        What it may take, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
+        The memory budget, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
 
     Returns
     -------
@@ -225,24 +225,24 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
     Raises
     ------
     UnsupportedProblemError
-        If the game has no histories, its rules do not say what is observed, or its sequence form does not follow from
-        them.
+            If the game has no histories, its rules do not define what players observe, or its sequence form does not
+            follow from the rules.
     InvalidStrategyError
         If there is no such player.
     InvalidGameError
-        If what the rules say is of the wrong kind, or breaks a rule below. The message names histories by their action
-        paths.
+            If the rules return a value of the wrong type or violate a requirement below. The message names histories by
+            their action paths.
     GameTooLargeError
-        If it takes more than the budget.
+        If the view exceeds the memory budget.
 
     Notes
     -----
-    Rules have to see to it that
+    The rules must ensure that
 
-    - a history's public history begins with the one before it;
-    - histories of one class came from one class, so that classes form a tree;
-    - a class says what the observer has done, and where the observer moves, in which infoset: all of its histories have
-      the same last sequence of the observer, and those at which the observer moves lie in one infoset.
+    - a history's public history begins with that of its predecessor;
+    - the predecessors of the histories of a class are in one class, so that classes form a tree;
+    - a class determines the observer's past actions and infoset: the observer's last sequence is the same at all of
+      its histories, and those at which the observer moves lie in one infoset.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
             "public_history and shows"
         )
     player = checked_player(game, player)
-    form = game.sequence_form  # the walk to it checks the rules
+    form = game.sequence_form  # building it checks the rules
     if form.leaves is None or any(not treeplex.single_parent for treeplex in form.treeplexes):
         raise UnsupportedProblemError(f"{game.spec} has no table of leaves, which an observer's view needs")
     budget = Budget(memory)
@@ -278,20 +278,20 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
 
 
 class _Classes:
-    """The classes that a walk over the rules has met so far."""
+    """The classes found so far in a walk over the rules."""
 
     def __init__(self, rules: Any, player: int) -> None:
         self.rules = rules
         self.player = player
         self.numbers: dict[_Label, int] = {}  # of each class
         self.labels: list[_Label] = []
-        self.parts: dict[Any, Any] = {}  # what labels are made of
+        self.parts: dict[Any, Any] = {}  # the parts of labels
         self.parents: list[int] = []
         self.own_sequences: list[int] = []
         self.own_infosets: list[int] = []
         self.results: list[float] = []
-        self.first_met: list[int] = []  # the number of a history of each class
-        self.first_acted: dict[int, int] = {}  # the number of a history of a class at which the observer moves
+        self.first_met: list[int] = []  # the number of one history of each class
+        self.first_acted: dict[int, int] = {}  # the number of one history of a class at which the observer moves
         self.infosets: list[dict[Hashable, tuple[int, int]]] = [{} for _ in range(rules.num_players)]
         self.next_sequence = [1] * rules.num_players
         self.entered, self.chance, self.sequences = array("i"), array("d"), array("i")
@@ -301,7 +301,7 @@ class _Classes:
         num_players = len(self.infosets)
         watch = Watch(budget, lambda: view_bytes(num_players, len(self.chance), len(self.parents)))
         for history in walk(self.rules, watch):
-            # A history keeps everybody's sequences, chance's probability, its class and its first sequence.
+            # The data of a history: all players' sequences, chance's probability, its class and its first sequence.
             sequences, reach, before = (0,) * num_players, 1.0, -1
             if history.before is not None:
                 sequences, reach, before, first = history.before.data
@@ -319,7 +319,7 @@ class _Classes:
                 history.data = sequences, reach, here, first
 
     def _first_sequence(self, history: History, here: int) -> int:
-        """Return the sequence of the first action at a decision, and note the observer's infoset in each class."""
+        """Return the sequence of the first action at a decision, and record the observer's infoset in each class."""
         who, label = history.player, self.rules.infoset(history.state)
         known = self.infosets[who].get(label)
         if known is None:
@@ -341,7 +341,7 @@ class _Classes:
         return sequence
 
     def _seen(self, history: History) -> _Label:
-        """Return what the observer knows at a history."""
+        """Return the observer's knowledge at a history."""
         private = self._private(history, self.player)
         public = self.rules.public_history(history.state)
         if public.__class__ is not tuple or not all(event.__class__ is str for event in public):
@@ -357,7 +357,7 @@ class _Classes:
         return private
 
     def _seen_at_end(self, leaf: History) -> _Label:
-        """Return what the observer knows at a leaf, what the others show and its own result included."""
+        """Return the observer's knowledge at a leaf, including what the others reveal and its own result."""
         seen = self._seen(leaf)
         result = float(self.rules.payoffs(leaf.state)[self.player]) + 0.0  # no negative zero
         given = self.rules.shows(leaf.state)
@@ -377,7 +377,7 @@ class _Classes:
         before: int,
         result: float = np.nan,
     ) -> int:
-        """Return the class of a history, and list the history if it enters the class."""
+        """Return the class of a history, and add the history to the list if it enters the class."""
         here = self.numbers.get(label, -1)
         if here < 0:
             here = self._add(history, label, sequences, before, result)
@@ -418,7 +418,7 @@ class _Classes:
         return here
 
     def _shared(self, label: _Label) -> _Label:
-        """Return a label made of parts that are in memory once, however many classes have them."""
+        """Return a label whose parts are stored only once for all classes."""
         private, public, *end = label
         known = self.parts.get(public)
         if known is None:
@@ -427,7 +427,7 @@ class _Classes:
         return sys.intern(private), known, *(self.parts.setdefault(part, part) for part in end)
 
     def tree(self, form: SequenceForm) -> ObserverTree:
-        """Return what was found, histories in the order of their classes."""
+        """Return the view, with histories in the order of their classes."""
         classes = np.frombuffer(self.entered, dtype=np.intc)
         order = np.argsort(classes, kind="stable")
         num_classes = len(self.labels)

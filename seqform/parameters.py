@@ -52,7 +52,7 @@ class About:
     expected : str, optional
         The allowed values in words, if the type, bounds and `choices` do not describe them.
     example : str, optional
-        A value as examples of commands have it; by default the form.
+        A value for examples of commands; by default the form.
     """
 
     description: str

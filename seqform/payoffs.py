@@ -30,7 +30,7 @@ class LeafTable(ReadOnly):
     sequences : ndarray of int32, shape (num_leaves, num_players)
         The last sequence of each player on the way to the leaf.
     chance : ndarray of float64, shape (num_leaves,)
-        Probability that chance plays to the leaf.
+        Chance's probability of the leaf.
     payoffs : ndarray of float64, shape (num_leaves, num_players)
         Payoff units, not multiplied by chance.
     exact_chance : tuple of Fraction, optional
@@ -251,7 +251,7 @@ class WithMatrices(Payoff, ReadOnly):
 
     @cached_property
     def _second_transposed(self) -> sp.csc_array:
-        """Bᵀ, sharing the arrays of B; kept, since making the view takes longer than a product of small matrices."""
+        """Bᵀ, sharing the arrays of B; cached, because creating it takes longer than a product of small matrices."""
         return self._second.T
 
     @abstractmethod

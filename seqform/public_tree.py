@@ -1,4 +1,4 @@
-"""What everybody knows: the public states of a game as a tree, read off labels that the rules give."""
+"""Common knowledge: the public states of a game as a tree, from labels that the rules define."""
 
 from array import array
 from collections.abc import Hashable, Iterable, Sequence
@@ -23,41 +23,41 @@ from .sequence_form import SequenceForm
 class PublicTree(ReadOnly):
     """The public states of a game, which form a tree; all arrays are read-only.
 
-    A *public state* is a class of histories that all players can tell from every other class, and know of each other
-    that they can: common knowledge. Every infoset of every player lies in one class, and all histories of a class have
-    their predecessors in one class. Subgames are rooted in public states.
+    A *public state* is a class of histories that are common knowledge: all players can distinguish the class from every
+    other class, and know that the others can. Every infoset of every player lies in one class, and all histories of a
+    class have their predecessors in one class. Subgames are rooted in public states.
 
-    The *level* of a public state is its depth in this tree: the number of player actions and of public chance events
-    on the way. A chance event is public if it leads from one public state to more than one. Private chance events (a
-    deal that each player sees a part of) neither count nor make a public state of their own: a history before the deal
-    lies in the same public state as those after it.
+    The *level* of a public state is its depth in this tree: the number of player actions and of public chance events on
+    the path. A chance event is public if it leads from one public state to more than one. A private chance event (a
+    deal of which each player sees a part) does not count and does not create a public state: a history before the deal
+    is in the same public state as the histories after it.
 
-    :attr:`Game.public_tree <treeplex.Game.public_tree>` makes it. Public states are numbered in the order in which a
-    depth-first walk first meets them, so that a state comes after its parent.
+    :attr:`Game.public_tree <treeplex.Game.public_tree>` builds it. A depth-first walk numbers each public state when it
+    first meets it, so a state comes after its parent.
 
     Attributes
     ----------
     parents : ndarray of int32, shape (num_states,)
-        The public state before each one; −1 for the root, state 0.
+        The parent of each public state; −1 for the root, state 0.
     levels : ndarray of int32, shape (num_states,)
         0 for the root.
     players : tuple of tuple of int
-        Who acts in each public state, in rising order; nobody where chance alone does. More than one player only
-        where it is not publicly known whose turn it is.
+            The players who act in each public state, ascending; empty if only chance acts. A state has more than one
+            player only if it is not publicly known whose turn it is.
     infoset_states : tuple of ndarray of int32, shape (num_infosets,)
         For each player, the public state of each infoset, in the order of the sequence form.
     leaf_states : ndarray of int32, shape (num_leaves,)
         The public state of the last history before each leaf, in the order of the sequence form's leaf table; −1 if
         the root is a leaf.
     labels : tuple of hashable, optional
-        The label of each public state, where the game's rules give them.
+        The label of each public state, if the game's rules define labels.
 
     Notes
     -----
     Public states are those of V. Kovařík, M. Schmid, N. Burch, M. Bowling, V. Lisý, "Rethinking formal models of
-    partially observable multiagent decision making", Artificial Intelligence 303 (2022), 103645. How they are found:
-    :func:`~treeplex.seqform.public_tree.public_tree_from_rules` where rules give labels,
-    :func:`~treeplex.seqform.public_from_tree.public_tree_from_infosets` otherwise.
+    partially observable multiagent decision making", Artificial Intelligence 303 (2022), 103645. If rules define
+    labels, :func:`~treeplex.seqform.public_tree.public_tree_from_rules` finds them, otherwise
+    :func:`~treeplex.seqform.public_from_tree.public_tree_from_infosets` does.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class PublicTree(ReadOnly):
 
     @cached_property
     def _preorder(self) -> tuple[Integers, Integers]:
-        """The place of each state in a depth-first walk of the tree, and the first place after its subtree."""
+        """The position of each state in a depth-first walk of the tree, and the first position after its subtree."""
         parents, sizes = self.parents.tolist(), [1] * self.num_states
         for state in range(self.num_states - 1, 0, -1):  # a state comes after its parent
             sizes[parents[state]] += sizes[state]
@@ -109,7 +109,7 @@ class PublicTree(ReadOnly):
 
     @cached_property
     def _walked(self) -> tuple[tuple[Integers, Integers], ...]:
-        """The states, each player's infosets and the leaves in the order of that walk, with the places of all."""
+        """The states, each player's infosets and the leaves in the order of that walk, with their positions."""
         places = np.append(self._preorder[0], -1)  # the last is for a leaf without a state before it
         found = []
         every = np.arange(self.num_states, dtype=np.int32)
@@ -119,19 +119,19 @@ class PublicTree(ReadOnly):
         return tuple(found)
 
     def subgames_of(self, roots: Integers, states: npt.NDArray[Any] | None = None) -> npt.NDArray[np.int64]:
-        """Return the number of the subgame in which each public state lies.
+        """Return the number of the subgame that contains each public state.
 
         Parameters
         ----------
         roots : ndarray of int
-            The public states at which the subgames begin, none below another.
+            The root states of the subgames, none below another.
         states : ndarray of int, optional
             Public states, or −1; by default all of them.
 
         Returns
         -------
         ndarray of int64, shape (number of states,)
-            The number among the roots; −1 above all subgames.
+            The index in `roots`; −1 above all subgames.
 
         Examples
         --------
@@ -149,14 +149,14 @@ class PublicTree(ReadOnly):
         return numbers
 
     def below(self, roots: Integers, player: int | None = None) -> Integers:
-        """Return the public states in subgames, or a player's infosets there, by numbers in rising order.
+        """Return the numbers of the public states in subgames, or of a player's infosets there, in ascending order.
 
-        The work is that of the answer, and not of the whole tree.
+        The running time depends on the size of the result, not of the whole tree.
 
         Parameters
         ----------
         roots : ndarray of int
-            The public states at which the subgames begin, none below another.
+            The root states of the subgames, none below another.
         player : int, optional
         """
         return self._slices(roots, 0 if player is None else 1 + player)
@@ -172,7 +172,7 @@ class PublicTree(ReadOnly):
         return np.sort(np.concatenate([order[:0], *parts]))
 
     def outermost(self, states: Integers) -> Integers:
-        """Return those of some public states that lie below no other one of them, in the order of a walk."""
+        """Return the given public states that are not below another given state, in the order of a walk."""
         places, ends = self._preorder
         states = states[np.argsort(places[states], kind="stable")]
         passed = np.maximum.accumulate(np.append(np.int32(0), ends[states]))[:-1]
@@ -198,12 +198,12 @@ class PublicTree(ReadOnly):
         return frozen(self.levels[self.infoset_states[player]])
 
     def ancestors_at(self, level: int) -> Integers:
-        """Return the public state of a level that each public state lies in or below: the root of its subgame.
+        """Return each public state's ancestor at a level, or the state itself: the root of its subgame.
 
         Parameters
         ----------
         level : int
-            From 0 on.
+            At least 0.
 
         Returns
         -------
@@ -233,14 +233,14 @@ class PublicTree(ReadOnly):
 
 
 def check_order(walked: Sequence[Iterable[Hashable]], form: SequenceForm | None) -> None:
-    """Refuse a sequence form that numbers infosets otherwise than a walk over the rules meets them.
+    """Raise an error if a sequence form numbers infosets in another order than a walk over the rules.
 
     Parameters
     ----------
     walked : sequence of iterables of hashable
         The labels of each player's infosets.
     form : SequenceForm or None
-        Nothing is checked without one.
+        If it is ``None``, nothing is checked.
 
     Raises
     ------
@@ -260,19 +260,18 @@ def contracted(
     leaf_states: npt.ArrayLike,
     labels: Sequence[Hashable] | None = None,
 ) -> PublicTree:
-    """Make a public tree of states among which there still are private chance events.
+    """Make a public tree from states that may still include private chance events.
 
-    A state in which nobody acts and that only one state follows tells nobody anything: it becomes part of the one that
-    follows, whose label is kept.
+    A state in which nobody acts and that has only one successor is merged into this successor, whose label is kept.
 
     Parameters
     ----------
     parents : sequence of int
-        The state before each one, which comes earlier in order; −1 for the root.
+        The parent of each state, which comes earlier in the order; −1 for the root.
     players : sequence of set of int
-        Who acts in each state, chance not counted.
+        The players who act in each state, not counting chance.
     infoset_states, leaf_states : array_like of int
-        As in :class:`PublicTree`, by the numbers of the given states.
+        As in :class:`PublicTree`, with the numbers of the given states.
     labels : sequence of hashable, optional
 
     Returns
@@ -283,8 +282,8 @@ def contracted(
     for parent in parents:
         if parent >= 0:
             followers[parent] += 1
-    number: list[int] = []  # of each given state, among those that are left
-    kept: list[int] = []  # the last of the given states that each is made of
+    number: list[int] = []  # the new number of each given state
+    kept: list[int] = []  # the last given state that was merged into each new state
     above: list[int] = []
     levels: list[int] = []
     for state, parent in enumerate(parents):
@@ -308,14 +307,14 @@ def contracted(
 
 
 def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> PublicTree:
-    """Collect the public states of a game whose rules have the method ``public_state``, in one walk without a tree.
+    """Collect the public states of a game whose rules define ``public_state``, in one walk without building a tree.
 
     Parameters
     ----------
     rules : Rules
-        Walked before without complaint: :func:`~treeplex.seqform.enumeration.enumerate_game` checks all else.
+        Already checked by :func:`~treeplex.seqform.enumeration.enumerate_game`.
     form : SequenceForm, optional
-        Their sequence form, to check that it has the infosets that the walk meets.
+        The sequence form of the rules, to check that it has the infosets that the walk meets.
 
     Returns
     -------
@@ -324,23 +323,23 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
     Raises
     ------
     InvalidGameError
-        If the rules have no public states, a label is not hashable, or labels break one of the rules below. The message
-        names histories by their action paths, and the infoset.
+            If the rules have no public states, a label is not hashable, or labels violate a requirement below. The
+            message names the infoset, and histories by their action paths.
     UnsupportedProblemError
-        If the sequence form is another game's.
+        If the sequence form belongs to another game.
 
     Notes
     -----
     ``public_state(state)`` labels every history that is not a leaf. Two histories are in one public state if their
-    labels are equal. Labels make a public tree if
+    labels are equal. Labels form a public tree if
 
     - all histories of an infoset have one label;
     - a player's action changes the label;
-    - a chance event changes the label at all of its outcomes, or at none, where it is a private deal;
-    - histories of one label were in one public state before, that is, before their label last changed.
+    - a chance event changes the label at all of its outcomes, or at none if it is a private deal;
+    - histories with one label were in one public state before the label last changed.
 
-    The labels may say less than what is common knowledge, and then make larger subgames: where cards are so few that
-    everybody can infer the others', labels of what was shown are not the finest public states there are.
+    Labels may be coarser than common knowledge, which makes subgames larger. For example, if there are so few cards
+    that all players can infer the others' cards, labels of the shown cards are not the finest public states.
 
     Examples
     --------
@@ -352,16 +351,16 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
     label_of = public_labels(rules)
     if label_of is None:
         raise InvalidGameError(f"{shown(rules)} has no method public_state: its public states follow from infosets")
-    numbers: dict[Hashable, int] = {}  # of each label's public state
+    numbers: dict[Hashable, int] = {}  # the public state of each label
     labels: list[Hashable] = []
     parents: list[int] = []
-    first_met: list[int] = []  # the number of a history of each state
+    first_met: list[int] = []  # the number of one history of each state
     players: list[set[int]] = []
     infosets: list[dict[Hashable, tuple[int, int]]] = [{} for _ in range(rules.num_players)]
     leaf_states = array("i")
     for history in walk(rules):
-        # A history keeps its public state and, at a chance node, what its outcomes have done to the label: True once
-        # one has changed it, False once one has not.
+        # The data of a history: its public state and, at a chance node, the effect of its outcomes on the label: True
+        # if an outcome has changed it, False if an outcome has not.
         before, changes = (-1, None) if history.before is None else history.before.data
         if history.player == TERMINAL:
             leaf_states.append(before)

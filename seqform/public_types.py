@@ -1,4 +1,4 @@
-"""A player of a game in public form who is of one of two types, which is private information besides."""
+"""Games in public form in which a player has one of two types as additional private information."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,10 +14,10 @@ from .public_payoff import Leaves
 
 
 def with_types(form: PublicForm, player: int, share: float) -> PublicForm:
-    """Return the game in which a player is of a first type with some probability, and of a second one otherwise.
+    """Return the game in which a player has a first type with some probability, and otherwise a second type.
 
-    Both types have the same cards and the same actions, and the other player does not see which it faces: the types are
-    private states, those of the first type before those of the second.
+    Both types have the same cards and the same actions, and the other player does not see the type. Types are part of
+    the private states: those of the first type come before those of the second.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def with_types(form: PublicForm, player: int, share: float) -> PublicForm:
     count = len(form.states[player])
 
     def twice(values: Any) -> list[Any]:
-        """Return what each player has, of the one who has types twice."""
+        """Return each player's array, repeated for the player with types."""
         return [np.concatenate([one, one + count]) if seat == player else one for seat, one in enumerate(values)]
 
     states: list[Any] = list(form.states)
@@ -72,7 +72,7 @@ def _typed(leaves: Leaves, player: int) -> Leaves:
 
 
 def sequences_of_types(form: PublicForm, typed: PublicForm, player: int) -> tuple[Indices, Indices]:
-    """Return the sequences of both types that are those of the player without types, shape (num_sequences,) each."""
+    """Return the sequences of each type that correspond to the player's without types, shape (num_sequences,)."""
     count = len(form.states[player])
     found = np.zeros((2, form.num_sequences[player]), dtype=np.int64)
     for node in np.flatnonzero(form.players == player).tolist():

@@ -1,6 +1,7 @@
-"""Checks of what rules return: values that can be used unchanged, and errors for the others.
+"""Checks of the values that rules return; valid values are returned, others raise an error.
 
-:func:`~treeplex.seqform.enumeration.enumerate_game` takes tuples of texts, and chance's outcomes by texts, by itself.
+:func:`~treeplex.seqform.enumeration.enumerate_game` handles tuples of texts, and chance outcomes labelled by texts,
+without these checks.
 """
 
 from collections.abc import Hashable, Sequence
@@ -15,24 +16,24 @@ from .labels import A_LABEL, WITHOUT_ORDER, check_one_label, has_order, is_label
 from .rationals import to_fraction
 from .rules import CHANCE, PROBABILITY_TOLERANCE, Rules
 
-#: What a walk keeps of an infoset: its first sequence, its parent, its actions, whether they are texts alone, its
-#: first history and its label. A plain tuple, as walks look into it at every history.
+#: A walk's data of an infoset: its first sequence, its parent, its actions, whether all of them are texts, its first
+#: history and its label. A plain tuple, because walks read it at every history.
 KnownInfoset = tuple[int, int, tuple[Hashable, ...], bool, int, Hashable]
 
 
 class WrongAnswer(Exception):
-    """The error in what the rules return for the current history of the walk."""
+    """An error in the values that the rules return for the current history of the walk."""
 
 
 def checked_mover(who: Any, num_players: int) -> int:
-    """Return the number of the player who moves, or that of chance."""
+    """Return the number of the player who moves, or of chance."""
     if not is_whole(who) or not CHANCE <= who < num_players:
         raise WrongAnswer(f"has player {shown(who)}, expected 0 to {num_players - 1}, or chance (-1)")
     return int(who)
 
 
 def checked_actions(label: Hashable, actions: Sequence[Hashable], watch: Watch, number: int) -> tuple[Hashable, ...]:
-    """Return the actions of an infoset as a tuple; `number` is that of the history."""
+    """Return the actions of an infoset as a tuple; `number` is the number of the history."""
     given = actions
     _check_order("actions", actions)
     try:
@@ -66,7 +67,7 @@ def check_label(label: Hashable, what: str) -> None:
 
 
 def _check_agreement(player: int, label: Hashable, actions: Sequence[Hashable], known: tuple[Hashable, ...]) -> None:
-    """Refuse actions other than those that the infoset has elsewhere."""
+    """Raise an error if the actions differ from those at other histories of the infoset."""
     given = actions
     _check_order("actions", actions)
     try:
@@ -84,7 +85,7 @@ def _check_agreement(player: int, label: Hashable, actions: Sequence[Hashable], 
 def checked_outcomes(
     outcomes: Sequence[tuple[Hashable, Any]], exact: bool, watch: Watch, number: int
 ) -> list[tuple[Hashable, Any]]:
-    """Return the outcomes of a chance node, with floats or, exactly, fractions that sum to one."""
+    """Return the outcomes of a chance node with probabilities that sum to one, as floats or as fractions."""
     given = outcomes
     _check_order("chance outcomes", outcomes)
     try:
@@ -117,7 +118,7 @@ def checked_outcomes(
         return checked
     try:
         fractions = [(action, to_fraction(probability)) for action, probability in outcomes]
-    except (TypeError, ValueError):  # text, for one, which float() reads
+    except (TypeError, ValueError):  # for example a text, which float() would read
         raise WrongAnswer(f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers") from None
     scale = sum(probability for _, probability in fractions)
     return [(action, probability / scale) for action, probability in fractions]
@@ -133,19 +134,19 @@ def checked_payoffs(payoffs: Any, num_players: int) -> tuple[Any, ...]:
 
 
 def not_finite(payoffs: Any) -> WrongAnswer:
-    """Return what is wrong with payoffs that are not finite numbers."""
+    """Return the error for payoffs that are not finite numbers."""
     return WrongAnswer(f"has payoffs {shown(payoffs)}, expected finite numbers")
 
 
 def check_known(
     rules: Rules, player: int, label: Hashable, parent: int, actions: Any, entry: KnownInfoset, number: int
 ) -> None:
-    """Refuse a history that does not belong to its infoset.
+    """Raise an error if a history does not belong to its infoset.
 
     Raises
     ------
     ImperfectRecallError
-        If the player's own past is another one.
+        If the player's own past differs.
     """
     _, above, known, plain, history, name = entry
     if label.__class__ is not str:

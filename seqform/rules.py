@@ -26,7 +26,7 @@ Number = int | float | Fraction | Decimal
 
 
 class Rules(Protocol):
-    """The rules of an extensive-form game, walked one state at a time.
+    """The rules of an extensive-form game, read one state at a time.
 
     A state is any immutable object that the rules choose (a tuple, a string); only these methods read it. The order of
     ``actions`` and of chance outcomes fixes the order of children. It also fixes the order of infosets and sequences: a
@@ -46,7 +46,7 @@ class Rules(Protocol):
     Three more methods, all or none, define what an observer sees, and therefore what a log of play contains:
 
     - ``private_information(state, player)``, a text: what a player knows and others do not, including the player's own
-      secret actions; empty as long as there is nothing.
+      secret actions; empty if there is none.
     - ``public_history(state)``, a tuple of texts: the public events in order, so that a child's history begins with its
       parent's. Events are actions, as ``actions`` names them (with the mover if that is not clear), and public cards.
     - ``shows(state)``, at a leaf, a tuple: the players whose private information becomes public.
@@ -59,15 +59,15 @@ class Rules(Protocol):
     Rules of betting games may define a method ``betting(state)`` that returns the mover's possible bets and the
     strength of its hand as a :class:`~treeplex.models.games.betting.Offer`.
 
-    Rules may define a method ``uniform_payoffs(state)`` that returns what the players are paid on average if all
-    actions from a state on are drawn at random, or ``None`` if it does not know. Players who look ahead then need no
-    games to find it out.
+    Rules may define a method ``uniform_payoffs(state)`` that returns the players' expected payoffs if all actions from
+    a state on are drawn uniformly, or ``None`` if it does not know them. Players who look ahead then need no simulated
+    games to estimate them.
 
     Rules may define a method ``payoff_range()`` that returns the smallest and the largest payoff of player 0. They
     bound the value if a time limit expires before the game is built.
 
     Rules may define a method ``size()`` that returns a :class:`~treeplex.seqform.rules.GameSize`. A game that is too
-    large for the memory is then rejected before it is walked.
+    large for the memory is then rejected before it is enumerated.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class GameSize:
     """The size of a game, as exact counts.
 
     Rules may define a method ``size()`` that returns one. A game that is too large for the memory is then rejected
-    before it is walked; see :mod:`treeplex.seqform.budget`.
+    before it is enumerated; see :mod:`treeplex.seqform.budget`.
 
     Parameters
     ----------

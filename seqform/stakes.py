@@ -1,4 +1,4 @@
-"""What a game's play turns on: its largest payoff apart from penalties, which every player can avoid."""
+"""The stakes of a game: its largest payoff, not counting penalties, which every player can avoid."""
 
 from collections.abc import Sequence
 
@@ -9,39 +9,39 @@ from .factored import Factorable, FactoredPayoff
 from .payoffs import LEAST, PENALTY, Payoff, none_is_penalty
 from .polytope import Treeplex, best_response_plan, best_response_value
 
-#: Of a sum of products, relative to the sum of their sizes.
+#: The round-off of a sum of products, relative to the sum of their absolute values.
 _UNIT_ROUND_OFF = 4.0 * float(np.finfo(np.float64).eps)
-#: Entries of payoffs in factors up to which they are multiplied out to look for penalties.
+#: The largest number of entries up to which factored payoffs are multiplied out to find penalties.
 _MOST_ENTRIES = 2**23
 
 
 def find_stakes(treeplexes: Sequence[Treeplex], payoffs: Payoff) -> float:
-    """Return the unit of default tolerances: the largest absolute payoff apart from penalties; 1 if all are zero.
+    """Return the unit of default tolerances: the largest absolute payoff without penalties; 1 if all are zero.
 
     Parameters
     ----------
     treeplexes : sequence of Treeplex
-        One a player.
+        One per player.
     payoffs : Payoff
 
     Returns
     -------
     float
-        Payoff units, at most ``payoffs.scale``; the same if payoffs other than zero are within a factor of 100.
+        Payoff units, at most ``payoffs.scale``, and equal to it if non-zero payoffs are within a factor of 100.
 
     Notes
     -----
-    Let l_i(z) ≥ 0 be what player i loses at leaf z. A careful plan of player i minimises Σ π_c(z) l_i(z) x_i(z), as if
-    the others took every action at once. S_i is the most that the others can make it lose: in a game of two players
-    max over y of the chance-weighted losses, by a best response, and at most the largest loss at a leaf that the
-    careful plan can come to. So no player needs to lose more than S = max S_i, and the value of a zero-sum game is at
-    most S in size: what is good for one player is bad for the other, who can avoid it.
+    Let l_i(z) ≥ 0 be player i's loss at leaf z. A careful plan of player i minimises Σ π_c(z) l_i(z) x_i(z), as if the
+    others took every action at once. S_i is the largest loss that the others can inflict on this plan. In a two-player
+    game it is max over y of the chance-weighted losses, by a best response. It is at most the largest loss at a leaf
+    that the careful plan can reach. So no player needs to lose more than S = max S_i. The value of a zero-sum game is
+    at most S in absolute value, because either player can avoid a larger loss.
 
     A leaf at which a player loses more than 100 S is a penalty. The stakes are the largest absolute payoff at the other
-    leaves that chance can come to, and at least S. A penalty is left out however large it is and whomever it hits; a
-    large payoff that nobody can avoid counts, with the probability that chance gives it. Where nobody needs to lose
-    anything, S is the smallest absolute payoff other than zero if the payoffs without losses are all zero. Payoffs
-    below 1e-13 of the largest count as zero: floats do not tell them apart.
+    leaves that chance can reach, and at least S. A penalty is ignored regardless of its size and of the player who pays
+    it. A large payoff that nobody can avoid counts, weighted with its chance probability. If nobody needs to lose
+    anything and all payoffs without losses are zero, S is the smallest non-zero absolute payoff. Payoffs below 1e-13 of
+    the largest count as zero: floats cannot distinguish them from zero.
 
     Examples
     --------
@@ -74,32 +74,32 @@ def find_stakes(treeplexes: Sequence[Treeplex], payoffs: Payoff) -> float:
         stakes = max(float(sizes[plausible].max(initial=0.0)), unavoidable)
         if not stakes:
             stakes = float(sizes[told & (sizes <= PENALTY * smallest)].max())
-        if plausible.all():  # entries of matrices have chance multiplied in, and hide penalties by it
+        if plausible.all():  # matrix entries are multiplied by chance, which hides penalties
             stakes = PENALTY * unavoidable if weighted and unavoidable else largest
     return min(max(stakes, LEAST * largest), payoffs.scale)
 
 
 def round_off(treeplexes: Sequence[Treeplex], payoffs: Payoff, plans: Sequence[Floats]) -> float:
-    """Return by how much round-off in sums of penalties may falsify the bounds that two players' plans prove.
+    """Return the possible error of the bounds that two players' plans prove, from round-off in sums of penalties.
 
-    Payoffs that are added and nearly cancel leave an error of some 1e-16 of their sizes.
+    Payoffs that nearly cancel in a sum leave an error of about 1e-16 of their absolute values.
 
     Parameters
     ----------
     treeplexes : sequence of Treeplex
     payoffs : Payoff
     plans : sequence of ndarray of float64
-        One realization plan a player.
+        One realization plan per player.
 
     Returns
     -------
     float
-        What is to be added to the gap, payoff units.
+        The amount to add to the gap, in payoff units.
 
     Notes
     -----
-    A best response to gradients that are all worse by their own round-off proves a bound that holds in exact
-    arithmetic; how far it lies from the bound in floats is summed over the players.
+    A best response to gradients that are each worse by their own round-off proves a bound that holds in exact
+    arithmetic. The result is the distance of this bound from the bound in floats, summed over the players.
     """
     found = 0.0
     for player, treeplex in enumerate(treeplexes):
@@ -112,9 +112,9 @@ def round_off(treeplexes: Sequence[Treeplex], payoffs: Payoff, plans: Sequence[F
 
 
 def _entries(payoffs: Payoff) -> tuple[Integers, Floats, Floats, bool] | None:
-    """Return sequences, chance and payoffs of all leaves, or of all entries of matrices, and which of both they are.
+    """Return sequences, chance and payoffs of all leaves or matrix entries, and whether they are of leaves.
 
-    ``None`` if they are too many to check.
+    ``None`` if there are too many to check.
     """
     if payoffs.leaves is not None:
         found, reached = payoffs.leaves, payoffs.leaves.chance > 0.0
@@ -152,7 +152,7 @@ def _careful_loss(
     losses: Floats,
     weighted: bool,
 ) -> float:
-    """Return the most that a player loses by its careful plan, S_i."""
+    """Return S_i, the largest loss of a player with its careful plan."""
     lost, own = chance * losses, sequences[:, player]
     treeplex = treeplexes[player]
     possible: Floats = np.bincount(own, lost, treeplex.num_sequences).astype(np.float64)

@@ -563,12 +563,13 @@ def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
 def load_strategies(
     path: str | Path, game: HasSequenceForm | SequenceForm, normalise: bool = False
 ) -> "tuple[dict[int, Strategy], Behaviours]":
-    """Return the strategies of a file by player, and what else it says; see :meth:`Strategy.load`.
+    """Return the strategies of a file by player, and the behaviours it contains; see :meth:`Strategy.load`.
 
     Raises
     ------
     InvalidStrategyError
-        If the file cannot be read, or its probabilities are not distributions; it names file, player and infoset.
+        If the file cannot be read, or its probabilities are not distributions; the message names file, player and
+        infoset.
     """
     from .strategy_files import read_strategies
 

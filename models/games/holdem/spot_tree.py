@@ -75,7 +75,7 @@ class SpotTree:
                 if node >= most:
                     raise InvalidGameError(f"the subgame has more than {most:,} nodes")
                 if not node % _LOOKS:
-                    check_time(f"the tree was built, {node:,} of {about_nodes(spot.size)} nodes so far")
+                    check_time(f"the tree was being built, {node:,} of {about_nodes(spot.size)} nodes so far")
                 self.parents.append(parent)
                 self.actions.append(action)
                 self.boards.append(self.numbers.setdefault(board, len(self.numbers)))
