@@ -260,7 +260,7 @@ class Named(dict[K, V]):
 
     def __missing__(self, key: Any) -> V:
         names = [str(each) for each in self]
-        there = f"expected {one_of(names)}" if names else "none is defined"
+        there = f"expected {one_of(names)}" if names else "there is none"
         raise KeyError(f"{self.what} {shown(key, 60)}{nearest(str(key), names)}; {there}")
 
 

@@ -110,8 +110,8 @@ def plan_of(strategy: Strategy | Profile, player: int, num_sequences: int, finge
         )
     if fingerprint not in (None, strategy.fingerprint):
         raise InvalidStrategyError(
-            f"the strategy of player {strategy.player} is of another game ({strategy.game_name}): its fingerprint is "
-            f"{strategy.fingerprint}, expected {fingerprint}"
+            f"the strategy of player {strategy.player} belongs to another game ({strategy.game_name}): its "
+            f"fingerprint is {strategy.fingerprint}, expected {fingerprint}"
         )
     return strategy.plan
 

@@ -1,4 +1,4 @@
-"""How problems are solved: one function, methods as frozen hyper-parameters, one result type."""
+"""Solving: one function, methods as frozen hyper-parameters, one result type."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What only some solutions have: the optimum in fractions, the proof that constraints exclude each other, prices."""
+"""Parts that only some solutions have: an exact optimum, a proof of infeasibility, prices."""
 
 import math
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ class ExactAnswer:
     Attributes
     ----------
     plans : tuple of ndarray of Fraction
-        Realization plans, one a player.
+        Realization plans, one per player.
     multipliers : mapping of str to Fraction
         By constraint.
     certificate : Certificate
-        What the plans and multipliers prove, in fractions: its lower and upper bounds are equal.
+        The certificate of the plans and multipliers, in fractions; its lower and upper bounds are equal.
     """
 
     plans: tuple[Fractions, ...]
@@ -30,7 +30,7 @@ class ExactAnswer:
 
     @property
     def value(self) -> Fraction | None:
-        """Player 0's expected payoff; ``None`` where the problem is not about payoffs."""
+        """Player 0's expected payoff; ``None`` if the problem is not about payoffs."""
         return to_fraction(self.certificate.value[0]) if self.certificate.value else None
 
     @property
@@ -41,12 +41,12 @@ class ExactAnswer:
 
     @property
     def gain(self) -> Fraction | None:
-        """The payoff of the strategy against the model of the opponent beyond the value of the game."""
+        """The strategy's payoff against the model of the opponent, minus the value of the game."""
         return None if self.certificate.gain is None else to_fraction(self.certificate.gain)
 
     @property
     def exploitability(self) -> Fraction:
-        """Zero for an equilibrium; of one strategy, what it may lose of the value."""
+        """Zero for an equilibrium; for one strategy, its possible loss of the value."""
         return to_fraction(self.certificate.exploitability)
 
     def __repr__(self) -> str:
@@ -63,16 +63,16 @@ class Infeasibility:
     least_violation : float or Fraction
         The least sum of violations, V*.
     proven : float
-        What the sum of violations is proven to be at least.
+        The proven lower bound on the sum of violations.
     largest_violation : float or Fraction
         The least possible largest violation.
     conflict : tuple of str
-        The irreducible infeasible subsystem (IIS): names of constraints that cannot be met together, though they can be
-        when any one of them is left out; empty if it was not sought.
+            The irreducible infeasible subsystem (IIS): names of constraints that cannot be met together, although any
+            proper subset of them can; empty if it was not computed.
     strategy : Strategy
-        One whose sum of violations is :attr:`least_violation`.
+        A strategy whose sum of violations is :attr:`least_violation`.
     violations : mapping of str to float
-        By constraint, of that strategy.
+        The violations of that strategy, by constraint.
     """
 
     player: int
@@ -96,9 +96,9 @@ class Price:
     Attributes
     ----------
     loosening : float
-        What loosening it earns: the smallest multiplier.
+        The gain from loosening it: the smallest multiplier.
     tightening : float or None
-        What tightening it costs: the largest multiplier; ``None`` if it cannot be tightened.
+        The cost of tightening it: the largest multiplier; ``None`` if it cannot be tightened.
 
     Examples
     --------
@@ -115,5 +115,5 @@ class Price:
 
     @property
     def is_one(self) -> bool:
-        """Whether both are the same but for round-off."""
+        """Whether both are equal up to round-off."""
         return self.tightening is not None and math.isclose(self.loosening, self.tightening, rel_tol=1e-6, abs_tol=1e-9)

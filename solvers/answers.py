@@ -1,4 +1,4 @@
-"""The answer sheet of a solution: what was asked, how it ended, what is proven, and what constraints cost."""
+"""The answer sheet of a solution: the question, the status, the proven bounds and the prices of constraints."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, replace
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from .answer_parts import Infeasibility
     from .solution import Solution
 
-#: Losses of one strategy below this are shown by their order of size.
+#: Smaller losses of one strategy are shown by their order of magnitude.
 _TINY = 1e-9
-#: Of more steps than this the first ones and the last are shown.
+#: If there are more steps than this, only the first ones and the last are shown.
 _STEPS = 8
 
 
@@ -44,14 +44,14 @@ def solution_sheet(solution: "Solution", asked: str = "", message: str = "", too
     ----------
     solution : Solution
     asked : str
-        What was asked, if it says more than the problem's name does.
+        The question, if it says more than the problem's name.
     message : str
-        In the place of the solution's own.
+        A message that replaces the solution's own.
     took : str
-        Where the seconds went, in the place of those of the solve.
+        The division of the time, which replaces that of the solve.
     """
     problem, failed = solution.problem, solution.infeasibility
-    # Constraints have a table of their own.
+    # Constraints have their own table.
     question = problem.name if problem.constraints else asked or problem.name
     return Sheet(
         [
@@ -71,14 +71,14 @@ def solution_sheet(solution: "Solution", asked: str = "", message: str = "", too
 
 
 def found_rows(solution: "Solution") -> Sheet:
-    """Return what was found and what it proves, without how it was found."""
+    """Return the rows of the answer and its proof, without those of the solve."""
     return solution_sheet(solution).without(
         "problem", "method", "status", "message", "iterations", "seconds", "sequences"
     )
 
 
 def record_of(solution: "Solution") -> dict[str, Any]:
-    """Return what the JSON of a solution has; see :meth:`Solution.to_dict <treeplex.Solution.to_dict>`."""
+    """Return the JSON entries of a solution; see :meth:`Solution.to_dict <treeplex.Solution.to_dict>`."""
     from .. import __version__
 
     game = solution.problem.game
@@ -141,9 +141,9 @@ def _exact_text(number: Any) -> str | None:
 
 
 def sizes_of(game: Game) -> dict[str, Any]:
-    """Return the sizes of a game, as :meth:`Solution.to_dict` has them."""
+    """Return the sizes of a game for :meth:`Solution.to_dict`."""
     public = game.public_form
-    # Nothing is built for the sake of its sizes.
+    # A form is never built only for its sizes.
     if public is not None and not ("sequence_form" in vars(game) and public.is_zero_sum):
         sequences, infosets = list(public.num_sequences), list(public.num_infosets)
         return {"sequences": sequences, "infosets": infosets, "leaves": None, "nnz": None}
@@ -157,7 +157,7 @@ def sizes_of(game: Game) -> dict[str, Any]:
 
 
 def _values(solution: "Solution") -> Iterator[Row]:
-    """Return what the strategies earn."""
+    """Yield the rows of the strategies' payoffs."""
     problem, exact, player, roles = solution.problem, solution.exact, solution.player, solution.problem.roles
     value, values = solution.value, solution.values or ()
     if roles:
@@ -179,7 +179,7 @@ def _values(solution: "Solution") -> Iterator[Row]:
         yield Row("objective", solution.objective, payoff, " to player 0, the value with penalties")
     elif player is not None and not roles:
         yield Row("player", player)
-        whom = f" to player {player}" if problem.name != "style" else ""  # a style's is no payoff
+        whom = f" to player {player}" if problem.name != "style" else ""  # the objective of a style is not a payoff
         meaning = f", {problem.meaning}" if problem.meaning else ""
         yield Row("objective", exact.objective if exact else solution.objective, payoff, whom + meaning)
     yield Row("gain", exact.gain if exact else solution.gain, payoff, " beyond the value of the game")
@@ -190,7 +190,7 @@ def _values(solution: "Solution") -> Iterator[Row]:
 
 
 def _bounds(solution: "Solution") -> Iterator[Row]:
-    """Return what is proven."""
+    """Yield the rows of the proven bounds."""
     regrets, steps = solution.regrets, solution.certificate.steps
     if solution.lower is not None and solution.upper is not None:
         kept = ", given the decisions of all earlier steps" if steps else ""
@@ -215,7 +215,7 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
 
 
 def _exploitability(solution: "Solution") -> Row:
-    """Return the exploitability and what it is; of one strategy it is a result, and has all decimals."""
+    """Return the row of the exploitability. For one strategy it is a result, shown with all decimals."""
     problem, number, exact = solution.problem, solution.exploitability, solution.exact
     known = None if exact is None else exact.exploitability
     if solution.player is None:
@@ -227,8 +227,8 @@ def _exploitability(solution: "Solution") -> Row:
 
 
 def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
-    """Say of the quantity that is held against the tolerance how it stands to it; of no other one."""
-    # A violation has a row of its own.
+    """Add to the row of the quantity that is compared with the tolerance how it compares."""
+    # Violations have their own rows.
     met = replace(solution.certificate, violations=dict.fromkeys(solution.certificate.violations, 0.0))
     missed, tolerance = float(solution.problem.error(met)), solution.tolerance
     more = []
@@ -237,7 +237,7 @@ def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
     elif solution.status is Status.OPTIMAL:
         judged = ", at the level of round-off"
         more = [Row("tolerance", tolerance, error)]
-    elif not tolerance:  # all iterations were asked for
+    elif not tolerance:  # all iterations were requested
         return [*rows]
     else:
         judged = f", above the tolerance of {error(tolerance)}"
@@ -252,7 +252,7 @@ def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
 
 
 def _constraint_rows(solution: "Solution") -> Iterator[Row]:
-    """Return the violations of constraints, and the prices of other limits, such as safety."""
+    """Yield the rows of violations, and of the prices of other limits, such as safety."""
     if solution.certificate.violations:
         exact = solution.exact
         met = exact is not None and max(exact.certificate.violations.values()) <= 0
@@ -263,7 +263,7 @@ def _constraint_rows(solution: "Solution") -> Iterator[Row]:
 
 
 def _conflict(found: "Infeasibility") -> Iterator[Row]:
-    """Return by how much constraints are missed at least, and which exclude each other."""
+    """Yield the rows of the least violation and of the constraints that exclude each other."""
     six = partial(shown_number, digits=6)
     meaning = f" in sum, at most {six(found.largest_violation)} for one constraint"
     yield Row("least_violation", found.least_violation, six, meaning)
@@ -271,7 +271,7 @@ def _conflict(found: "Infeasibility") -> Iterator[Row]:
 
 
 def _preferences(solution: "Solution") -> Iterator[Row]:
-    """Return what became of preferences."""
+    """Yield the rows of the preferences' results."""
     record = solution.kept.preference_record(solution)
     if record is None:
         return
@@ -279,7 +279,7 @@ def _preferences(solution: "Solution") -> Iterator[Row]:
         share = "never requested" if one["share"] is None else f"{one['share']:.2%} of the time"
         yield Row("preference", share, label=f"{one['preference']}, player {one['player']}")
     if record["vulnerability_bounds"] is not None:
-        # Without a value only regrets are bounded, and they are of the joint play.
+        # Without a game value only the regrets of the joint play are bounded.
         is_saddle, bounds = solution.lower is not None, record["vulnerability_bounds"]
         now, label = (
             (record["nash_conv_bound"], "NashConv bound") if is_saddle else (record["cce_gap_bound"], "CCE gap bound")
@@ -289,7 +289,7 @@ def _preferences(solution: "Solution") -> Iterator[Row]:
 
 
 def _constraints(solution: "Solution") -> Table:
-    """Return a row a constraint: whose it is, by how much it is violated, and its price to that player."""
+    """Return a table with one row per constraint: its player, its violation, and its price to that player."""
     failed = solution.infeasibility
     violations = solution.certificate.violations if failed is None else failed.violations
     columns = [Column("constraint"), Column("player", count), Column("violation", error)]
@@ -301,7 +301,7 @@ def _constraints(solution: "Solution") -> Table:
 
 
 def _worth(numbers: Sequence[float]) -> str:
-    """Return how many steps there are, and what they are worth."""
+    """Return the number of steps and their values, in words."""
     texts = [short(number) for number in numbers]
     shown = texts if len(texts) <= _STEPS else [*texts[: _STEPS - 1], "…", texts[-1]]
     return f"{len(texts)}, worth {', '.join(shown)}"

@@ -1,4 +1,4 @@
-"""Checkpoints: where a long run stands, kept in a file, so that it goes on after a kill as if it had never stopped."""
+"""Checkpoints: the state of a long run in a file, from which it continues exactly after a kill."""
 
 import dataclasses
 import hashlib
@@ -25,11 +25,11 @@ from ..seqform.limits import holding_signals
 from ..seqform.standard_error import warn
 from ..seqform.strategy import Strategy
 
-#: What a run keeps of itself, by name: arrays of numbers, and what JSON takes.
+#: The saved state of a run, by name: numeric arrays and JSON values.
 Saved = Mapping[str, Any]
 
 _FORMAT, _VERSION = "treeplex checkpoint", 1
-#: What follows the name of the file that was written before.
+#: The suffix of the previous file.
 PREVIOUS = ".previous"
 
 
@@ -46,7 +46,7 @@ class Checkpoint:
     path : path-like
         The previous file is kept as ``PATH.previous`` and replaces a damaged one.
     every : float
-        Seconds between two writes, the most that a kill costs.
+        Seconds between two writes; a kill loses at most this much work.
     resume : bool
         Whether to continue from the file if it exists. By default an existing file raises an error, so that no run is
         lost by mistake.
@@ -84,27 +84,27 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: "Checkpoint | str | os.PathLike[str]") -> "Checkpoint":
-        """Return a checkpoint as it is, and of a path one with the usual settings."""
+        """Return a checkpoint unchanged, or a checkpoint with default settings for a path."""
         return given if isinstance(given, Checkpoint) else cls(given)
 
     @property
     def file(self) -> str:
-        """The file that the path leads to: beside that stands the one before it."""
+        """The file that the path resolves to; the previous file is next to it."""
         path = os.fspath(self.path)
         return os.path.realpath(path) if Path(path).is_symlink() else path
 
     def keeper(self, asked: Mapping[str, str]) -> "Keeper":
-        """Open it for a run.
+        """Open the checkpoint for a run.
 
         Parameters
         ----------
         asked : mapping of str to str
-            What was asked; to go on it has to be the same.
+            The question of the run, which must match the file to resume it.
 
         Raises
         ------
         CheckpointError
-            If there is a file and it is not to go on from it, or cannot; or if it cannot be written.
+            If a file exists and `resume` is false, the run cannot be resumed from it, or it cannot be written.
         """
         keeper, path = Keeper(self, asked), self.file
         there = [each for each in (path, path + PREVIOUS) if Path(each).exists()]
@@ -132,7 +132,7 @@ class Checkpoint:
 
     @contextmanager
     def kept(self, asked: Mapping[str, str]) -> "Iterator[Keeper]":
-        """Open it for a run as :meth:`keeper` does, and write what is known when that ends, however it does."""
+        """Open the checkpoint as :meth:`keeper` does, and write the state when the block ends in any way."""
         keeper = self.keeper(asked)
         try:
             yield keeper
@@ -142,14 +142,14 @@ class Checkpoint:
 
 
 class _DamagedError(CheckpointError):
-    """A file that is not a checkpoint, or not any more."""
+    """A file that is not a checkpoint, or is damaged."""
 
 
 class Keeper:
-    """An open checkpoint: what it held, and what it is to hold.
+    """An open checkpoint: the contents read and the state to be written.
 
-    Loops take their places in it in the order in which they begin: a run is the same each time, so that a loop finds
-    what it kept. Nested solves, such as those of a calibration, have scopes of their own.
+    Loops get their slots in the order in which they start. A run is deterministic, so a resumed loop finds its own
+    state. Nested solves, such as those of a calibration, have their own scopes.
 
     Parameters
     ----------
@@ -159,9 +159,9 @@ class Keeper:
     Attributes
     ----------
     keeps_loops : bool
-        Whether loops that have ended are kept with all that is needed to go on, or their answers alone.
+        Whether the full state of finished loops is kept, so that they can continue, or only their answers.
     asks_time : bool
-        Whether the time limits of loops are part of what was asked: then loops that these end have ended for good.
+        Whether the time limits of loops are part of the question: loops that they stopped are then finished.
     """
 
     keeps_loops = True
@@ -170,10 +170,10 @@ class Keeper:
     def __init__(self, checkpoint: Checkpoint, asked: Mapping[str, str]) -> None:
         self.checkpoint, self.asked = checkpoint, dict(asked)
         self.is_damaged = False
-        self._parts: dict[str, Saved] = {}  # those that are done
-        self._running: tuple[str, Saved] | None = None  # as it stood: no loop goes on with these arrays
-        self._is_new = False  # whether any of this is not in the file
-        self._is_halted = False  # whether a loop was left before its end: those after it do not follow from its end
+        self._parts: dict[str, Saved] = {}  # the finished parts
+        self._running: tuple[str, Saved] | None = None  # a copy: no running loop changes these arrays
+        self._is_new = False  # whether anything here is not in the file yet
+        self._is_halted = False  # whether a loop was stopped early, so that later loops do not follow from its end
         self._begun: dict[str, int] = {}
         self._scope = ""
         self._written = time.monotonic()
@@ -182,32 +182,32 @@ class Keeper:
         return key in self._parts
 
     def slot(self) -> "Slot | None":
-        """Return the place of the next loop; none if the one before it is still to go on."""
+        """Return the slot of the next loop; ``None`` if the previous loop has not finished."""
         key = self.key("loop")
         if self._is_halted:
             return None
         if self._running is not None and self._running[0] == key:
             return Slot(self, key, self._running[1], is_finished=False)
-        # What limits ended goes on if the user asks for it, but not if it is a part of something.
+        # A loop stopped by a limit continues if the user resumes it, but not if it is a part of another computation.
         return Slot(self, key, self._parts.get(key), is_finished=bool(self._scope) and key in self._parts)
 
     def part(self, name: str, compute: Callable[[], Saved]) -> Saved:
-        """Return what a part of the run came to: as it was kept, or computed."""
+        """Return the result of a part of the run, saved or computed."""
         return self.part_at(self.key(name), compute)
 
     def part_at(self, key: str, compute: Callable[[], Saved]) -> Saved:
-        """Return what the part of a key that was taken came to."""
+        """Return the result of the part with a key, saved or computed."""
         if key not in self:
             with self._within(key):
                 self._parts[key] = compute()
-            # What led to it is not needed any more.
+            # The states of its loops are no longer needed.
             self._parts = {each: kept for each, kept in self._parts.items() if not each.startswith(f"{key}/")}
             self._running, self._is_new = None, True
             self.save()
         return self._parts[key]
 
     def within(self, name: str) -> AbstractContextManager[None]:
-        """Let loops in the block be those of a part."""
+        """Assign the loops of the block to a part."""
         return self._within(self.key(name))
 
     @contextmanager
@@ -219,26 +219,26 @@ class Keeper:
             self._scope = before
 
     def key(self, name: str) -> str:
-        """Take the next key of a name: it tells the first one from the second."""
+        """Return the next key for a name, which distinguishes repeated uses."""
         name = f"{self._scope}{name}"
         number = self._begun[name] = self._begun.get(name, 0) + 1
         return f"{name} {number}"
 
     def keep(self, key: str, saved: Saved, stopped: str | None) -> None:
-        """Keep where a loop stands, and write it if it is time.
+        """Store the state of a loop, and write it if a write is due.
 
         Parameters
         ----------
         key : str
         saved : mapping
-            Arrays in it may change when this has returned.
+            Its arrays may change after the call.
         stopped : str or None
-            What ended the loop, as :class:`Status` says it; ``None`` if it goes on.
+            The :class:`Status` with which the loop ended; ``None`` if it continues.
         """
         if stopped is None:
             self._running, self._is_new = (key, saved), True
             self.save()
-            self._running = None  # the file has it, unless that could not be written
+            self._running = None  # the file has it, unless writing failed
             return
         copied = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in saved.items()}
         self._is_halted = stopped == "interrupted" or (stopped == "time_limit" and not self.asks_time)
@@ -251,11 +251,11 @@ class Keeper:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to write."""
+        """Whether a write is due."""
         return time.monotonic() - self._written >= self.checkpoint.every
 
     def save(self, *, at_once: bool = False) -> None:
-        """Write all that is known if it is time; a run does not end because that is not possible."""
+        """Write the state if a write is due; a failure to write does not end the run."""
         if (self.is_due or at_once) and self._is_new:
             try:
                 self.write()
@@ -264,7 +264,7 @@ class Keeper:
                 self._written = time.monotonic()
 
     def write(self) -> None:
-        """Write all that is known, and keep the file before it.
+        """Write the state, and keep the previous file.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class Keeper:
         self._written = time.monotonic()
 
     def read(self, path: str) -> None:
-        """Read what a file holds.
+        """Read a file.
 
         Raises
         ------
@@ -324,11 +324,11 @@ class Contents:
     Attributes
     ----------
     asked : dict of str to str
-        What was asked, and the library's version.
+        The question, and the library's version.
     running : tuple of str and mapping, or None
-        The loop that was under way, by its key.
+        The key and state of the unfinished loop.
     parts : dict of str to mapping
-        What was done.
+        The results of the finished parts.
     """
 
     asked: dict[str, str]
@@ -337,14 +337,14 @@ class Contents:
 
 
 def contents(path: str | os.PathLike[str]) -> Contents:
-    """Read a checkpoint, of whatever run.
+    """Read a checkpoint of any run.
 
     Raises
     ------
     CheckpointError
-        If it is not one, or damaged.
+        If it is not a checkpoint, or is damaged.
     GameTooLargeError
-        If it may take more memory than the budget.
+        If reading it may exceed the memory budget.
     """
     with refusing_damaged(path, "is not a checkpoint, or is damaged", _DamagedError):
         metadata, arrays = read_archive(os.fspath(path))
@@ -364,14 +364,14 @@ def contents(path: str | os.PathLike[str]) -> Contents:
 
 @dataclass
 class Slot:
-    """The place of a loop in a checkpoint.
+    """The slot of a loop in a checkpoint.
 
     Attributes
     ----------
     saved : mapping, optional
-        Where the loop stood.
+        The saved state of the loop.
     is_finished : bool
-        Whether it had ended there.
+        Whether the loop had finished.
     """
 
     keeper: Keeper
@@ -381,21 +381,21 @@ class Slot:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to keep the loop."""
+        """Whether a write is due."""
         return self.keeper.is_due
 
     def keep(self, saved: Saved, stopped: str | None) -> None:
-        """Keep where the loop stands, and what ended it, if anything has."""
+        """Store the state of the loop, and the status with which it ended, if it has."""
         self.keeper.keep(self.key, saved, stopped)
 
 
 def fill(arrays: Mapping[str, Any], saved: Saved) -> None:
-    """Copy saved arrays over those of a run, name by name.
+    """Copy saved arrays into the arrays of a run with the same names.
 
     Raises
     ------
     ValueError
-        If one is missing, or of another shape or type.
+        If an array is missing, or has another shape or type.
     """
     for name, array in arrays.items():
         found = saved.get(name)
@@ -414,12 +414,12 @@ def _checksum(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
 
 
 def asked_of(problem: Any, method: Any, **others: Any) -> dict[str, str]:
-    """Return what an iterative method was asked, as a checkpoint says it.
+    """Return the question of an iterative solve for a checkpoint.
 
     Raises
     ------
     UnsupportedProblemError
-        If the method is another one.
+        If the method is not iterative.
     """
     if not method.keeps_runs:
         raise UnsupportedProblemError(f"{method.name} does not support checkpoints, expected an iterative method")
@@ -432,7 +432,7 @@ def asked_of(problem: Any, method: Any, **others: Any) -> dict[str, str]:
 
 
 def digest(value: Any) -> str:
-    """Return sixteen hexadecimal digits that tell questions apart; floats count by nine digits.
+    """Return sixteen hexadecimal digits that identify a question; floats count with nine digits.
 
     Examples
     --------
@@ -445,7 +445,7 @@ def digest(value: Any) -> str:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Yield what a value is made of, as text."""
+    """Yield the parts of a value as text."""
     if isinstance(value, Game):
         yield value.fingerprint
     elif isinstance(value, Strategy):

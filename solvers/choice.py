@@ -1,25 +1,25 @@
-"""The one place that chooses how a problem is solved where nobody says."""
+"""The choice of the default method for a problem."""
 
 from ..models.problems import Feature, Problem
 from ..seqform.game import Game
 from .methods import Method, find_method
 
-#: Sequences of both players above which ``exact`` takes a fraction of the time that a linear program takes on a tree.
+#: The number of sequences of both players above which ``exact`` is much faster than a linear program on a tree.
 LARGE = 6_000
-#: Sequences of both players up to which a linear program takes seconds.
+#: The number of sequences of both players up to which a linear program takes seconds.
 AFFORDABLE = 20_000
 
 
 def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, quickly: bool = False) -> Method:
     """Return the default method for a problem.
 
-    The first of these that holds counts:
+    The first row that applies decides:
 
     ==========================================================  ===================================
     the problem                                                 method
     ==========================================================  ===================================
     has a constraint that is not linear                         ``cvxpy``
-    names a method of its own (``Problem.usual_method``)        that one
+    names its own method (``Problem.usual_method``)             that one
     is an equilibrium of more than two players                  ``cfr+``
     is on a game that states ``Game.exact_up_to``, of more      ``dcfr``, or ``ccfr`` where ``dcfr``
     sequences than that and than 20,000                         does not take its constraints
@@ -28,19 +28,19 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
     is any other                                                ``highs``
     ==========================================================  ===================================
 
-    Sequences are those of both players. The tolerance is that of the method, in :func:`~.dispatch.options_of`, unless
-    the game says to what its equilibria are learned (``Game.learned_to``).
+    Sequences are those of both players. The tolerance is the method's (see :func:`~.dispatch.options_of`), unless the
+    game sets the exploitability to which its equilibria are computed (``Game.learned_to``).
 
     Parameters
     ----------
     problem : Problem
     exactly : bool
-        Whether the answer is needed to the tolerance of linear programming, whatever the game prefers.
+        Whether the answer needs the accuracy of linear programming, regardless of the game's preference.
     iterates : bool
-        Whether the caller needs something that only a loop does, such as continuing from a checkpoint.
+        Whether the caller needs a loop, for example to continue from a checkpoint.
     quickly : bool
-        Whether some digits are given up for an answer at once, as on the command line: ``exact_up_to`` counts, and not
-        the 20,000 sequences up to which linear programs take seconds.
+            Whether speed is more important than accuracy, as on the command line: then ``exact_up_to`` decides instead
+            of the 20,000 sequences up to which linear programs take seconds.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
 
 
 def _is_long(game: Game) -> bool:
-    """Return whether ``exact`` takes a fraction of the time of a linear program."""
+    """Return whether ``exact`` is much faster than a linear program."""
     if game.public_form is not None:
         return False
     is_tree = all(treeplex.single_parent for treeplex in game.sequence_form.treeplexes)
@@ -73,12 +73,12 @@ def _is_long(game: Game) -> bool:
 
 
 def prefers_loop(game: Game) -> bool:
-    """Whether a game asks for a loop, as its linear programs take long."""
+    """Whether a game prefers a loop, because its linear programs take long."""
     return game.exact_up_to is not None and has_more_sequences(game, game.exact_up_to)
 
 
 def has_more_sequences(game: Game, number: int) -> bool:
-    """Whether both players of a game have more than so many sequences together."""
+    """Whether both players of a game together have more sequences than a number."""
     form = game.public_form
     if form is None:
         return sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes) > number
@@ -86,14 +86,14 @@ def has_more_sequences(game: Game, number: int) -> bool:
 
 
 def _loop(problem: Problem) -> Method | None:
-    """Return the loop that takes a problem on its game; ``None`` if there is none."""
+    """Return the loop that serves a problem; ``None`` if there is none."""
     from .methods import CCFR, DCFR
 
     if problem.game.public_form is None:
         return next((loop for loop in (DCFR(), CCFR()) if problem.needs <= loop.serves), None)
     from .public.driver import serves
 
-    if problem.needs_game_value and problem.game_value is None:  # whichever it is, the same loop takes it
+    if problem.needs_game_value and problem.game_value is None:  # the choice of the loop does not depend on the value
         problem = problem.with_game_value(0.0)
     loop = DCFR(precision="auto")
     return loop if problem.needs <= loop.serves | loop.serves_in_public_form and serves(loop, problem, None) else None

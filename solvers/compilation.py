@@ -53,16 +53,16 @@ __all__ = [
     "why_not_compiled",
 ]  # fmt: skip
 
-#: The settings of numba that change the code that it makes of a function, and that its cache does not look at.
+#: The settings of numba that change the code of a function but are not part of its cache key.
 _SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DISABLE_INTEL_SVML")
 
 
 def number_functions_anew() -> None:
-    """Let numba number the functions that it compiles from now on from a number that no other process begins at.
+    """Make numba number newly compiled functions from a starting number that is unique to this process.
 
-    The numbers are part of the names in compiled code. Two processes count alike, so that code that one of them has
-    kept in the cache may have the names of other code that the second one has kept; where both are loaded, one calls
-    what belongs to the other.
+    The numbers are part of the names in compiled code. By default two processes use the same numbers, so that code
+    which one process cached may have the same names as other code from a second process. If both are loaded, each may
+    call functions of the other.
     """
     FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(5)) << 16)
 
@@ -73,7 +73,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def why_not_compiled() -> str:
-    """Return why no loop is compiled, and what to do; an empty text if loops are compiled."""
+    """Return why loops are not compiled, and what to do; an empty text if they are."""
     config: Any = numba.config
     if not config.DISABLE_JIT:
         return ""
@@ -81,10 +81,11 @@ def why_not_compiled() -> str:
 
 
 def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
-    """Compile, with a cache on disk if asked for one and a place for it is writable.
+    """Compile a function, with a cache on disk if requested and if a writable place for it exists.
 
-    Only the one function that Python calls needs a cache: the others are compiled into it. Where compiling is off, that
-    function raises :class:`~treeplex.SolverError`: loops use instructions and integers that Python does not have.
+    Only functions that Python calls need a cache; other functions are compiled into them. If compilation is disabled, a
+    cached function raises :class:`~treeplex.SolverError`: loops use instructions and integers that Python does not
+    have.
     """
     refusal = why_not_compiled()
     if refusal:
@@ -92,7 +93,7 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
     # No fast mathematics: neither reassociated sums nor fused multiply-adds, so that the same game gives the same
     # iterates on every machine. It costs a few percent.
     njit: Any = numba.njit
-    # Nor references to arrays counted, at every call and each look at one: nothing here makes any.
+    # No reference counts of arrays either, which would cost time at every call and access.
     options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True, "_nrt": False}
     options |= {"forceinline": True} if inline else {}
     if cache:
@@ -110,9 +111,9 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
 
 @dataclass
 class Patience:
-    """The budget of this process for work without compiled code, in updates times the length of a vector."""
+    """The budget of this process for work without compiled code: updates times the length of a vector."""
 
-    left: int = 50_000  # about a third of the time that compiling takes
+    left: int = 50_000  # about a third of the time of compiling
 
 
 PATIENCE = Patience()
@@ -120,7 +121,7 @@ PATIENCE = Patience()
 
 @contextlib.contextmanager
 def compiled_at_once() -> Iterator[None]:
-    """Use compiled code from the start, also where it must be compiled first."""
+    """Use compiled code from the start, even if it must be compiled first."""
     left, PATIENCE.left = PATIENCE.left, 0
     try:
         yield
@@ -140,32 +141,32 @@ def is_ready(function: Any, *arguments: Any) -> bool:
 
 
 def inlined(function: Any) -> Any:
-    """Compile into the functions that call it, so that what is the same in all calls stays in registers there."""
+    """Compile a function into its callers, so that values that are the same in all calls stay in registers."""
     return compiled(function, inline=True)
 
 
 class _PartLibrary(JITCodeLibrary):
     """The code of a function that only compiled functions call.
 
-    numba would generate machine code for it, and optimise it anew in each function on the way to the one that Python
-    calls. This library optimises code once before the last function does, and generates none. Without that one time
-    compiling is faster still, but some loops run up to a tenth slower.
+    numba would generate machine code for it, and optimise it again in every caller up to the function that Python
+    calls. This library optimises the code once before the last function does, and generates no machine code. Without
+    this one pass compiling is faster still, but some loops run up to a tenth slower.
     """
 
-    is_optimised = False  # the code, or what it calls
+    is_optimised = False  # the code, or a function that it calls
 
     @property
     def codegen(self) -> Any:
-        """A stand-in: numba asks it to record the function's environment, and without machine code there is none."""
+        """A substitute: numba asks it to record the function's environment, which needs machine code."""
         return _NOWHERE
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return 0, as the function has no machine code."""
+        """Return 0, because the function has no machine code."""
         return 0
 
     def _optimize_functions(self, module: Any) -> None:
         if _is_next(self, module):
-            module.data_layout = self._codegen._data_layout  # numba sets it with the first passes, which are not needed
+            module.data_layout = self._codegen._data_layout  # numba sets it in its first passes, which are skipped
         else:
             super()._optimize_functions(module)  # type: ignore[no-untyped-call]
 
@@ -183,13 +184,13 @@ class _PartLibrary(JITCodeLibrary):
 
 
 def _is_next(library: _PartLibrary, module: Any) -> bool:
-    """Whether a library optimises this code: it is not short, and nothing that it calls was optimised."""
+    """Whether to optimise this code: it is not short, and no function that it calls was optimised."""
     if any(isinstance(one, _PartLibrary) and one.is_optimised for one in library._linking_libraries):
         return False
     return sum(1 for function in module.functions for _ in function.blocks) >= _SHORT
 
 
-#: Functions of fewer basic blocks than this are optimised with those that call them.
+#: Functions with fewer basic blocks than this are optimised together with their callers.
 _SHORT = 8
 
 
@@ -204,7 +205,7 @@ _NOWHERE = _Nowhere()
 
 
 class Fielded(types.Type):
-    """A type whose values have fields, each of a type of its own."""
+    """A type whose values have fields, each with its own type."""
 
     def field(self, name: str) -> Any:
         """Return the type of a field; ``None`` if there is no such field."""
@@ -213,10 +214,9 @@ class Fielded(types.Type):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _FieldsOfNone(FunctionPass):
-    """Write ``None`` in the place of fields that are ``None``, and what ``is None`` says of arguments and other fields.
+    """Replaces fields that are ``None``, and ``is None`` tests of arguments and other fields, by constants.
 
-    numba leaves out the branch that does not apply where an argument is ``None``. After this it does so for fields, and
-    where something is not ``None``.
+    numba removes branches that depend on whether an argument is ``None``. With this pass it also does so for fields.
     """
 
     _name = "fields_of_none"
@@ -239,7 +239,7 @@ class _FieldsOfNone(FunctionPass):
 
 
 def _constant_of(state: Any, expression: Any) -> Any:
-    """Return the constant for a field that is ``None``, or a comparison with ``None``; ``None`` for anything else."""
+    """Return the constant for a field that is ``None``, or for a comparison with ``None``; otherwise ``None``."""
     if expression.op == "getattr" and isinstance(_known_type(state, expression), types.NoneType):
         return numba_ir.Const(None, expression.loc)
     if expression.op == "binop" and expression.fn in (operator.is_, operator.is_not):
@@ -255,7 +255,7 @@ _NEVER_NONE = types.Number, types.Boolean, types.Array, types.BaseTuple, Fielded
 
 
 def _known_type(state: Any, value: Any) -> Any:
-    """Return the type of an argument, or of a field of an argument's field; ``None`` for anything else."""
+    """Return the type of an argument, or of a field of an argument's field; ``None`` for other values."""
     if isinstance(value, numba_ir.Var):
         value = ir_utils.guard(ir_utils.get_definition, state.func_ir, value)
     if isinstance(value, numba_ir.Arg):
@@ -267,12 +267,12 @@ def _known_type(state: Any, value: Any) -> Any:
 
 
 class _Remembering:
-    """numba's typing context, which remembers what each built-in function returns for which arguments.
+    """numba's typing context with a cache of the result types of built-in functions.
 
-    numba would try all that was ever declared for a function again at each of its calls.
+    Without the cache, numba tries all declarations of a function again at each call.
     """
 
-    _found: ClassVar[dict[Any, Any]] = {}  # with the function, so that no other can have its identity
+    _found: ClassVar[dict[Any, Any]] = {}  # holds the function, so that its identity is not reused
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -284,7 +284,7 @@ class _Remembering:
         """Return the signature of a call."""
         if not isinstance(function, types.Function | types.NumberClass) and function is not operator.getitem:
             return self._context.resolve_function_type(function, arguments, named)
-        inlines = ConfigStack.top_or_none().forceinline  # an option that what implements the function inherits
+        inlines = ConfigStack.top_or_none().forceinline  # an option that the implementation inherits
         call = id(function), tuple(arguments), tuple(named.items()), inlines
         if call not in self._found:
             self._found[call] = self._context.resolve_function_type(function, arguments, named), function
@@ -324,9 +324,9 @@ register_model(_Remembered)(models.OpaqueModel)
 
 
 class _SettledFlags(Flags):
-    """numba's options for one function, which do not change any more: they are compared by what is set.
+    """numba's options for one function, fixed, so that only the options that are set are compared.
 
-    numba looks at all of them, with their defaults, whenever it looks something up for a call.
+    numba compares all options, with their defaults, at every look-up for a call.
     """
 
     __slots__ = ("_hash",)
@@ -362,18 +362,18 @@ class _LeanContext(CPUContext):
 class _LeanCompiler(Compiler):
     """numba's compiler without the passes that compiled functions of this library do not need.
 
-    Those passes handle closures, comprehensions, contexts, array expressions and explicit inlining. Nor are variables
-    looked for anew after each pass: the passes that are left do that themselves where they must.
+    Those passes handle closures, comprehensions, contexts, array expressions and explicit inlining. This compiler also
+    does not collect variables again after each pass: the remaining passes do so themselves if needed.
     """
 
     is_part = False  # whether only compiled functions call the function
 
     def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
-        if "get_abi_sizeof" not in vars(target_context):  # each time it would have LLVM read a program to tell a size
+        if "get_abi_sizeof" not in vars(target_context):  # otherwise LLVM parses a program for each size
             target_context.get_abi_sizeof = functools.cache(target_context.get_abi_sizeof)
         typing_context, target_context = _Remembering(typing_context), copy.copy(target_context)
         target_context.__class__, target_context.typing_context = _LeanContext, typing_context
-        if self.is_part:  # what calls the function has just asked both contexts to look for new declarations
+        if self.is_part:  # the caller has just made both contexts look for new declarations
             typing_context.refresh = target_context.refresh = _do_nothing
         super().__init__(typing_context, target_context, *rest)  # type: ignore[no-untyped-call]
         if self.is_part:
@@ -381,12 +381,12 @@ class _LeanCompiler(Compiler):
         self.state.flags = _SettledFlags(self.state.flags)  # type: ignore[no-untyped-call]
 
     def define_pipelines(self) -> list[Any]:
-        """Return the one pipeline, with the passes that are needed."""
+        """Return the only pipeline, with the required passes."""
         [whole] = super().define_pipelines()  # type: ignore[no-untyped-call]
         lean = PassManager(whole.pipeline_name)
         lean._ENFORCING = False
         for each in whole.passes:
-            if each[0].name() == "rewrite_semantic_constants":  # what comes next leaves out branches
+            if each[0].name() == "rewrite_semantic_constants":  # the next pass removes branches
                 lean.passes.append((_FieldsOfNone, "fields that are None"))
             if each[0].name() not in _NEEDLESS:
                 lean.passes.append(each)
@@ -394,7 +394,7 @@ class _LeanCompiler(Compiler):
         return [lean]
 
 
-#: The passes that are left out, by the names that numba gives them.
+#: The skipped passes, by numba's names.
 _NEEDLESS = {
     "with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function", "inline_inlinables",
     "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads", "nopython_rewrites",
@@ -418,7 +418,7 @@ def _do_nothing() -> None:
 
 
 def _refusing(function: Any, refusal: str) -> Any:
-    """Return what stands for a loop that is not compiled."""
+    """Return a function that raises an error in place of a loop that is not compiled."""
 
     @functools.wraps(function)
     def refuse(*arguments: Any) -> Any:
@@ -443,7 +443,7 @@ call_address: Any = intrinsic(_call_address)
 
 
 def _announce(dispatcher: Any, kept: Any) -> None:
-    """Let a function say that it is compiled, and one process compile a signature while others wait for its code."""
+    """Make a function announce its compilation, and let only one process compile a signature while others wait."""
     compile_now = dispatcher.compile
 
     def compile_once(signature: Any) -> Any:
@@ -457,11 +457,11 @@ def _announce(dispatcher: Any, kept: Any) -> None:
             stack.enter_context(_without_collecting())
             stack.enter_context(_untimed())
             stack.enter_context(warnings.catch_warnings())
-            # With NUMBA_OPT=0 addresses stay in the code, which is then compiled in each process: nothing to act on.
+            # With NUMBA_OPT=0 the code contains addresses, so that each process compiles it: the warning is of no use.
             warnings.filterwarnings("ignore", message="Cannot cache compiled function")
             try:
                 return compile_now(signature)
-            except RuntimeError:  # numba keeps the code last, and may not have it: what LLVM's callback raises is lost
+            except RuntimeError:  # numba saves the code last, and may fail to: errors in LLVM's callback are lost
                 if signature not in dispatcher.overloads:
                     raise
                 return dispatcher.overloads[signature].entry_point
@@ -471,10 +471,10 @@ def _announce(dispatcher: Any, kept: Any) -> None:
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Let Python look for no cycles of garbage: a tenth of the time of compiling would go into that.
+    """Disable Python's search for reference cycles, which would take a tenth of the time of compiling.
 
-    Afterwards all that was made counts as old at once, so that no collection of what is young has to go through it.
-    Objects that a program has frozen stay so.
+    Afterwards all new objects count as old at once, so that collections of young objects skip them. Objects that a
+    program has frozen stay frozen.
     """
     collects, froze = gc.isenabled(), gc.get_freeze_count() > 0
     gc.disable()
@@ -500,14 +500,16 @@ def _untimed() -> Iterator[None]:
 
 
 def _sources(function: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield what the code of a function follows from: the files that it and what it calls are in, and constants."""
+    """Yield the sources of a function's code: the files of the function and of its callees, and constants."""
     found, waiting = {function}, [function]
     files = {function.__code__.co_filename, __file__, str(Path(__file__).with_name("records.py"))}
     while waiting:
         one = waiting.pop()
         variables = inspect.getclosurevars(one)
         for name, named in sorted({**variables.globals, **variables.nonlocals}.items()):
-            value = getattr(named, "py_func", getattr(named, "_defn", named))  # of what is compiled, of intrinsics
+            value = getattr(
+                named, "py_func", getattr(named, "_defn", named)
+            )  # for compiled functions and for intrinsics
             if isinstance(value, FunctionType):
                 files.add(value.__code__.co_filename)
                 if value not in found:
@@ -521,7 +523,7 @@ def _sources(function: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _fields(signature: Any) -> Iterator[Any]:
-    """Yield the names of the fields of all named tuples among a signature's types, which stand for places there."""
+    """Yield the field names of all named tuples among a signature's types, where fields are positions."""
     for one in signature:
         if isinstance(one, types.NamedTuple):
             yield one.fields
@@ -530,29 +532,29 @@ def _fields(signature: Any) -> Iterator[Any]:
 
 
 class _CheckedCacheFile(IndexDataCacheFile):
-    """numba's cache on disk, with checksums: what is damaged, or another version's, is compiled again.
+    """numba's cache on disk, with checksums: damaged or outdated entries are compiled again.
 
-    numba would raise what pickle does, at every run, and run what it can still read; and it would not see a change in
-    any file but the function's own. It also numbers the files of a function's signatures: two processes that compile
-    two of them at once may take one number, and run the one's code for the other. Here files are named by signature,
-    and say of which sources they are.
+    numba itself would raise pickle's errors at every run, would run any code that it can read, and would not notice a
+    change in a file other than the function's own. It also numbers the files of a function's signatures, so that two
+    processes that compile two signatures at once may use the same number and run the wrong code. Here files are named
+    by signature and record their sources.
     """
 
     function: Any
 
     @functools.cached_property
     def _stamp(self) -> Any:
-        """The sources of the code, read by the first compilation, when everything that the function calls exists."""
+        """The sources of the code, read at the first compilation, when all callees exist."""
         settings = tuple(str(getattr(numba.config, name, None)) for name in _SETTINGS)
         return (self._source_stamp, settings, *_sources(self.function))
 
     def save(self, key: Any, data: Any) -> None:
-        """Save the compiled code of a signature, and then that it is there."""
+        """Save the compiled code of a signature, and then its index entry."""
         self._save_data(self._named(key), (self._stamp, data))
         self._save_index(self._load_index() | {key: self._named(key)})
 
     def load(self, key: Any) -> Any:
-        """Return the compiled code of a signature; ``None`` if it is not there, or of another source."""
+        """Return the compiled code of a signature; ``None`` if it does not exist or has other sources."""
         if not self.has(key):
             return None
         try:
@@ -563,11 +565,11 @@ class _CheckedCacheFile(IndexDataCacheFile):
 
     @contextlib.contextmanager
     def alone(self, key: Any) -> Iterator[None]:
-        """Wait until no other process compiles a signature; then, if it is not there, keep others from doing so."""
+        """Wait until no other process compiles a signature; then, if it is not cached, lock it for the block."""
         with contextlib.ExitStack() as stack:
             if not self.has(key):
                 lock = FileLock(f"{self._data_path(self._named(key))}.lock")  # type: ignore[no-untyped-call]
-                with contextlib.suppress(OSError):  # where nothing can be locked, both compile
+                with contextlib.suppress(OSError):  # without locks, both processes compile
                     try:
                         stack.enter_context(lock.acquire(blocking=False))
                     except Timeout:
@@ -578,7 +580,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
             yield
 
     def has(self, key: Any) -> bool:
-        """Whether the compiled code of a signature is there, undamaged or not."""
+        """Whether a file for the signature exists, damaged or not."""
         return bool(self._load_index().get(key) == self._named(key))
 
     def _named(self, key: Any) -> str:
@@ -605,8 +607,8 @@ class _CheckedCacheFile(IndexDataCacheFile):
     def _load_data(self, name: str) -> Any:
         content = Path(self._data_path(name)).read_bytes()  # type: ignore[no-untyped-call]
         if hashlib.sha256(content[32:]).digest() != content[:32]:
-            raise OSError(f"{name} is damaged")  # to numba as if it were not there
+            raise OSError(f"{name} is damaged")  # numba treats this like a missing file
         try:
             return pickle.loads(content[32:])  # noqa: S301  # the folder is as trusted as the library; see docs
-        except Exception as error:  # by another version of numba
+        except Exception as error:  # written by another version of numba
             raise OSError(str(error)) from None

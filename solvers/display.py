@@ -9,7 +9,7 @@ from .solution import Solution
 
 
 def solution_blocks(solution: Solution) -> Iterator[Content]:
-    """Return what ``print`` shows, and the strategies."""
+    """Yield the rows that ``print`` shows, and the strategies."""
     title = f"{solution.problem.name} on {solution.problem.game.spec} by {solution.method.name}"
     verdict = "good" if solution.status.is_success else "bad" if solution.infeasibility else "warn"
     yield prose(emphasis(title), ": ", emphasis(str(solution.status), verdict))

@@ -1,4 +1,4 @@
-"""Runs an iterative method and records what it plays, iteration by iteration."""
+"""Runs of an iterative method that record its play in each iteration."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EmpiricalRun:
-    """A method at work, with the mixture of the profiles that it has played so far.
+    """A running method, with the mixture of the profiles that it has played so far.
 
     Methods return each player's average separately. This class records the joint play, to which their regrets refer.
 
@@ -29,28 +29,28 @@ class EmpiricalRun:
     ----------
     game : Game
     method : RegretMethod or MCCFR, or str
-        An iterative one for Nash equilibria, or for approximate ones where payoffs do not have a constant sum.
+        An iterative method for Nash equilibria, or for approximate equilibria if payoffs do not have a constant sum.
     seed : int, optional
-        Of methods that sample, or start from random regrets.
+        The seed of methods that sample or start from random regrets.
 
     Attributes
     ----------
     play : EmpiricalPlay
-        Profile t is what the players played before iteration t's updates, the first one the start; its weight is that
-        of iterate t in the method's average.
+            Profile t is the players' play before iteration t's updates; the first profile is the start. Its weight is
+            the weight of iterate t in the method's average.
     iterations : int
 
     Raises
     ------
     UnknownMethodError
-        If the method is not an iterative one.
+        If the method is not iterative.
 
     Notes
     -----
-    With simultaneous updates and uniform averages the gains of :attr:`play` are the players' regrets over the number of
-    iterations, which regret matching makes go to zero in games of any number of players and any payoffs. With
-    alternating updates players answer plans of the next profile in part, and the bound is not theirs; nor is it with
-    weights.
+    With simultaneous updates and uniform averages, the gains of :attr:`play` are the players' regrets divided by the
+    number of iterations. Regret matching makes these go to zero for any number of players and any payoffs. With
+    alternating updates players respond partly to the next profile, and with other weights iterates count differently:
+    the bound then does not apply.
 
     Examples
     --------
@@ -80,10 +80,10 @@ class EmpiricalRun:
         else:
             from .sampling.sampler import stepper as sampling_stepper
 
-            # The average is that of the play: the method's own is not asked for, and simple ones take no time.
+            # The average is that of the play: the method's own average is not used, and simple averages take no time.
             simple = replace(chosen, averaging="simple")
             self._rule, self._stepper = Rule(), sampling_stepper(simple, problem, options)
-        self._stepper.next_check = NEVER  # nobody looks at certificates
+        self._stepper.next_check = NEVER  # certificates are not used
         self.play = EmpiricalPlay(game)
         self.iterations = 0
 
@@ -94,7 +94,7 @@ class EmpiricalRun:
 
     @property
     def average_plans(self) -> list[Floats]:
-        """The plans of the averages that the method itself keeps, one per player."""
+        """The average plans of the method itself, one per player."""
         return self._stepper.answer()
 
     @property
@@ -109,13 +109,14 @@ class EmpiricalRun:
         ----------
         iterations : int
         every : int
-            Record one profile in so many iterations, before the first of them: the play is then that of those alone. A
-            profile takes as long as best responses to it, much longer than an iteration that samples.
+                    The number of iterations per recorded profile, which is the one before the first of them; the play
+                    then consists of these profiles only. Recording takes as long as computing best responses, much
+                    longer than a sampled iteration.
 
         Raises
         ------
         UnknownMethodError
-            If a number makes no sense.
+            If a number is not valid.
         """
         check_whole(iterations, "iterations", UnknownMethodError)
         check_whole(every, "every", UnknownMethodError, "[1, inf)")

@@ -17,7 +17,7 @@ EXCLUDED = 1e-9
 
 
 def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float], lower: float, plan: Floats) -> bool:
-    """Whether a bound that multipliers prove of a player's least violation is more than round-off.
+    """Whether the bound that multipliers prove on a player's least violation is more than round-off.
 
     Parameters
     ----------
@@ -28,15 +28,15 @@ def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float]
         The bound, as :meth:`FeasibilityRelaxation.certify <treeplex.models.problems.FeasibilityRelaxation.certify>`
         computes it.
     plan : ndarray of float64
-        The player's, at which slopes are taken.
+        The player's plan at which slopes are computed.
     """
     return bool(lower > EXCLUDED * max(proof_weights(constraints, multipliers, plan)))
 
 
 def proof_weights(constraints: Sequence[Constraint], multipliers: Mapping[str, float], plan: Floats) -> list[float]:
-    """Return how much of the proof each constraint makes up: its multiplier times the largest slope of its function.
+    """Return the weight of each constraint in the proof: its multiplier times the largest slope of its function.
 
-    A function without slopes, such as that of 0 x ≤ −1, counts by its constant.
+    A function without slopes, such as that of 0 x ≤ −1, counts with its constant.
     """
     weights = []
     for constraint in constraints:
@@ -60,7 +60,7 @@ def exclude_each_other(
     ----------
     game : Game
     constraints : sequence of Constraint
-        Of both players.
+        The constraints of both players.
     plans : sequence of ndarray of float64
     multipliers : mapping of str to float
         By constraint.
@@ -71,7 +71,7 @@ def exclude_each_other(
         own = [one for one in constraints if one.player == player]
         most = max((multipliers[constraint.name] for constraint in own), default=0.0)
         if not most > 0.0 or all(constraint.value(plans[player]) <= 0.0 for constraint in own):
-            continue  # a plan meets them all
+            continue  # a plan meets all of them
         shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
         slopes, offset = weighted_minorant(own, list(shares.values()), plans[player], evidence)
         if PlayerView(game, player).most(-slopes) >= offset:

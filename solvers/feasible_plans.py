@@ -1,4 +1,4 @@
-"""Plans that meet their constraints, near plans that miss them by a little; see :doc:`/theory/constraints`."""
+"""Feasible plans near plans that violate their constraints slightly; see :doc:`/theory/constraints`."""
 
 from weakref import WeakKeyDictionary
 
@@ -13,17 +13,17 @@ from ..seqform.face import cheapest
 from ..seqform.polytope import Treeplex
 from .public.limits import Bound, bound_of
 
-#: Up to which value, relative to the sizes of its terms, a constraint counts as met: round-off.
+#: The value, relative to the sizes of its terms, up to which a constraint counts as met: round-off.
 ROUND_OFF = 1e-12
-#: The price of missing a row in the programs that mix plans, beside 1 for leaving the plan that is repaired.
+#: The price of violating a row in the programs that mix plans, relative to 1 for leaving the repaired plan.
 _MISSED = 1e6
-#: Programs that are solved for one plan, and plans that are priced for one program.
+#: The largest number of programs per plan, and of priced plans per program.
 _ROUNDS, _COLUMNS = 6, 40
-#: Sequences of a player up to which a linear program looks for a plan that mixtures do not find.
+#: The number of sequences of a player up to which a linear program is tried if mixtures fail.
 _PROGRAM = 20_000
-#: Halvings in the projection onto bounds at an infoset.
+#: The number of bisection steps in the projection onto bounds at an infoset.
 _HALVINGS = 60
-#: How far towards another plan functions that are not linear are looked at.
+#: The step towards another plan at which nonlinear functions are evaluated.
 _STEPS = (1.0, 0.25, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 
 _known: "WeakKeyDictionary[Rows, FeasiblePlans]" = WeakKeyDictionary()
@@ -35,20 +35,20 @@ class FeasiblePlans:
     Parameters
     ----------
     rows : Rows
-        Hard.
+        The hard rows.
     treeplex : Treeplex
         The player's plans.
 
     Attributes
     ----------
     least, most : ndarray of float64, shape (num_sequences,)
-        Bounds on behaviour that constraints on single actions are.
+        Bounds on behaviour from constraints on single actions.
     others : tuple of Constraint
         The other constraints.
 
     Examples
     --------
-    A plan that bets with a Jack half of the time, where a third is allowed:
+    A plan that bets with a Jack half of the time, although only a third is allowed:
 
     >>> from fractions import Fraction
     >>> from treeplex import load_game
@@ -78,7 +78,7 @@ class FeasiblePlans:
             starts = treeplex.offsets[:-1]
             room = (np.add.reduceat(self.least, starts) <= 1.0) & (np.add.reduceat(self.most, starts) >= 1.0)
             room &= np.logical_and.reduceat(self.least <= self.most, starts)
-            # Where bounds contradict each other the infoset must not be reached: that is no bound on behaviour.
+            # If bounds contradict each other, the infoset must not be reached, which is not a bound on behaviour.
             held = [bool(room[treeplex.sequence_infosets[one.sequence]]) for one in found.values()]
             self.others += tuple(
                 one
@@ -94,20 +94,20 @@ class FeasiblePlans:
 
     @classmethod
     def of(cls, rows: Rows, treeplex: Treeplex) -> "FeasiblePlans":
-        """Return them as they were found for the same rows before."""
+        """Return the feasible plans of the rows, computed once."""
         if rows not in _known:
             _known[rows] = cls(rows, treeplex)
         return _known[rows]
 
     def _exclude(self, constraint: Constraint) -> None:
-        """Let bounds keep out actions that a linear constraint excludes as it is attained at its least value alone."""
+        """Exclude, by bounds, the actions that a linear constraint rules out because its bound is its least value."""
         if not isinstance(constraint, LinearConstraint):
             return
         costs = np.zeros(self.treeplex.num_sequences)
         costs[constraint.indices] = constraint.coefficients
         size = float(np.abs(constraint.coefficients).max(initial=0.0))
         if costs @ self.treeplex.uniform_plan() < constraint.limit - ROUND_OFF * size:
-            return  # one plan with room is enough
+            return  # one plan with slack is enough
         least = cheapest(self.treeplex, costs)
         if least.value < constraint.limit - (ROUND_OFF * size + least.error):
             return
@@ -120,15 +120,15 @@ class FeasiblePlans:
         self._is_boxed = True
 
     def violation(self, plan: Floats) -> float:
-        """Return by how much constraints are missed, less what is round-off: 0 for a plan that meets them."""
+        """Return the violation of the constraints beyond round-off: 0 for a plan that meets them."""
         return max((value for one in self.constraints if (value := one.value(plan)) > _noise(one, plan)), default=0.0)
 
     def nearest(self, plan: Floats) -> Floats | None:
-        """Return the plan itself if it meets the constraints, or one near it that does; ``None`` if none was found.
+        """Return the plan itself if it meets the constraints, or a nearby plan that does; ``None`` if none was found.
 
-        Bounds on single actions are met by projection, infoset by infoset. For the others the plan is mixed with plans
-        that play alike where that does not matter. Where no mixture is found, because the plans that meet linear
-        constraints leave hardly any room, a linear program finds one of the nearest.
+        Bounds on single actions are met by projection, infoset by infoset. For other constraints the plan is mixed with
+        plans that play the same where the constraints do not matter. If no mixture is found, because the plans that
+        meet linear constraints have hardly any slack, a linear program finds one of the nearest plans.
         """
         if self.violation(plan) == 0.0:
             return plan
@@ -155,10 +155,10 @@ class FeasiblePlans:
         return plan if self.violation(plan) == 0.0 else None
 
     def _by_program(self, plan: Floats) -> Floats | None:
-        """Return a plan that meets linear constraints, of those nearest in the sum of distances; ``None`` if not found.
+        """Return a plan that meets linear constraints with the least sum of distances; ``None`` if none was found.
 
-        The program is in units of what is missed, since the tolerances of solvers are absolute, and is solved again for
-        what round-off leaves.
+        The program is in units of the violation, because the tolerances of solvers are absolute, and is solved again
+        for the violation that round-off leaves.
         """
         from scipy.optimize import linprog
 
@@ -194,7 +194,7 @@ class FeasiblePlans:
         return plan if self.violation(plan) == 0.0 else None
 
     def _projected(self, behaviour: Floats) -> Floats:
-        """Return the behaviour within the bounds that is nearest at each infoset: b + τ, clipped, with Σ b = 1."""
+        """Return the nearest behaviour within the bounds at each infoset: b + τ, clipped, with Σ b = 1."""
         treeplex, least, most = self.treeplex, self.least, self.most
         starts = treeplex.offsets[:-1]
         outside = (behaviour < least) | (behaviour > most)
@@ -211,7 +211,7 @@ class FeasiblePlans:
             total = np.add.reduceat(np.clip(own + np.repeat(middle, counts), low, high), begins)
             below, above = np.where(total < 1.0, middle, below), np.where(total < 1.0, above, middle)
         kept = np.clip(own + np.repeat(above, counts), low, high)
-        # What halving leaves goes to actions that have room for it.
+        # The remainder of the bisection goes to actions that have slack.
         rest = np.repeat(1.0 - np.add.reduceat(kept, begins), counts)
         room = np.where(rest > 0.0, high - kept, kept - low)
         total = np.repeat(np.add.reduceat(room, begins), counts)
@@ -221,12 +221,12 @@ class FeasiblePlans:
         return found
 
     def _mixed(self, plan: Floats, behaviour: Floats) -> Floats | None:
-        """Return a mixture of a plan with others that meets the constraints but for a little of what it misses.
+        """Return a mixture of a plan with others that meets the constraints up to a small part of its violation.
 
-        Weights z ≥ 0 beside 1 for the plan itself solve min Σ z such that f(plan) + Σ z f(other) ≤ 0, in units of what
-        is missed. Others are found by pricing, first those that differ at infosets of the constraints alone.
+        Weights z ≥ 0, relative to 1 for the plan itself, solve min Σ z such that f(plan) + Σ z f(other) ≤ 0, in units
+        of the violation. Pricing finds the other plans, first those that differ only at infosets of the constraints.
         """
-        from scipy.optimize import linprog  # which takes long to load
+        from scipy.optimize import linprog  # slow to import
 
         values = np.array([one.value(plan) for one in self.others])
         if not len(values):
@@ -236,7 +236,7 @@ class FeasiblePlans:
         missed = float(values.max())
         if missed <= 0.0:
             return None
-        # More room than this is not asked for by a mixture with weights that are not tiny.
+        # A mixture whose weights are not tiny needs no more slack than this.
         first = np.maximum(values / missed, -1e9)
         slopes = [one.minorant(plan) for one in self.others]
         plans: list[Floats] = []
@@ -252,7 +252,7 @@ class FeasiblePlans:
                 other = self._response(gradient, behaviour, local)
                 column = self._values(other) / sizes
                 if columns and prices @ column > -1.0 + 1e-9 * max(1.0, float(np.abs(prices).max())):
-                    break  # a plan that is priced out: no other is better
+                    break  # the plan does not help: no other is better
                 for share in _STEPS if any(not isinstance(one, LinearConstraint) for one in self.others) else (1.0,):
                     plans.append(plan + share * (other - plan))
                     columns.append(column if share == 1.0 else self._values(plans[-1]) / sizes)
@@ -279,15 +279,15 @@ class FeasiblePlans:
         return np.array([one.value(plan) for one in self.others])
 
     def _response(self, gradient: Floats, behaviour: Floats, local: bool) -> Floats:
-        """Return the plan within the bounds on behaviour that earns most, playing as given where nothing is earned.
+        """Return the plan within the bounds that maximises a gradient, unchanged where the gradient is zero.
 
         Parameters
         ----------
         gradient : ndarray of float64, shape (num_sequences,)
         behaviour : ndarray of float64, shape (num_sequences,)
-            Within the bounds.
+            The given behaviour, within the bounds.
         local : bool
-            Whether only infosets whose own sequences earn something may play otherwise.
+            Whether to change only infosets whose own sequences have a non-zero gradient.
         """
         treeplex = self.treeplex
         values, played = gradient.copy(), behaviour.copy()
@@ -310,7 +310,7 @@ class FeasiblePlans:
         counts: npt.NDArray[np.int32],
         starts: npt.NDArray[np.int32],
     ) -> Floats:
-        """Return behaviour at the infosets of a level that gives most to the actions that are worth most."""
+        """Return behaviour at the infosets of a level with the most probability on the most valuable actions."""
         low = self.least[sequences]
         room = self.most[sequences] - low
         owners = np.repeat(np.arange(len(counts)), counts)
@@ -326,7 +326,7 @@ class FeasiblePlans:
 
 
 def _noise(constraint: Constraint, plan: Floats) -> float:
-    """Return what the value of a constraint may be by round-off alone."""
+    """Return the possible value of a constraint from round-off alone."""
     if not isinstance(constraint, LinearConstraint):
         return ROUND_OFF
     terms = float(np.abs(constraint.coefficients) @ np.abs(plan[constraint.indices]))
@@ -334,7 +334,7 @@ def _noise(constraint: Constraint, plan: Floats) -> float:
 
 
 def feasible(rows: Rows, treeplex: Treeplex, plan: Floats) -> Floats | None:
-    """Return a plan that meets hard constraints, near the one given; ``None`` if none was found."""
+    """Return a plan that meets hard constraints, near the given plan; ``None`` if none was found."""
     if rows.penalty is not None or not rows.constraints:
         return plan
     return FeasiblePlans.of(rows, treeplex).nearest(plan)

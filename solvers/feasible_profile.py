@@ -1,4 +1,4 @@
-"""Profiles that meet hard constraints, and what they prove."""
+"""Profiles that meet hard constraints, and their certificates."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ def proven_within_constraints(
     multipliers: Mapping[str, float],
     dual_certificate: Mapping[str, Floats],
 ) -> tuple[Profile, Certificate]:
-    """Return a profile that meets the hard constraints of a problem, and what it proves; see :func:`proven`."""
+    """Return a profile that meets the hard constraints of a problem, and its certificate; see :func:`proven`."""
     assert isinstance(problem, SaddleProblem)
     saddle = problem.canonical
     view, plans, replies = saddle.view, profile.plans, saddle.view.replies
@@ -51,7 +51,7 @@ def proven_within_constraints(
 
 
 def _played(game: Game, strategy: Strategy, plan: Floats) -> Strategy:
-    """Return a strategy with another plan, that plays as before where the plan does not come."""
+    """Return a strategy with another plan; its behaviour is unchanged where the plan does not reach."""
     treeplex = strategy.treeplex
     reached = np.concatenate([[True], np.repeat(treeplex.reach(plan) > 0.0, treeplex.num_actions)])
     return Strategy(game, strategy.player, np.where(reached, treeplex.behaviour(plan), strategy.behaviour))
@@ -64,7 +64,7 @@ def _withdrawn(
     multipliers: Mapping[str, float],
     missing: tuple[bool, bool],
 ) -> Certificate:
-    """Return a certificate without the bounds that strategies prove which do not meet their constraints."""
+    """Return a certificate without the bounds of strategies that violate their constraints."""
     missed = problem.missed(certificate)
     for lower, rows in zip((True, False), (saddle.own, saddle.other), strict=True):
         if rows is None or not missing[1 - lower] or certificate.lower is None or certificate.upper is None:
@@ -82,6 +82,6 @@ def _withdrawn(
 
 
 def _most(saddle: Saddle) -> float:
-    """Return more than the objective of a program without penalties can be, in either direction."""
+    """Return a bound on the absolute value of the objective of a program without penalties."""
     tilted = 0.0 if saddle.tilt is None else best_response_value(saddle.view.own, np.abs(saddle.tilt))
     return tilted + float(saddle.weight or 0.0) * saddle.view.game.payoff_scale

@@ -21,18 +21,18 @@ from .outcome import Options, Outcome, Status, nearest_profile
 from .second_questions import second_question
 from .solution import Solution
 
-#: What is sought, in words.
+#: The question, in words.
 _SOUGHT = "whether the constraints can be met"
-#: How far apart the sizes of linear constraints may be before they are divided by them.
+#: The ratio of sizes above which linear constraints are divided by their sizes.
 _SPREAD = 1e3
-#: Seconds after which a least violation that floats do not prove is no longer sought in fractions.
+#: Seconds after which a least violation that floats do not prove is no longer computed in fractions.
 _PATIENCE = 10.0
 
 
 def judged(
     problem: Any, method: Method, options: Options, outcome: Outcome, answer: Answer
 ) -> tuple[Outcome, Solution | None, str]:
-    """Ask why a method has no answer, where that may be because constraints cannot be met.
+    """Determine whether a method has no answer because constraints cannot be met.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ def judged(
     options : Options
     outcome : Outcome
     answer : Answer
-        Of the solve: Ctrl-C ends the question.
+        The answer of the solve: Ctrl-C ends the question.
 
     Returns
     -------
     outcome : Outcome
-        With what ended the question, if that was Ctrl-C or the time limit.
+        With the status that ended the question, if Ctrl-C or the time limit did.
     infeasible : Solution or None
-        The answer that constraints cannot be met, with the strategy that comes nearest.
+        The answer that constraints cannot be met, with the closest strategy.
     reason : str
-        Why this is not known; empty if it is.
+        Why there is no result; empty if there is one.
     """
     if not _is_in_doubt(problem, options, outcome):
         return outcome, None, ""
@@ -58,7 +58,7 @@ def judged(
     reason = ""
     try:
         with answer.seeking_more(), second_question(_SOUGHT, "infeasibility") as asked:
-            # Constraints at a penalty can always be met: a method that says otherwise ran out of digits.
+            # Constraints with a penalty can always be met: a method that reports otherwise lacks accuracy.
             if problem.penalty is None:
                 found = find_infeasibility(problem, exact=method.is_exact)
         if asked.is_late:
@@ -75,9 +75,9 @@ def judged(
 
 
 def _is_in_doubt(problem: Problem, options: Options, outcome: Outcome) -> bool:
-    """Whether constraints perhaps cannot be met: the method says so, or found no strategies that meet them.
+    """Whether constraints may be impossible to meet: the method reports it, or found no strategies that meet them.
 
-    Multipliers that learn prove that late where constraints miss each other by little.
+    If constraints miss each other only slightly, learned multipliers prove that late.
     """
     if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
         return True
@@ -94,7 +94,7 @@ def _is_in_doubt(problem: Problem, options: Options, outcome: Outcome) -> bool:
 
 
 def _infeasible(problem: Problem, method: Method, options: Options, outcome: Outcome, found: Infeasibility) -> Solution:
-    """Report that constraints cannot be met, with the strategy that comes nearest."""
+    """Return the solution that reports infeasible constraints, with the closest strategy."""
     strategies = list(Profile.uniform(problem.game))
     strategies[found.player] = found.strategy
     profile = Profile(strategies)
@@ -115,30 +115,29 @@ def _infeasible(problem: Problem, method: Method, options: Options, outcome: Out
 
 
 def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = True) -> Infeasibility | None:
-    """Return why a problem's constraints cannot be met; ``None`` if they can, or it has none.
+    """Return why a problem's constraints cannot be met; ``None`` if they can, or there are none.
 
     Parameters
     ----------
     problem : Problem
-        One with ``constraints``, such as :class:`~treeplex.ConstrainedNash`. Its penalty is not read.
+        A problem with ``constraints``, such as :class:`~treeplex.ConstrainedNash`. Its penalty is ignored.
     exact : bool
-        Whether violations are found in fractions, and so is the infeasible subsystem where floats do not prove one.
+        Whether to compute violations in fractions, and also the infeasible subsystem if floats do not prove one.
     conflict : bool
-        Whether an irreducible infeasible subsystem (IIS) is sought, which takes longer than all the rest; there is none
-        where a time limit comes first.
+            Whether to compute an irreducible infeasible subsystem (IIS), which takes longer than everything else. There
+            is none if a time limit comes first.
 
     Returns
     -------
     Infeasibility or None
-        About the first player whose constraints cannot be met.
+        For the first player whose constraints cannot be met.
 
     Notes
     -----
-    The multipliers of the least violation single out constraints that cannot be met together. Of these one after the
-    other is left out for good if the rest still cannot be met (deletion filter: J. W. Chinneck, E. W. Dravnieks,
-    "Locating minimal infeasible constraint sets in linear programs", ORSA Journal on Computing 3, 1991). Whether
-    constraints can be met does not depend on the unit of each, so linear ones of very different sizes are divided by
-    theirs before this is asked.
+    The multipliers of the least violation identify constraints that cannot be met together. A deletion filter then
+    tests each of these and removes it if the rest still cannot be met (J. W. Chinneck, E. W. Dravnieks, "Locating
+    minimal infeasible constraint sets in linear programs", ORSA Journal on Computing 3, 1991). Feasibility does not
+    depend on the units of constraints, so linear constraints of very different sizes are first divided by their sizes.
 
     Examples
     --------
@@ -151,7 +150,7 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
     often, seldom exclude each other; the least sum of violations is 0.3
     """
     if isinstance(problem, FeasibilityRelaxation):
-        return None  # it can always be solved: where a solver says otherwise, there is nothing to learn from it
+        return None  # this program always has a solution: a solver that reports otherwise gives no information
     game: Game = problem.game
     constraints: Sequence[Constraint] = problem.constraints
     for player in range(game.num_players):
@@ -168,7 +167,7 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
         if exact:
             least, largest = (_least(game, player, own, measure, exact=True) for measure in ("sum", "largest"))
             if not _is_proven(own, least):
-                continue  # round-off alone spoke against them
+                continue  # the violation was only round-off
         elif judged is own:
             least, largest = proof, _least(game, player, own, "largest")
         else:
@@ -200,7 +199,7 @@ def _least(
 
 
 def _certified_least(game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum") -> Any:
-    """Return the least violation of constraints of very different sizes; in fractions where floats do not prove it."""
+    """Return the least violation of constraints of very different sizes, in fractions if floats do not prove it."""
     least = _least(game, player, constraints, measure)
     if least.lower >= 0.999 * least.objective or not all(isinstance(one, LinearConstraint) for one in constraints):
         return least
@@ -210,7 +209,7 @@ def _certified_least(game: Game, player: int, constraints: Sequence[Constraint],
 
 
 def _evened(constraints: Sequence[Constraint]) -> Sequence[Constraint]:
-    """Return constraints with linear ones divided by their sizes, where these are far apart; else the same."""
+    """Return constraints, with linear ones divided by their sizes if these are far apart."""
     linear = [one for one in constraints if isinstance(one, LinearConstraint)]
     sizes = [size for one in linear if (size := one.largest_coefficient)]
     if not sizes or max(*sizes, 1.0) <= _SPREAD * min(*sizes, 1.0):
@@ -219,7 +218,7 @@ def _evened(constraints: Sequence[Constraint]) -> Sequence[Constraint]:
 
 
 def _divided(constraint: LinearConstraint) -> LinearConstraint:
-    """Return a constraint divided by a power of two near its largest coefficient, which rounds nothing."""
+    """Return a constraint divided by a power of two near its largest coefficient, which does not round."""
     size = constraint.largest_coefficient
     unit = 2.0 ** round(math.log2(size)) if size else 1.0
     terms = dict(zip(constraint.indices.tolist(), (constraint.coefficients / unit).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Solves that a checkpoint keeps: whole runs, and the outcomes of parts."""
+"""Solves in a checkpoint: whole runs, and the outcomes of parts."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -15,12 +15,12 @@ from .methods import Method
 from .outcome import History, Options, Outcome, Status
 from .solution import Solution
 
-#: What is kept of an outcome as it is.
+#: The entries of an outcome that are saved unchanged.
 _KEPT = ("detail", "iterations", "seconds", "build_seconds")
 
 
 def saved_outcome(outcome: Outcome) -> Saved:
-    """Return an outcome as it is kept: what the plans prove is computed anew, and no run goes on from them."""
+    """Return the saved form of an outcome, without certificate and state; the certificate is recomputed."""
     history = {name: value for name, value in vars(outcome.history).items() if value is not None}
     plans = outcome.plans if outcome.plans or outcome.proof is None else outcome.proof[0].plans
     basis = outcome.state if isinstance(outcome.state, Basis) else None
@@ -37,7 +37,7 @@ def saved_outcome(outcome: Outcome) -> Saved:
 
 
 def outcome_of(saved: Saved) -> Outcome:
-    """Return the outcome that :func:`saved_outcome` made this of."""
+    """Return the outcome from its saved form; see :func:`saved_outcome`."""
     parts: dict[str, dict[str, Any]] = {"plan": {}, "dual": {}, "history": {}}
     for name, value in saved.items():
         kind, _, rest = name.partition(" ")
@@ -45,7 +45,7 @@ def outcome_of(saved: Saved) -> Outcome:
             parts[kind][rest] = value
     constraints, certificates = saved["names"]
     state = None
-    if saved.get("basis") is not None:  # prices begin where the simplex method ended
+    if saved.get("basis") is not None:  # prices start from the final basis of the simplex method
         state = Basis.from_codes(*saved["basis"])
     return Outcome(
         plans=list(parts["plan"].values()) or None,
@@ -59,7 +59,7 @@ def outcome_of(saved: Saved) -> Outcome:
 
 
 def kept_outcome(keeper: Keeper, part: str, method: Method, run: Callable[[], Outcome]) -> Outcome:
-    """Run a method as a part of something, or take from a checkpoint what it came to; Ctrl-C ends both."""
+    """Run a method as a part of another computation, or read its outcome from a checkpoint; Ctrl-C ends both."""
     if method.is_exact:
         return run()
     if method.keeps_runs and keeper.keeps_loops:
@@ -77,12 +77,12 @@ def kept_outcome(keeper: Keeper, part: str, method: Method, run: Callable[[], Ou
 
 @contextmanager
 def keeping(given: Any, problem: Problem, method: Method, options: Options) -> "Iterator[tuple[Options, str]]":
-    """Keep a solve in a checkpoint, which is written when the block ends.
+    """Save a solve in a checkpoint, which is written when the block ends.
 
     Parameters
     ----------
     given : Checkpoint, path-like or Keeper
-        What the user gave; an open one if the solve is a part of something.
+        The user's checkpoint; an open one if the solve is a part of another computation.
     problem : Problem
     method : Method
     options : Options
@@ -92,7 +92,7 @@ def keeping(given: Any, problem: Problem, method: Method, options: Options) -> "
     options : Options
         With the open checkpoint.
     part : str
-        The name of the solve as a part of what is kept there; empty if it is all of it.
+        The name of the solve as a part of the checkpoint; empty if it is the whole run.
     """
     limits = options.tol, options.max_iterations
     if isinstance(given, Keeper):
@@ -103,7 +103,7 @@ def keeping(given: Any, problem: Problem, method: Method, options: Options) -> "
         return
     others: dict[str, Any] = {"seed": options.seed}
     part = ""
-    if Feature.STEPS in problem.needs:  # a step follows from where limits have ended those before it
+    if Feature.STEPS in problem.needs:  # a step depends on where limits ended the earlier steps
         part, others["limits"] = "steps", digest(limits)
     with Checkpoint.of(given).kept(asked_of(problem, method, **others)) as keeper:
         keeper.asks_time = False

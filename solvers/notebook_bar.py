@@ -1,4 +1,4 @@
-"""A bar that shows in a notebook where a solve stands."""
+"""A progress bar for notebooks."""
 
 from collections.abc import Callable
 
@@ -6,12 +6,12 @@ from ..seqform.interchange.page import element, fragment
 from ..seqform.limits import now
 from .outcome import Progress
 
-#: Seconds between two pictures of the bar.
+#: Seconds between two updates of the bar.
 _EVERY = 0.2
 
 
 class NotebookBar:
-    """A bar in the output of a notebook's cell; what it showed last remains."""
+    """A bar in the output of a notebook cell; its last state remains."""
 
     def __init__(self, title: str, done: Callable[[Progress], float], standing: Callable[[Progress], str]) -> None:
         self._title, self._done, self._stands = title, done, standing

@@ -1,4 +1,4 @@
-"""Patrols solved, and solved again with one thing changed: what a unit, a street or a limit is worth."""
+"""Solutions of patrols, and the worth of a unit, a street or a limit by solving again without or with it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,12 +23,12 @@ _FORMS = "unit NODE, without UNIT, close PLACE, or a limit such as risk(unit 1) 
 
 
 def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash:
-    """Return the problem that a patrol's declaration poses: an equilibrium that keeps to its limits."""
+    """Return the problem that a patrol's declaration poses: an equilibrium under its limits."""
     return ConstrainedNash(game, game.constraints) if game.constraints else Nash(game)
 
 
 def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
-    """Solve a patrol as it is declared, limits and all.
+    """Solve a patrol as declared, including its limits.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
         By default linear programming for up to 20,000 sequences of both players; for more, regret minimisation, to a
         thousandth of the largest payoff.
     **how
-        As :func:`~treeplex.solve` takes it.
+        Options of :func:`~treeplex.solve`.
 
     Returns
     -------
@@ -58,13 +58,13 @@ def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
 
 
 def carried(profile: Profile, game: Game) -> Profile:
-    """Return the strategies of another game as far as they go: by labels, uniform where they say nothing.
+    """Transfer strategies from another game by labels; play is uniform at infosets that they do not have.
 
     Parameters
     ----------
     profile : Profile
     game : Game
-        With as many players; infosets and actions count as the same if their labels are.
+        A game with the same number of players. Infosets and actions correspond if their labels are equal.
 
     Examples
     --------
@@ -104,11 +104,11 @@ class Changed:
     change : str
     status : str
     value : float or None
-        What the attackers earn; ``None`` where limits cannot be met.
+        The attackers' payoff; ``None`` if limits cannot be met.
     lower, upper : float or None
-        Proven bounds of it.
+        Proven bounds on the value.
     worth : float or None
-        How much less that is than without the change.
+        The decrease of the value by the change.
     """
 
     change: str
@@ -126,7 +126,7 @@ class WhatIf(Displayed):
     Attributes
     ----------
     value : float
-        What the attackers earn without any.
+        The attackers' payoff without a change.
     rows : tuple of Changed
     """
 
@@ -166,13 +166,13 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     Parameters
     ----------
     solution : Solution
-        Of a patrol, as :func:`solve_patrol` finds it.
+        A solution of a patrol by :func:`solve_patrol`.
     changes : iterable of str
-        ``unit NODE``: one unit more, with its base there; ``without UNIT``, and the limits on it; ``close PLACE``, a
-        node or an edge (``close bank -- mill``), for everybody; a limit, which takes the place of the one with the same
-        left side; ``units``: one unit more at each base, and one less of each.
+            ``unit NODE`` adds a unit with its base there. ``without UNIT`` removes a unit and the limits on it. ``close
+            PLACE`` closes a node or an edge (``close bank -- mill``) for everybody. A limit replaces the limit with the
+            same left side. ``units`` tries one more unit at each base, and one less of each.
     **how
-        As :func:`~treeplex.solve` takes it.
+        Options of :func:`~treeplex.solve`.
 
     Returns
     -------
@@ -181,13 +181,13 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     Raises
     ------
     UnsupportedProblemError
-        If the solution is of another game.
+        If the solution belongs to another kind of game.
     InvalidGameError
         If a change cannot be read, or does not fit the patrol.
 
     Notes
     -----
-    Methods that take a start begin from the strategies of the solution, as far as they go (:func:`carried`).
+    Methods that take a start begin from the strategies of the solution where they apply (:func:`carried`).
 
     Examples
     --------
@@ -227,7 +227,7 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
 
 
 def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
-    """Return the patrols that a change of :func:`what_if` makes, by what it is.
+    """Return the patrols that a change of :func:`what_if` creates, by the text of the change.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def _new_name(patrol: Patrol) -> str:
 
 
 def _with_limit(patrol: Patrol, text: str) -> list[str]:
-    """Return the limits with a new one, which takes the place of that with the same left side."""
+    """Return the limits with a new one, which replaces the limit with the same left side."""
 
     def left(limit: str) -> str:
         for mark in ("<=", ">=", "=="):

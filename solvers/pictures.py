@@ -1,4 +1,4 @@
-"""Pictures of solutions: how the error fell, what is gained and risked, what constraints cost, and the strategies."""
+"""Pictures of solutions: convergence, gain and risk, prices of constraints, and strategies."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from .solution import Solution
 
-#: How many constraints a picture shows.
+#: The number of constraints in a picture.
 _CONSTRAINTS = 24
-#: How many infosets, where strategies are drawn beside other panels.
+#: The number of infosets if strategies are drawn next to other panels.
 _INFOSETS = 16
 
 
@@ -26,7 +26,7 @@ def solution_figure(solution: "Solution", *shown: str) -> "Figure":
     """Draw a solution; see :meth:`~treeplex.Solution.figure`."""
     for name in shown:
         check_choice(name, "panel", UnsupportedProblemError, tuple(PANELS))
-    # Strategies of a large game are not made where nobody looks at them.
+    # Strategies of a large game are computed only if they are drawn.
     wanted = shown or [name for name in PANELS if name != "strategy"]
     found = {name: PANELS[name].of(solution) for name in wanted}
     if not shown and not any(found.values()):
@@ -51,7 +51,7 @@ _Draw = Callable[[Any], None]
 
 
 class _Panel:
-    """A kind of picture: what draws it on axes, nothing if a solution has none, and how high it is, in inches."""
+    """A kind of panel: its drawing function (``None`` if a solution has no such panel), and its height in inches."""
 
     def __init__(self, of: "Callable[[Solution], list[_Draw]]", height: "Callable[[Solution], float]") -> None:
         self.of, self.height = of, height
@@ -164,7 +164,7 @@ def _title(axes: Any, text: str) -> None:
     axes.set_title(cut(text, 60), loc="left", fontsize=9, parse_math=False)
 
 
-#: What a picture of a solution may show, by name, in its order.
+#: The panels of a picture of a solution, by name, in order.
 PANELS: dict[str, _Panel] = {
     "convergence": _Panel(_convergence, lambda solution: 3.4),
     "frontier": _Panel(_frontier, lambda solution: 3.4),

@@ -1,4 +1,4 @@
-"""Shows where a running solve stands: a bar in a terminal, and in a notebook."""
+"""The progress of a running solve: a bar on a terminal or in a notebook."""
 
 import contextlib
 import math
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Display
 
-#: Those who show where a solve stands, and are told what it waits for.
+#: The functions that are told what a solve waits for.
 _SHOWING: list[Callable[[str], None]] = []
 
 
 @contextlib.contextmanager
 def waiting_for(what: str) -> Iterator[None]:
-    """Say what a solve waits for before it goes on, such as compiling, to whoever shows where it stands.
+    """Tell the progress displays what a solve waits for in the block, such as compiling.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def waiting_for(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def showing(show: Callable[[str], None]) -> Iterator[None]:
-    """Let a function be told what a solve waits for, and then an empty text; see :func:`waiting_for`."""
+    """Call a function with what a solve waits for, and with an empty text afterwards; see :func:`waiting_for`."""
     _SHOWING.append(show)
     try:
         yield
@@ -49,12 +49,12 @@ def showing(show: Callable[[str], None]) -> Iterator[None]:
 
 
 class Course:
-    """How far a solve has come, from the reports that it makes.
+    """The progress of a solve, computed from its reports.
 
     Parameters
     ----------
     time_limit : float or None
-        Seconds, for all of it.
+        The time limit of the whole solve, in seconds.
 
     Examples
     --------
@@ -71,9 +71,9 @@ class Course:
         self._limit, self._first = time_limit, 0.0
 
     def done(self, report: Progress) -> float:
-        """Return how far the solve has come, from 0 to 1: the nearest of its ends counts.
+        """Return the progress of the solve, from 0 to 1, towards the nearest of its limits.
 
-        The error is measured on a logarithmic scale, from what it was first to the tolerance.
+        The error is measured on a logarithmic scale, from the first error to the tolerance.
         """
         parts = [report.iterations / report.max_iterations if report.max_iterations else 1.0]
         if self._limit:
@@ -86,7 +86,7 @@ class Course:
         return min(1.0, max(0.0, *parts))
 
     def standing(self, report: Progress) -> str:
-        """Return where the solve stands, in words."""
+        """Return the progress of the solve in words."""
         text = f"{report.iterations:,} iterations"
         if report.exploitability is not None:
             text += f", exploitability {report.exploitability:.2g}"
@@ -95,7 +95,7 @@ class Course:
 
 
 def bar(console: "Console", redirect_stdout: bool = True, is_steady: bool = False) -> "Display":
-    """Return a bar for a terminal, gone when it is done. It shows the time since it began or, of steady work, left."""
+    """Return a temporary bar for a terminal. It shows the elapsed time or, for steady work, the remaining time."""
     from rich import progress as bars
 
     left = bars.TimeRemainingColumn(compact=True), bars.TextColumn("left")
@@ -113,7 +113,7 @@ def bar(console: "Console", redirect_stdout: bool = True, is_steady: bool = Fals
 
 @contextlib.contextmanager
 def watched(title: str, time_limit: float | None = None) -> Iterator[Callable[[Progress], None] | None]:
-    """Show a bar while a solve runs, in a notebook or on a terminal, and yield what to call with its progress.
+    """Show a bar while a solve runs, in a notebook or on a terminal; yield the function to call with its progress.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def watched(title: str, time_limit: float | None = None) -> Iterator[Callable[[P
     Yields
     ------
     callable or None
-        ``None`` where there is nobody to show it to: standard error is not a terminal.
+        ``None`` if standard error is not a terminal.
     """
     from rich.console import Console
 

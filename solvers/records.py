@@ -1,12 +1,12 @@
 """Named tuples of arrays that compiled functions take as one pointer.
 
-numba passes a tuple by value: each call copies seven numbers or more for every array in it, and the compiler has to
-handle each of them. A game and the state of a loop have a hundred arrays. A record is passed as one address: where the
-wrapper that Python calls has put the descriptions of the arrays, on its stack. Compiled code reads a field from there.
-It cannot make a record or replace a field; it can write into the arrays.
+numba passes a tuple by value: each call copies at least seven numbers for every array in it, and the compiler has to
+handle each of them. A game and the state of a loop have a hundred arrays. A record is passed as one address, of the
+array descriptions that the Python wrapper has put on its stack. Compiled code reads a field from there. It cannot
+create a record or replace a field, but it can write into the arrays.
 
-A field may be an array, a number, a tuple, ``None``, another record, or an item of a numpy array with named fields:
-these have numbers that compiled code can replace. Branches on a field that is ``None`` are not compiled.
+A field may be an array, a number, a tuple, ``None``, another record, or an item of a numpy array with named fields,
+whose numbers compiled code can replace. Branches on a field that is ``None`` are not compiled.
 """
 
 import functools
@@ -31,7 +31,7 @@ class Record(Fielded):
         return self.named, self.members
 
     def __hash__(self) -> int:
-        return hash(self.name)  # which Python keeps; members would be gone through each time
+        return hash(self.name)  # Python caches the hash of a text, but not of a tuple of members
 
     def __eq__(self, other: object) -> bool:
         return self is other or super().__eq__(other)
@@ -61,12 +61,12 @@ def record(named: Any) -> Any:
 
 @functools.cache
 def _type_of(named: Any, members: tuple[Any, ...]) -> Record:
-    """Return the type of records of a class, which takes longer to make than to look up."""
+    """Return the type of records of a class; cached, because creating it is slow."""
     return Record(named, members)
 
 
 def _words(kind: Any) -> int:
-    """Return how many words of 8 bytes are enough for a value of LLVM's."""
+    """Return the number of 8-byte words that an LLVM value needs."""
     if isinstance(kind, ir.ArrayType):
         return int(kind.count) * _words(kind.element)
     return sum(map(_words, kind.elements)) if isinstance(kind, ir.LiteralStructType) else 1
@@ -74,7 +74,7 @@ def _words(kind: Any) -> int:
 
 @functools.cache
 def _places(manager: Any, record: Record) -> list[int]:
-    """Return at which word each field of a record begins, and at the end how many words it takes."""
+    """Return the first word of each field of a record, followed by the total number of words."""
     return list(itertools.accumulate((_words(manager[each].get_value_type()) for each in record.members), initial=0))
 
 

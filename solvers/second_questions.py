@@ -1,4 +1,4 @@
-"""Questions about an answer that is known: nothing that goes wrong with them takes the answer away, or is hidden."""
+"""Questions about a known answer: a failure never discards the answer, and is always reported."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,16 +10,16 @@ from ..seqform.limits import answering
 
 @dataclass
 class SecondQuestion:
-    """A question about an answer that is known.
+    """A question about a known answer.
 
     Attributes
     ----------
     what : str
-        What is sought, such as ``what the locks are worth``.
+        The object of the question, such as ``the price of the locks``.
     reason : str
-        Why it is not known, for the message of the answer; empty if nothing went wrong.
+        Why there is no result, for the message of the answer; empty if nothing failed.
     is_late : bool
-        Whether the time limit ended it.
+        Whether the time limit ended the computation.
     """
 
     what: str
@@ -27,7 +27,7 @@ class SecondQuestion:
     is_late: bool = False
 
     def added_to(self, message: str) -> str:
-        """Return the message of the answer, with the reason if there is one.
+        """Return the message of the answer, with the reason of a failure.
 
         Examples
         --------
@@ -43,16 +43,16 @@ class SecondQuestion:
 
 @contextmanager
 def second_question(what: str, name: str = "") -> Iterator[SecondQuestion]:
-    """Ask a second question in the block: any exception ends the block alone, and is the reason that it has no answer.
+    """Ask a second question in the block: an exception ends only the block, and becomes the reason of its failure.
 
-    Ctrl-C passes, and so must be caught where the answer is known.
+    Ctrl-C passes through, so catch it where the answer is known.
 
     Parameters
     ----------
     what : str
-        What is sought; see :class:`SecondQuestion`.
+        The object of the question; see :class:`SecondQuestion`.
     name : str, optional
-        To which the seconds of the block count; see :func:`~treeplex.seqform.limits.answering`.
+        The part to which the seconds of the block count; see :func:`~treeplex.seqform.limits.answering`.
 
     Examples
     --------
@@ -74,5 +74,5 @@ def second_question(what: str, name: str = "") -> Iterator[SecondQuestion]:
         asked.reason, asked.is_late = str(error), isinstance(error, TimeLimitError)
     except MemoryError:
         asked.reason = "out of memory"
-    except Exception as error:  # a bug, or a library's: what is known must not be lost for it
+    except Exception as error:  # a bug here or in a library must not discard the known answer
         asked.reason = f"unexpected {type(error).__name__}{f': {error}' if str(error) else ''}"

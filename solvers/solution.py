@@ -117,8 +117,8 @@ class Solution(Drawn, Displayed):
     exact : ExactAnswer, optional
         The answer in exact fractions, by the method ``rational``; then ``value`` is a ``Fraction``.
     infeasibility : Infeasibility, optional
-        Why the constraints cannot be met, if the status is ``infeasible``. The profile is then the one that comes
-        nearest to meeting them, and there is no value.
+        Why the constraints cannot be met, if the status is ``infeasible``. The profile is then the one that is closest
+        to meeting them, and there is no value.
     time : mapping of str to float
         The seconds of the call of ``solve`` by part: ``loading``, ``compiling``, ``building``, ``solving``,
         ``certifying`` and ``writing``, and second questions by name, such as ``game_value``. Their sum is the total.
@@ -168,7 +168,7 @@ class Solution(Drawn, Displayed):
     def value(self) -> Any:
         """Player 0's expected payoff, or a tuple of all players' payoffs if they are not opposite.
 
-        ``None`` if infeasible. A ``Fraction`` where the answer is exact, a float otherwise.
+        ``None`` if infeasible. A ``Fraction`` if the answer is exact, otherwise a float.
         """
         if self.infeasibility is not None:
             return None
@@ -215,7 +215,7 @@ class Solution(Drawn, Displayed):
     def exploitability(self) -> float:
         """NashConv divided by the number of players for a profile; the possible loss of the value for one strategy.
 
-        For a commitment, what the follower would gain by its best reply.
+        For a commitment, the follower's possible gain from its best reply.
         """
         return self.certificate.exploitability
 
@@ -229,17 +229,17 @@ class Solution(Drawn, Displayed):
 
     @property
     def player(self) -> int | None:
-        """The player whose strategy was sought; ``None`` for a profile."""
+        """The player whose strategy the problem asks for; ``None`` for a profile."""
         return self.certificate.player
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy that was sought.
+        """The strategy that the problem asks for.
 
         Raises
         ------
         UnsupportedProblemError
-            If a profile was sought.
+            If the problem asks for a profile.
         """
         if self.player is None:
             raise UnsupportedProblemError(f"{self.problem.name} concerns all players: use solution.profile")
@@ -273,8 +273,8 @@ class Solution(Drawn, Displayed):
     def safety_bound(self) -> float | None:
         """The bound on exploitability from the gain and proven gaps: (p gain + gaps) / (1 − p).
 
-        For restricted Nash responses and :class:`~treeplex.CDRNR`; for :class:`~treeplex.SES` by how far the model's
-        reach is from the equilibrium's. ``None`` if there is no such bound.
+        For restricted Nash responses and :class:`~treeplex.CDRNR`; for :class:`~treeplex.SES` it depends on how far the
+        model's reach is from the equilibrium's. ``None`` if there is no such bound.
         """
         return self.problem.safety_bound(self.certificate, self.dual_certificate)
 
@@ -398,8 +398,8 @@ class Solution(Drawn, Displayed):
         ----------
         *shown : str
             The panels. ``convergence``: the error over the run of an iterative method. ``frontier``: a response's gain
-            against the model and its possible loss, with the proven limit of what any strategy can gain. ``prices``:
-            the prices of constraints, or their violations if they cannot be met. ``strategy``: how often each action is
+            against the model and its possible loss, with the proven limit on the gain of any strategy. ``prices``: the
+            prices of constraints, or their violations if they cannot be met. ``strategy``: how often each action is
             taken. By default those of the first three that the solution has, or else the last.
 
         Returns

@@ -84,7 +84,7 @@ def solve(
         ``True`` shows a progress bar on a terminal's standard error or in a notebook. Iterative methods call a function
         about twenty times a second with a :class:`~treeplex.solvers.outcome.Progress`.
     callback : callable, optional
-        The same, and stops the solve by returning ``True``.
+        Called like a function `progress`; it stops the solve by returning ``True``.
     seed : int, optional
         The seed of methods that draw random numbers.
     checkpoint : Checkpoint or path-like, optional

@@ -1,8 +1,8 @@
-"""Threads that take the shares of a loop's work one after the other, in compiled code.
+"""Threads that process the tasks of a loop's work, in compiled code.
 
-The thread that runs the loop says what is to be done with every share, takes shares itself, and goes on when all are
-done. Others help where they can: it never waits for one that has taken nothing, so that threads without a core to run
-on cost no time. Which thread takes a share does not matter to what comes out.
+The thread that runs the loop announces the work of all tasks, takes tasks itself, and continues when all are done.
+Other threads help if they can. The loop never waits for a thread that has not taken a task, so threads without a core
+cost no time. The result does not depend on which thread takes a task.
 """
 
 import ctypes
@@ -21,8 +21,8 @@ from .records import record
 T = TypeVar("T")
 
 ONE = np.uint64(1)
-OVER = -1  # in place of the phase when the run ends
-#: So often a waiting thread looks before it lets others run on its core, a few microseconds.
+OVER = -1  # replaces the phase when the run ends
+#: The number of checks of a waiting thread before it yields its core, a few microseconds.
 PATIENCE = 2_000
 LINE = 8  # numbers of 64 bits in a cache line, or more than that
 
@@ -31,15 +31,15 @@ LINE = 8  # numbers of 64 bits in a cache line, or more than that
 class TeamArrays(NamedTuple):
     """The data that the threads of a loop share."""
 
-    phase: Any  # int64: how many jobs have been given so far
-    claims: Any  # int64, one a share: the last phase in which a thread has taken it
-    done: Any  # int64: the shares that are done in this phase
-    sums: Any  # float64: what each share adds up to
-    address: Any  # int64: of the function that lets other threads run
+    phase: Any  # int64: the number of jobs announced so far
+    claims: Any  # int64, one per task: the last phase in which a thread took it
+    done: Any  # int64: the number of tasks done in this phase
+    sums: Any  # float64: the sum of each task
+    address: Any  # int64: the address of the function that lets other threads run
 
 
 def team_arrays(num_shares: int) -> TeamArrays:
-    """Return arrays for one run of a loop whose work has so many shares."""
+    """Return the arrays for one run of a loop with a number of tasks."""
     phase, done = (np.zeros(3 * LINE, dtype=np.int64)[LINE : 2 * LINE] for _ in range(2))
     claims, sums = np.zeros(num_shares, dtype=np.int64), np.zeros((1 + num_shares) * LINE)
     address = np.array([_yielding()], dtype=np.int64)
@@ -59,7 +59,7 @@ def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
 
 
 def _read(typing_context: Any, array: Any) -> Any:
-    """Return an array's first number, and see all that other threads wrote before they wrote that."""
+    """Return an array's first number with acquire semantics: all earlier writes of its writer are visible."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load_atomic(_data(context, builder, signature.args[0], arguments[0]), "seq_cst", 8)
@@ -68,7 +68,7 @@ def _read(typing_context: Any, array: Any) -> Any:
 
 
 def _write(typing_context: Any, array: Any, number: Any) -> Any:
-    """Write an array's first number; who reads it sees all that this thread wrote before."""
+    """Write an array's first number with release semantics: its readers see all earlier writes of this thread."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store_atomic(arguments[1], _data(context, builder, signature.args[0], arguments[0]), "seq_cst", 8)
@@ -89,7 +89,7 @@ def _count(typing_context: Any, array: Any) -> Any:
 
 
 def _claim(typing_context: Any, array: Any, place: Any, number: Any) -> Any:
-    """Let an array's number at a place be this one if it is one less; return whether it was."""
+    """Set an array's entry to a number if it is one less; return whether it was."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = builder.gep(_data(context, builder, signature.args[0], arguments[0]), [arguments[1]])
@@ -108,7 +108,7 @@ _claim_at: Any = intrinsic(_claim)
 
 @compiled
 def begin(team: Any) -> Any:
-    """Let threads take shares; return the phase."""
+    """Let threads take tasks; return the phase."""
     phase = _read_first(team.phase) + 1
     _write_first(team.done, 0)
     _write_first(team.phase, phase)
@@ -117,10 +117,10 @@ def begin(team: Any) -> Any:
 
 @compiled
 def take(team: Any, phase: Any, first: Any, tried: Any) -> Any:
-    """Take a share that no other thread has taken in a phase.
+    """Take a task that no other thread has taken in a phase.
 
-    A thread tries all of them, from its own first one on and in the same order each time: mostly it takes those that
-    its core has in the cache already. Returned is how many it has tried then; one more than there are if none is left.
+    A thread tries all tasks, always starting with its own first one and in the same order, so that it mostly takes
+    tasks whose data are in its core's cache. Return the number of tasks tried; one more than there are if none is left.
     """
     num_shares = np.uint64(len(team.claims))
     while tried < num_shares:
@@ -133,7 +133,7 @@ def take(team: Any, phase: Any, first: Any, tried: Any) -> Any:
 
 @compiled
 def wait_for_all(team: Any) -> None:
-    """Wait until all shares are done."""
+    """Wait until all tasks are done."""
     looks = 0
     while _read_first(team.done) < len(team.claims):
         looks += 1
@@ -160,13 +160,13 @@ def _pool() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # its threads stay behind
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has none of the pool's threads
 
 
 def in_company(call: Callable[[bool, int], T], team: TeamArrays, threads: int) -> T:
-    """Return what a call that leads returns, while other threads help: they call with ``False``.
+    """Return the result of the leading call, while other threads help by calling with ``False``.
 
-    Each is told at which share it begins.
+    Each thread receives the number of its first task.
     """
     firsts = [thread * len(team.claims) // threads for thread in range(threads)]
     helpers = [_pool().submit(call, False, first) for first in firsts[1:]]

@@ -1,4 +1,4 @@
-"""Uniform play: the answer where a limit comes before a method has strategies."""
+"""Uniform play: the answer if a limit is reached before a method has strategies."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from ..models.problems import Certificate, Nash, Problem
 from ..seqform.strategy import Profile
 
-#: Up to so many nodes best responses in public form take a second at most without compiled loops.
+#: The number of nodes up to which best responses in public form take at most a second without compiled loops.
 _FEW_NODES = 3_000
 
 
 def uniform_play(problem: Problem) -> dict[str, Any]:
-    """Return uniform play as an outcome has it: of a game in public form without its sequence form."""
+    """Return uniform play as the fields of an outcome; for a game in public form, without its sequence form."""
     game = problem.game
     if "sequence_form" in vars(game) or game.public_form is None:
         return {"plans": Profile.uniform(game).plans}
@@ -23,14 +23,14 @@ def uniform_play(problem: Problem) -> dict[str, Any]:
 
 
 def by_best_responses(best_responses: Sequence[float], value: float) -> Certificate:
-    """Return what both players' best responses prove of a zero-sum game.
+    """Return the certificate that both players' best responses prove in a zero-sum game.
 
     Parameters
     ----------
     best_responses : sequence of two floats
-        What each player gets at most against the other's strategy.
+        Each player's best-response value against the other's strategy.
     value : float
-        What player 0 is paid; round-off is taken from it.
+        Player 0's payoff; corrected for round-off.
     """
     first, second = best_responses
     value = min(max(value, -second), first)
@@ -46,7 +46,7 @@ def by_best_responses(best_responses: Sequence[float], value: float) -> Certific
 
 
 def has_uniform_play(problem: Problem) -> bool:
-    """Whether uniform play can be certified in little time: the game is built, or small and in public form."""
+    """Whether uniform play can be certified quickly: the game is built, or small and in public form."""
     built = vars(problem.game)
     if "sequence_form" in built:
         return True

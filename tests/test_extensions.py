@@ -86,7 +86,7 @@ def test_a_broken_package_is_one_line_and_breaks_no_command(tmp_path: Path) -> N
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("kuhn")
     assert shown.stderr == (
-        "note: the game 'lost' of the package broken-package is left out: ModuleNotFoundError: No module named "
+        "note: the game 'lost' of the package broken-package is skipped: ModuleNotFoundError: No module named "
         "'no_such_module'\n"
     )
 
@@ -172,7 +172,7 @@ def test_of_two_packages_with_one_name_the_second_is_left_out(entry_points) -> N
     entry_points("beta", {"treeplex.games": {"guess": "beta:Guess"}}, GUESS)
     entry_points("gamma", {"treeplex.games": {"guess": "gamma:Guess"}}, GUESS)
     expected = (
-        r"the game 'guess' of the package (beta|gamma) is left out: two games are named 'guess': one of (beta|gamma) "
+        r"the game 'guess' of the package (beta|gamma) is skipped: two games are named 'guess': one of (beta|gamma) "
         r"\((beta|gamma)\.Guess\) and one of (beta|gamma) \((beta|gamma)\.Guess\); rename one"
     )
     with pytest.warns(ExtensionWarning, match=expected):
@@ -182,7 +182,7 @@ def test_of_two_packages_with_one_name_the_second_is_left_out(entry_points) -> N
 @pytest.mark.parametrize(
     ("point", "reason"),
     [
-        ("kuhn = delta:Guess", "delta.Guess: the name is 'guess', expected that of its entry point, 'kuhn'"),
+        ("kuhn = delta:Guess", "delta.Guess: the name is 'guess', expected the name of its entry point, 'kuhn'"),
         ("x = delta:Missing", "AttributeError: module 'delta' has no attribute 'Missing'"),
         ("x = delta:dataclass", "expected a Family, or a frozen dataclass of rules, got <function dataclass"),
     ],
@@ -193,7 +193,7 @@ def test_what_is_wrong_with_an_entry_point_is_said(entry_points, point: str, rea
     with pytest.warns(ExtensionWarning) as caught:
         assert len(GAMES) == 15
     sys.modules.pop("delta", None)
-    assert str(caught[0].message).startswith(f"the game {name!r} of the package delta is left out: {reason}")
+    assert str(caught[0].message).startswith(f"the game {name!r} of the package delta is skipped: {reason}")
 
 
 # Calls
@@ -252,7 +252,7 @@ def problem(**attributes):
         (register_method, "mine", "expected a dataclass that is a subclass of Method, got 'mine'"),
         (register_method, Rules, "Rules is not a Method; expected a dataclass that is a subclass of Method"),
         (register_method, type("Mine", (Method,), {}), r"Mine is not a dataclass; expected @dataclass\(frozen=True\)"),
-        (register_method, method(name=...), "Mine has no attribute name; expected what --method calls it"),
+        (register_method, method(name=...), "Mine has no attribute name; expected its name for --method"),
         (register_method, method(serves=...), "Mine has no attribute serves; expected the features that it has, such"),
         (register_method, method(serves={"program"}), "Mine: serves is {'program'}, expected the features that it has"),
         (register_method, method(backend=...), "Mine has no attribute backend; expected a method backend"),

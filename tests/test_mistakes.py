@@ -67,7 +67,7 @@ COMMANDS = [
     ("solve kuhn --updates alternating", "--updates", "--method cfr"),
     ("solve kuhn --method cfr --averaging cubed", "cubed", "did you mean cubic?"),
     ("solve kuhn --method cfr --iterate current", "current", "expected one of average, last"),
-    ("solve kuhn --checkpoint x.ck", "highs keeps no checkpoint", "expected an iterative method"),
+    ("solve kuhn --checkpoint x.ck", "highs does not support checkpoints", "expected an iterative method"),
     ("solve kuhn --method cfr --checkpoint x.ck:each=1s", "'each=1s'", "expected FILE or FILE:every=60s"),
     ("solve kuhn --method cfr --resume x.ck", "x.ck", "--checkpoint writes one"),
     ("solve kuhn --prefer bet --method pref-cfr", "'bet'", "expected ACTION:DELTA, such as raise:5"),

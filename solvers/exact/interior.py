@@ -1,4 +1,4 @@
-"""Linear programs near their optimum: the remaining distance, by an interior point method."""
+"""Refinement of nearly optimal solutions of linear programs by an interior point method."""
 
 import highspy
 import numpy as np
@@ -9,8 +9,8 @@ from ...seqform.arrays import Floats
 from .distances import StandardProgram
 from .highs_models import STALLED, TOLERANCE, choose_algorithm, objective_factor, run_solver, silent_solver
 
-#: The unit of distances from the answer that is begun with, and of what columns cost there. HiGHS's tolerances are
-#: absolute: it solves for distances to so much more than for columns themselves.
+#: The initial unit of distances from the answer, and of the costs of columns there. HiGHS's tolerances are absolute, so
+#: distances are more accurate than columns by this factor.
 _UNIT = 0.1
 
 
@@ -23,14 +23,14 @@ def interior_point(
     ----------
     program : StandardProgram
     near : tuple of ndarray of float64
-        Columns and multipliers that are nearly optimal. The better they are, the more digits has the optimum.
+        Nearly optimal columns and multipliers. The better they are, the more accurate is the result.
     seconds : float
         The time limit.
 
     Returns
     -------
     tuple of ndarray of float64, or None
-        ``None`` if none was found.
+        ``None`` if no optimum was found.
 
     Raises
     ------
@@ -38,13 +38,13 @@ def interior_point(
 
     Notes
     -----
-    With slacks s ≥ 0 the program is min {c · v : A v + s = b}. Let v̄, s̄ and multipliers λ̄ be near its optimum, and
-    d = c + Aᵀ λ̄. Then c · v + b · λ̄ = d · v + λ̄ · s wherever A v + s = b, so that v = v̄ + u δ and s = s̄ + u σ are
+    With slacks s ≥ 0 the program is min {c · v : A v + s = b}. Let v̄, s̄ and multipliers λ̄ be near its optimum, and d
+    = c + Aᵀ λ̄. Then c · v + b · λ̄ = d · v + λ̄ · s whenever A v + s = b, so that v = v̄ + u δ and s = s̄ + u σ are
     optimal if
 
         (δ, σ) minimise (d · δ + λ̄ · σ) / u  such that  A δ + σ = (b − A v̄ − s̄) / u,  δ ≥ −v̄ / u,  σ ≥ −s̄ / u,
 
-    and the multipliers of that program, times u, are what is missing to λ̄. A. M. Gleixner, D. E. Steffy and K. Wolter,
+    and the multipliers of that program, times u, are the correction of λ̄. A. M. Gleixner, D. E. Steffy and K. Wolter,
     "Iterative refinement for linear programming", INFORMS Journal on Computing 28 (2016).
     """
     place, price = near
@@ -78,13 +78,13 @@ def interior_point(
 
 
 def refined(program: LinearProgram, numbers: tuple[Floats, Floats], seconds: float) -> tuple[Floats, Floats] | None:
-    """Return columns and multipliers of rows with more digits than those that are given; ``None`` if none were found.
+    """Return more accurate columns and multipliers of rows than the given ones; ``None`` if none were found.
 
     Parameters
     ----------
     program : LinearProgram
     numbers : tuple of ndarray of float64
-        Columns, and by how much the objective changes with each row's bound.
+        Columns, and the change of the objective per unit of each row's bound.
     seconds : float
         The time limit.
 

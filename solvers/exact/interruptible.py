@@ -1,4 +1,4 @@
-"""Runs what never comes back to Python on its own, so that Ctrl-C still arrives and time limits hold."""
+"""Runs code that does not return to Python on its own, so that Ctrl-C and time limits still work."""
 
 import contextlib
 import math
@@ -18,26 +18,26 @@ _PATIENCE = 0.2
 
 
 def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] | None = None) -> bool:
-    """Do some work in a thread of its own while this one waits for it, for Ctrl-C and for the deadline.
+    """Do work in a separate thread while this thread waits for it, for Ctrl-C and for the deadline.
 
     Parameters
     ----------
     work : callable
-        It releases the interpreter while it computes. Its exceptions are raised here.
+        It must release the interpreter while it computes. Its exceptions are raised here.
     cancel : callable, optional
-        Asks the work to end; the caller waits for that for a short time. Without it, or if it does not help, the
-        work continues in the background: do not touch anything that it uses.
+            Asks the work to end; the caller waits briefly for that. Without it, or if the work does not end, the work
+            continues in the background: do not use any of its objects.
 
     Returns
     -------
     bool
-        Whether the work was asked to end, and did. Ctrl-C comes to the main thread alone: in another one the work is
-        simply done if there is no deadline.
+            Whether the work was asked to end, and did. Only the main thread receives Ctrl-C. In another thread without
+            a deadline, the work is done directly.
 
     Raises
     ------
     KeyboardInterrupt, TimeLimitError
-        If the work was left alone.
+        If the work continues in the background.
     """
     if threading.current_thread() is not threading.main_thread() and math.isinf(seconds_left()):
         work()
@@ -47,7 +47,7 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
     def do() -> None:
         try:
             work()
-        except BaseException as failure:  # raised in the thread that asked
+        except BaseException as failure:  # raised again in the calling thread
             failures.append(failure)
         finally:
             finished.set()
@@ -75,14 +75,14 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
 
 
 def run_apart(work: Callable[[], Any]) -> Any:
-    """Do some work in a process of its own, which is ended when Ctrl-C or the deadline comes, and return its result.
+    """Do work in a separate process, which Ctrl-C or the deadline ends, and return its result.
 
-    Where processes cannot be forked, as on Windows, the work is done here, and nothing ends it.
+    If processes cannot be forked, as on Windows, the work is done in this process and cannot be ended.
 
     Parameters
     ----------
     work : callable
-        It may hold the interpreter while it computes. Its result, or its exception, is pickled.
+        It may hold the interpreter while it computes. Its result or exception is pickled.
 
     Raises
     ------
@@ -95,7 +95,8 @@ def run_apart(work: Callable[[], Any]) -> Any:
     child = -1
     try:
         with holding_signals(), warnings.catch_warnings():
-            # New releases of Python warn where there are other threads. The child runs none of what they have locked.
+            # Newer Python versions warn if there are other threads. The child does not use anything that they may have
+            # locked.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if not child:
@@ -122,7 +123,7 @@ def run_apart(work: Callable[[], Any]) -> Any:
 
 
 def _answer(work: Callable[[], Any], writer: int) -> None:
-    """Do the work of a child and end it, without anything that its parent does at its own end."""
+    """Do the work of a child process and end it, without the parent's exit handlers."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:

@@ -1,4 +1,4 @@
-"""Other ways to solve a linear program, where HiGHS's answer does not prove what is asked."""
+"""Other ways to solve a linear program whose HiGHS answer does not meet the tolerance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,13 +17,13 @@ from ..second_questions import second_question
 from .highs_models import Attempt, load, solution_of
 from .interior import refined as refined_interior
 
-#: Rows and columns, together, up to which a program is solved in fractions where floats do not prove the tolerance.
+#: The largest number of rows and columns of a program solved in fractions if floats do not prove the tolerance.
 REFINED = 500
 
 
 @dataclass
 class Reached:
-    """What a solve has come to: the best answer so far, what stopped it, and how it was found, in words.
+    """The state of a solve: the best answer so far, its status, and how it was found, in words.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Reached:
     stopped : Status
     detail : str
     exact : Outcome or None
-        The answer of the method ``rational``, if that was needed and proves it.
+        The answer of the method ``rational``, if it was needed and is proven.
     """
 
     attempt: Attempt
@@ -49,36 +49,36 @@ def improve(
     numbers: tuple[Floats, Floats] | None,
     begun: float,
 ) -> None:
-    """Solve a program in other ways until an answer proves what is asked.
+    """Solve a program in other ways until an answer meets the tolerance.
 
     Parameters
     ----------
     reached : Reached
-        What HiGHS came to; better answers take its place.
+        HiGHS's result; better answers replace it.
     problem : SaddleProblem
     options : Options
     program : LinearProgram
     algorithm : str
-        HiGHS's.
+        HiGHS's algorithm.
     numbers : tuple of ndarray, or None
         HiGHS's columns and the multipliers of rows.
     begun : float
-        When HiGHS began, from which the time limit counts.
+        The time at which HiGHS started and the time limit began.
     """
     told = reached.detail
     if algorithm == "ipm" and numbers is not None and reached.stopped is Status.OPTIMAL:
         _refine(reached, problem, options, program, numbers, begun)
-    # Where constraints are hard, infeasible may be the truth: others look for a proof.
+    # With hard constraints, infeasible may be correct; other code looks for a proof.
     refuted = reached.stopped is Status.INFEASIBLE and problem.constraints and problem.penalty is None
     floats_fail = algorithm == "simplex" or problem.game.stakes < problem.game.payoff_scale
     if not reached.attempt.excess or not floats_fail or refuted or reached.stopped in LIMITS:
         return
     try:
-        # What fails here leaves the answer in floats.
+        # If something fails here, the answer in floats remains.
         left = options.time_limit - (counted_now() - begun)
         with second_question("a more accurate answer") as asked, time_limited(left):
             for how, again, found in _further(problem.canonical, program):
-                if isinstance(found, Status):  # the last way asks least
+                if isinstance(found, Status):  # only the last way returns a status
                     reached.attempt, reached.stopped = Attempt(), found
                     reached.detail = f"{told}, and exact arithmetic proves it {found}"
                     continue
@@ -88,7 +88,7 @@ def improve(
                     reached.detail = f"{reached.detail}, then solved {how}"
                 if not reached.attempt.excess:
                     break
-            # Floats may be too short for the answer itself: penalties are multiplied by its last digits.
+            # Floats may be too inaccurate for the answer itself: penalties multiply its last digits.
             reached.exact = _in_fractions(problem, options, program) if reached.attempt.excess else None
             if reached.exact is not None:
                 reached.detail = f"{reached.detail}, then solved and proven in fractions"
@@ -123,11 +123,11 @@ def _refine(
 def _further(
     saddle: Saddle, program: LinearProgram
 ) -> Iterator[tuple[str, LinearProgram, tuple[Floats, Floats] | Status | None]]:
-    """Solve a program in other ways, one after the other; a status if it is proven that there is no solution.
+    """Solve a program in several other ways, in turn; yield a status if it is proven that there is no solution.
 
-    A floor at the value of the game leaves no room. Where chance has a rare outcome under which both still decide, the
-    last digit of the floor is a large part of what is at stake there, and HiGHS may say "infeasible": so the floor is
-    lowered by it. Small programs are solved in fractions.
+    A floor at the value of the game leaves no room. After a rare chance outcome in which both players still decide, the
+    last digit of the floor is large compared with the payoffs at stake, and HiGHS may report "infeasible". Therefore
+    the floor is lowered by this digit. Small programs are solved in fractions.
     """
     programs = [("", program)]
     if saddle.floor is not None:
@@ -138,14 +138,14 @@ def _further(
         solver.run()
         yield *programs[1], solution_of(solver, programs[1][1])
     if sum(program.shape) <= REFINED:
-        from .rational import refined  # FLINT takes its time to load
+        from .rational import refined  # importing FLINT is slow
 
         for how, one in programs:
             yield f"in fractions {how}".strip(), one, refined(one, seconds_left())
 
 
 def _in_fractions(problem: SaddleProblem, options: Options, program: LinearProgram) -> Outcome | None:
-    """Return the answer of the method ``rational``, if it serves the problem and proves one; the program is small."""
+    """Return the answer of the method ``rational``, if it serves the problem and proves an answer."""
     from ..methods import Rational, check_served
     from .rational import run as run_rational
 

@@ -1,4 +1,4 @@
-"""Hyper-parameters that several methods declare alike."""
+"""Hyper-parameters that several methods share."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .rules import LocalBias
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("order of the players' updates")]
-#: What averaging means.
+#: The description of averaging.
 WEIGHTS = "weights of iterates in the average; a number is the exponent of t"
 Averaging = Annotated[
     Literal["uniform", "linear", "quadratic", "cubic", "quartic"] | float | None,

@@ -12,31 +12,31 @@ from .registry import Method
 
 @dataclass(frozen=True)
 class Exact(Method):
-    """The exact linear program, restricted to the actions that a regret minimiser found to matter.
+    """The exact linear program, restricted to the actions that a regret minimiser finds to matter.
 
     Parameters
     ----------
     base : {"dcfr", "cfr+", "pcfr+", "cfr"}
         How regrets accumulate.
     first : float
-        At which error the first attempt is made to go from there to the optimum, relative to the largest payoff; later
-        ones follow at thirds.
+            The error, relative to the largest payoff, at which the method first attempts to solve the restricted
+            program; later attempts follow each time the error falls to a third.
     direct : int
-        Programs of so many rows and columns together are HiGHS's from the start; of twice as many where part of the
-        opponent is known, or under constraints.
+            Programs with at most this many rows and columns together are solved by HiGHS directly. The limit is doubled
+            if part of the opponent is known, or under constraints.
 
     Notes
     -----
-    Regret minimisation tells which sequences are played and which inequalities are tight long before it tells how
-    often. The program of these sequences alone, on both sides, is then solved by the simplex method from the basis that
-    the answer suggests, for the distance from it; so is its dual. Programs on flow polytopes are solved by an interior
-    point method, whole. Best responses that were left out come in until the certificate, which knows all sequences, is
-    proven: see :doc:`/theory/from-regrets`.
+    Regret minimisation finds the played sequences and the tight inequalities long before their probabilities are
+    accurate. The method then solves the program of these sequences, on both sides, by the simplex method, from the
+    basis that the answer suggests and for the distance from the answer. It solves the dual in the same way. Programs on
+    flow polytopes are solved whole, by an interior point method. Missing best responses are added until the
+    certificate, which covers all sequences, is proven; see :doc:`/theory/from-regrets`.
 
-    That is how equilibria and restricted Nash responses are found, under hard affine constraints or none. Programs with
-    other constraints, with a floor, with replies that are images of others, or without a free opponent are solved by
-    HiGHS as they are, and so are those of which no attempt succeeds, or that are given a start, for which see
-    :class:`HiGHS`. The solution's ``state`` says which way was taken.
+    This applies to equilibria and restricted Nash responses, with hard affine constraints or none. HiGHS solves other
+    programs directly: those with other constraints, with a floor, with replies that are images of others, or without a
+    free opponent. It also solves programs for which no attempt succeeds, and programs with a start; see :class:`HiGHS`.
+    The solution's ``state`` records how it was solved.
 
     Examples
     --------
@@ -67,8 +67,8 @@ class CVXPY(Method):
     Parameters
     ----------
     solver : str, optional
-        A solver that cvxpy has installed, by its name there; by default ``HIGHS`` for linear programs, ``CLARABEL`` for
-        conic ones.
+            The name of a solver that is installed with cvxpy; by default ``HIGHS`` for linear programs and ``CLARABEL``
+            for conic programs.
 
     Notes
     -----
@@ -92,11 +92,11 @@ class CVXPY(Method):
 class Rational(Method):
     """The exact linear program in rational arithmetic: values, strategies and multipliers as fractions.
 
-    HiGHS finds a basis in floats; its vertex and multipliers are computed in rationals, and are optimal exactly or
-    not. Where they are not, the program is shifted and scaled to what is wrong, and solved again. Numbers of the game
-    are taken from its rules or its tree as they are written there, floats as their shortest decimals. In matrices and
-    parameters a float of at most fifteen digits counts as that decimal, a longer one, and probabilities of an
-    opponent's strategy, as the simplest fraction that rounds to it.
+    HiGHS finds a basis in floats. The vertex and multipliers of the basis are computed in rationals, which shows
+    whether they are optimal. If they are not, the program is shifted and scaled to the remaining error and solved
+    again. Numbers of the game are read exactly from its rules or tree, floats as their shortest decimals. In matrices
+    and parameters, a float of at most fifteen digits counts as that decimal. A longer float, and a probability of an
+    opponent's strategy, counts as the simplest fraction that rounds to it.
 
     Parameters
     ----------
@@ -135,13 +135,14 @@ class DepthLimitedLP(Method):
     Parameters
     ----------
     algorithm : {"auto", "simplex", "ipm", "ipm-crossover"}
-        ``auto`` is the simplex method up to :attr:`large` sequences of both players together, which goes on from step
-        to step, and the interior point method above; that has a crossover only where it finds no optimum without.
+            ``auto`` is the simplex method up to :attr:`large` sequences of both players together, and the interior
+            point method above. Simplex continues from one step to the next. Interior point uses crossover only if it
+            finds no optimum without it.
 
     Notes
     -----
-    Where a step has several optimal plans, it takes the one at which the algorithm ends: a vertex, by the simplex
-    method. The gains of later steps, and the exploitability, may depend on that; the proven bounds do not.
+    If a step has several optimal plans, the method takes the plan at which the algorithm ends: a vertex with the
+    simplex method. The gains of later steps and the exploitability may depend on this choice; the proven bounds do not.
 
     Examples
     --------
@@ -156,7 +157,7 @@ class DepthLimitedLP(Method):
     ] = "auto"
 
     name: ClassVar[str] = "lp"
-    #: Number of sequences of both players above which ``auto`` takes the interior point method.
+    #: The number of sequences of both players above which ``auto`` uses the interior point method.
     large: ClassVar[int] = 20_000
     serves: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.SEARCH, Feature.LOCAL})
     backend: ClassVar[str] = "treeplex.solvers.depth_limited.linear_programs"
@@ -165,14 +166,14 @@ class DepthLimitedLP(Method):
 
 @dataclass(frozen=True)
 class DoubleOracle(Method):
-    """The game between a few routes of each side, by linear programs, which grows by best replies.
+    """Double oracle: the game between some routes of each side, solved by linear programs and extended by best replies.
 
     Notes
     -----
-    Each iteration solves the game restricted to the routes so far, and adds what gains against its mixtures: first
-    replies that one pass over time finds, and when these gain no more, best replies by integer programs. Their
-    bounds prove bounds on the value of the game, and those of the best mixtures so far are kept. There are
-    finitely many routes, so it ends with the value, to the precision of HiGHS.
+    Each iteration solves the game restricted to the current routes, and adds routes that gain against its mixtures. It
+    first adds replies that one pass over time finds. If these gain no more, it adds best replies by integer programs,
+    whose bounds prove bounds on the value of the game. The method keeps the bounds of the best mixtures so far. There
+    are finitely many routes, so it ends with the value, to the precision of HiGHS.
 
     H. B. McMahan, G. J. Gordon and A. Blum, "Planning in the presence of cost functions controlled by an adversary",
     ICML 2003. On road networks, with better replies before best ones: M. Jain, D. Korzhyk, O. Vaněk, V. Conitzer,
@@ -199,7 +200,7 @@ class DoubleOracle(Method):
 
     @property
     def draws(self) -> bool:
-        """It draws: which joint routes and routes count more for replies that are quick to find."""
+        """Always true: quickly found replies weight joint routes and routes at random."""
         return True
 
 
@@ -209,9 +210,9 @@ class BranchAndBound(Method):
 
     Notes
     -----
-    The commitment to the reply that it ends with is then found by a linear program: V. Conitzer and T. Sandholm,
-    "Computing the optimal strategy to commit to", EC 2006. For types of followers: P. Paruchuri, J. P. Pearce, J.
-    Marecki, M. Tambe, F. Ordóñez and S. Kraus, "Playing games for security", AAMAS 2008.
+    A linear program then finds the commitment for the resulting reply: V. Conitzer and T. Sandholm, "Computing the
+    optimal strategy to commit to", EC 2006. For types of followers: P. Paruchuri, J. P. Pearce, J. Marecki, M. Tambe,
+    F. Ordóñez and S. Kraus, "Playing games for security", AAMAS 2008.
 
     Examples
     --------

@@ -57,7 +57,7 @@ class HiGHS(Method):
 
     @property
     def takes_start(self) -> bool:  # type: ignore[override]
-        """Whether it is an interior point method; others start from a basis or not at all."""
+        """Whether it is an interior point method; other algorithms start from a basis or not at all."""
         return self.algorithm in ("ipm", "ipm-crossover")
 
     @property

@@ -25,7 +25,7 @@ class Method(Explained):
     name : str
         Its name on the command line.
     serves : frozenset of Feature
-        Its features: it solves the problems that need no others.
+        Its features: it solves the problems that need no other features.
     serves_in_public_form : frozenset of Feature
         Additional features on games in public form.
     is_exact : bool
@@ -33,7 +33,7 @@ class Method(Explained):
     keeps_runs : bool
         Whether a :class:`~treeplex.Checkpoint` can save and resume its runs.
     takes_start : bool
-        Whether it can begin with given strategies, :attr:`Options.start`.
+        Whether it can start from given strategies, :attr:`Options.start`.
     default_tolerance : float
         The default tolerance of the certificate, relative to the game's stakes.
     default_iterations : int
@@ -62,7 +62,7 @@ class Method(Explained):
 
     @property
     def draws(self) -> bool:
-        """Whether it draws random numbers, so that a seed makes a difference."""
+        """Whether it draws random numbers, so that the result depends on the seed."""
         return False
 
     def __post_init__(self) -> None:

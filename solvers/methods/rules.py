@@ -1,4 +1,4 @@
-"""What the compiled loops are told of a method: how regrets accumulate, how multipliers move, what is preferred."""
+"""The parameters of methods for the compiled loops: regret updates, multiplier updates and preferences."""
 
 import math
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 class Rule:
     """The local regret minimiser and the averaging scheme, as numbers.
 
-    At iteration ``t`` an infoset's regrets become ``max(d R + r, floor)`` with ``r`` the instantaneous regrets and
-    ``d`` the discount of positive or negative regrets; the next behaviour is proportional to
-    ``(R + prediction r / d')⁺``, uniform if that is zero everywhere; ``d'`` is the next discount of positive regrets if
-    discounts are powers, else 1. The plan from before update ``t`` counts ``t ** averaging`` in the average.
+    At iteration ``t`` an infoset's regrets become ``max(d R + r, floor)``, where ``r`` are the instantaneous regrets
+    and ``d`` is the discount of positive or negative regrets. The next behaviour is proportional to ``(R + prediction r
+    / d')⁺``, or uniform if that is zero everywhere. Here ``d'`` is the next discount of positive regrets if discounts
+    are powers, otherwise 1. The plan before update ``t`` has weight ``t ** averaging`` in the average.
 
     Parameters
     ----------
@@ -26,18 +26,18 @@ class Rule:
     floor : float
         Lower bound of cumulative regrets, payoff units.
     prediction : float
-        How much of the last instantaneous regrets is added as a forecast of the next ones.
+        The factor of the last instantaneous regrets in the forecast of the next ones.
     averaging : float
         Exponent of the iteration number in the average's weights.
     growth : float
-        With ``power``, positive regrets are multiplied by 1 + growth / t besides, so that they grow like t^growth
-        beside new ones and behaviour moves less and less.
+            With ``power``, positive regrets are also multiplied by 1 + growth / t, so that they grow like t^growth
+            relative to new regrets and behaviour changes less and less.
     changes : tuple of three floats
-        By how much ``positive``, ``negative`` and ``averaging`` have changed when ``horizon`` updates are done, in
-        proportion to the updates; from then on they stay. With the exponent γ(t) after t updates the sums of plans are
-        multiplied by (t / (t + 1))^γ(t) before the next plan is added.
+            The changes of ``positive``, ``negative`` and ``averaging`` over ``horizon`` updates, in proportion to the
+            updates; afterwards they are constant. With the exponent γ(t) after t updates, the sums of plans are
+            multiplied by (t / (t + 1))^γ(t) before the next plan is added.
     horizon : float
-        Updates.
+        The number of updates over which exponents change.
     """
 
     positive: float = 1.0
@@ -51,7 +51,7 @@ class Rule:
     horizon: float = math.inf
 
     def discounts(self, done: int) -> tuple[float, float]:
-        """Return what positive and negative regrets count in the next update, when so many are done, but for growth.
+        """Return the discounts of positive and negative regrets after a number of updates, without growth.
 
         Examples
         --------
@@ -67,14 +67,14 @@ class Rule:
         return positive, negative
 
     def forecast(self, done: int) -> float:
-        """Return what instantaneous regrets count as a forecast of the next ones, when so many updates are done."""
+        """Return the factor of the instantaneous regrets in the forecast after a number of updates."""
         return self.prediction / self.discounts(done)[0] if self.power else self.prediction
 
     def weight(self, update: int) -> float:
-        """Return what the plan from before an update counts in the average, beside 1 of the first one.
+        """Return the weight of the plan before an update in the average, relative to the first plan.
 
-        With a change c of the exponent over h updates the weight of update t ≤ h + 1 is, from the products of
-        (s / (s - 1))^γ(s - 1), t^γ(0) exp(c / h (t ln t - ln t!)).
+        If the exponent changes by c over h updates, the weight of update t ≤ h + 1 is t^γ(0) exp(c / h (t ln t - ln
+        t!)), from the products of (s / (s - 1))^γ(s - 1).
 
         Examples
         --------
@@ -96,10 +96,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class DualRule:
-    """How multipliers move: along the violations of a plan, by projected gradient.
+    """The update of multipliers: projected gradient steps along the violations of a plan.
 
-    λ becomes λ + a t^(−power) (v + optimism (v − v')), not below 0 nor above its cap, with v the violation of the plan
-    that it answers and v' that of the one before.
+    λ becomes λ + a t^(−power) (v + optimism (v − v')), clipped to between 0 and its cap. Here v is the violation of the
+    plan to which λ responds, and v' is the violation of the previous plan.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ class DualRule:
     optimism : float
         1 for optimistic steps, 0 for plain ones.
     tangents : {"average", "iterate"}
-        Where tangents of convex constraints are taken: at the average plan, or at the current one.
+        The plan at which convex constraints are linearised: the average or the current plan.
     plain : bool
-        Whether a is in payoff units per squared unit of violation instead, for rows as they are written.
+        Whether a is instead in payoff units per squared unit of violation, for unscaled rows.
     """
 
     step: float = 1.0
@@ -124,22 +124,22 @@ class DualRule:
 
 @dataclass(frozen=True)
 class SamplingRule:
-    """The sampling scheme and the averaging, as the samplers take them.
+    """The sampling scheme and the averaging, in the form that samplers use.
 
     Attributes
     ----------
     sampling : {"external", "outcome"}
     averaging : {"simple", "sampled", "full"}
     floor : float
-        What cumulative regrets are held above: minus infinity for regret matching, 0 for regret matching+.
+        The lower bound of cumulative regrets: minus infinity for regret matching, 0 for regret matching+.
     exploration : float
-        In outcome sampling, how much of the uniform policy is mixed into that of the player who walks.
+        In outcome sampling, the weight of the uniform policy in the walking player's sampling policy.
     rate : float, optional
-        In outcome sampling, how far baselines move towards each new value; without it there are none.
+        In outcome sampling, the learning rate of the baselines; ``None`` for no baselines.
     baselines : {"history", "infoset"}
-        Whether there is one after every history's action, those of chance too, or after every infoset's.
+        Whether there is a baseline for every action of a history, including chance's, or of an infoset.
     batch : int
-        In external sampling, how many walks each player does before regrets change.
+        In external sampling, the number of walks of each player between updates of regrets.
     """
 
     sampling: Literal["external", "outcome"] = "external"
@@ -153,17 +153,17 @@ class SamplingRule:
 
 @dataclass(frozen=True)
 class LocalBias:
-    """What the local rule is biased to: preferences of actions, and what they may cost.
+    """The bias of the local rule: preferences for actions, and their allowed cost.
 
     Parameters
     ----------
     prefer : Prefer, PreferStrategy or str, or a collection of them
     vulnerability : float
-        β of preferences that have none of their own, payoff units.
+        β of preferences without their own, in payoff units.
     units : {"conditional", "counterfactual"}
-        What β is held against.
+        The kind of regret that β is compared with.
     greedy : bool
-        Whether all is played on the first action of the largest δ (R̄ − β)⁺, instead of in proportion to these.
+        Whether to play only the first action with the largest δ (R̄ − β)⁺, instead of in proportion to these numbers.
     """
 
     prefer: Any = ()
@@ -173,7 +173,7 @@ class LocalBias:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether β is held against regrets given that the others allow the infoset."""
+        """Whether β is compared with regrets conditional on the others' actions leading to the infoset."""
         return self.units == "conditional"
 
     def on(self, game: "Game") -> "Preference":
@@ -182,7 +182,7 @@ class LocalBias:
         Raises
         ------
         InvalidPreferenceError
-            If a preference is about nothing in the game.
+            If a preference matches nothing in the game.
         """
         from ...models.preferences import preference_on
 

@@ -14,20 +14,21 @@ from .rules import LocalBias, SamplingRule
 
 @dataclass(frozen=True)
 class MCCFR(Method):
-    """Monte Carlo counterfactual regret minimisation; its members differ in what is sampled.
+    """Monte Carlo counterfactual regret minimisation; its members differ in how they sample.
 
-    An iteration walks a part of the game for each player in turn, and estimates counterfactual regrets without bias.
+    An iteration samples a part of the game for each player in turn, and estimates counterfactual regrets without bias.
 
     Parameters
     ----------
     local_rule : {"regret-matching", "regret-matching+"}
-        With the latter cumulative regrets never fall below zero.
+        With ``regret-matching+``, cumulative regrets never fall below zero.
     averaging : {"simple", "sampled", "full"}, optional
-        How strategies are averaged, each iteration counting alike. ``simple``: when the player before it walks, a
-        player adds its policy at its infosets that are met; this is right for two players, with more of them what the
-        others play weighs in. ``sampled``: by a path of its own a player, on which everybody else plays uniformly.
-        ``full``: every iteration adds the whole realization plan, which takes as long as the game has infosets. By
-        default ``simple`` for two players and ``sampled`` for more.
+            How strategies are averaged; each iteration has the same weight. ``simple``: when the previous player walks,
+            a player adds its policy at its infosets that the walk meets. This is correct for two players; with more
+            players, the others' play affects the weights. ``sampled``: each player adds its policy on its own sampled
+            path, on which all others play uniformly. ``full``: every iteration adds the whole realization plan, which
+            takes time proportional to the number of infosets. The default is ``simple`` for two players and ``sampled``
+            for more.
     """
 
     local_rule: Annotated[Literal["regret-matching", "regret-matching+"], About("regret minimiser at each infoset")] = (
@@ -45,11 +46,11 @@ class MCCFR(Method):
 
     @property
     def draws(self) -> bool:
-        """It samples."""
+        """Always true."""
         return True
 
     def sampling_rule(self, num_players: int) -> SamplingRule:
-        """Return what is sampled in a game of so many players, and how strategies are averaged."""
+        """Return the sampling scheme and the averaging for a number of players."""
         averaging = self.averaging or ("simple" if num_players <= 2 else "sampled")
         return SamplingRule("external", averaging, 0.0 if self.local_rule == "regret-matching+" else -math.inf)
 
@@ -61,22 +62,22 @@ class MCCFR(Method):
 
 @dataclass(frozen=True)
 class ExternalSamplingMCCFR(MCCFR):
-    """External sampling: all actions of the player who walks, one of chance and of everybody else at each history.
+    """External sampling: walks take all actions of one player, and one action of chance and of each other player.
 
     Parameters
     ----------
     local_rule, averaging
-        As :class:`MCCFR`.
+        As for :class:`MCCFR`.
     batch : int
-        How many walks each player does in an iteration, from 1 to 1,024. All of them follow the policies that stood
-        before the first, so that threads can share them; see :ref:`walks-in-batches`. The result is the same, bit
-        for bit, for any number of threads.
+            The number of walks of each player per iteration, from 1 to 1,024. All walks of an iteration follow the
+            policies from before the first, so that threads can divide them; see :ref:`walks-in-batches`. The result is
+            the same, bit for bit, for any number of threads.
 
     Notes
     -----
     Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
-    2009, section 3.2. Games need histories, which are held as arrays. Up to 32 lanes, one for each 16 walks of a batch,
-    add up regrets on their own, which takes up to 28 bytes a lane and sequence, and 36 with preferences.
+    2009, section 3.2. Games need histories, which are stored as arrays. Up to 32 lanes, one for each 16 walks of a
+    batch, sum regrets separately, which takes up to 28 bytes per lane and sequence, or 36 with preferences.
 
     Examples
     --------
@@ -95,25 +96,26 @@ class ExternalSamplingMCCFR(MCCFR):
     name: ClassVar[str] = "es-mccfr"
 
     def sampling_rule(self, num_players: int) -> SamplingRule:
-        """Return what is sampled in a game of so many players, and how strategies are averaged."""
+        """Return the sampling scheme and the averaging for a number of players."""
         return replace(super().sampling_rule(num_players), batch=self.batch)
 
 
 @dataclass(frozen=True)
 class OutcomeSamplingMCCFR(MCCFR):
-    """Outcome sampling: one path for each player, with baselines that take out most of the noise.
+    """Outcome sampling: one path per player, with baselines that remove most of the noise.
 
     Parameters
     ----------
     local_rule, averaging
-        As :class:`MCCFR`.
+        As for :class:`MCCFR`.
     exploration : float
-        How much of the uniform policy is mixed into that of the player who walks, above 0 and at most 1.
+        The weight of the uniform policy in the walking player's sampling policy, above 0 and at most 1.
     baselines : {"history", "infoset", "none"}
-        What is guessed of a player's value before it is sampled: one number after every history's action, those of
-        chance too, or one after every infoset's action, or nothing. The former takes 8 bytes a history and player.
+            The objects with a baseline, a guess of a player's value before it is sampled: every action of a history,
+            including chance's; every action of an infoset; or none. Baselines by history take 8 bytes per history and
+            player.
     baseline_rate : float
-        How far a baseline moves towards each new estimate, above 0 and at most 1.
+        The learning rate of the baselines, above 0 and at most 1.
 
     Notes
     -----
@@ -142,7 +144,7 @@ class OutcomeSamplingMCCFR(MCCFR):
     name: ClassVar[str] = "os-mccfr"
 
     def sampling_rule(self, num_players: int) -> SamplingRule:
-        """Return what is sampled in a game of so many players, and how strategies are averaged."""
+        """Return the sampling scheme and the averaging for a number of players."""
         return replace(
             super().sampling_rule(num_players),
             sampling="outcome",
@@ -154,34 +156,36 @@ class OutcomeSamplingMCCFR(MCCFR):
 
 @dataclass(frozen=True)
 class ESPrefCFR(PreferringMethod, ExternalSamplingMCCFR):
-    """Preference-CFR on external samples: equilibria in a chosen style, by the regrets of sampled walks.
+    """Preference-CFR on external samples: equilibria in a chosen style, from the regrets of sampled walks.
 
     Parameters
     ----------
     prefer : Prefer, PreferStrategy or str, or a collection of them
-        Where δ is not 1; see :class:`~treeplex.Prefer`.
+        The preferences, where δ is not 1; see :class:`~treeplex.Prefer`.
     vulnerability : float
-        β of the infosets that a preference is about, in payoff units, if it has none of its own.
+        β at the infosets of preferences without their own, in payoff units.
     rule : {"rm", "br"}
-        Whether actions are played in proportion to δ (R̄ − β)⁺, or the one where that is largest, the first of equal
-        ones, alone. Where no regret is above β the policy is (δ − 1) / Σ (δ − 1), and uniform where δ is 1.
+            Whether to play in proportion to δ (R̄ − β)⁺, or only the first action where that is largest. If no regret
+            is above β, the policy is (δ − 1) / Σ (δ − 1), or uniform if δ is 1.
     units : {"conditional", "counterfactual"}
-        What the averaged regret R̄ is that β is held against. ``counterfactual``: the sum of the sampled regrets over
-        the number of walks. ``conditional``: over the number of the player's own walks that came to the infoset, which
-        estimates Σ π₋ᵢ(I) without bias, so that β counts payoff given that the others allow the infoset.
+            The averaged regret R̄ that β is compared with. ``counterfactual``: the sum of the sampled regrets divided
+            by the number of walks. ``conditional``: the sum divided by the number of the player's own walks that
+            reached the infoset. That number estimates Σ π₋ᵢ(I) without bias, so β is a payoff conditional on the
+            others' actions leading to the infoset.
     averaging, batch
-        As :class:`ExternalSamplingMCCFR`.
+        As for :class:`ExternalSamplingMCCFR`.
     local_rule : {"regret-matching"}
-        Regrets that are cut off at zero, as in regret matching+, are no averages, and no vulnerability can be held
-        against them.
+            Regrets that are clipped at zero, as in regret matching+, are not averages, so they cannot be compared with
+            a vulnerability.
 
     Notes
     -----
     Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equations 13 to 16, on external samples (:class:`ExternalSamplingMCCFR`). The paper's own code divides by
-    visits on the walks of the *others*, on which the player follows its own policy: these are in proportion to its own
-    reach too, and then β has no unit below a player's first decision. Without preferences and with ``rule="rm"`` this
-    is external-sampling MCCFR, bit for bit; with ``rule="br"`` it is fictitious play like sampled CFVFP.
+    visits on the walks of the *others*, on which the player follows its own policy. These visits are also proportional
+    to the player's own reach, and then β has no unit below a player's first decision. Without preferences and with
+    ``rule="rm"`` this is external-sampling MCCFR, bit for bit; with ``rule="br"`` it is fictitious play like sampled
+    CFVFP.
 
     Examples
     --------
@@ -207,22 +211,23 @@ class ESPrefCFR(PreferringMethod, ExternalSamplingMCCFR):
 
 @dataclass(frozen=True)
 class CCFRSampling(MCCFR):
-    """Constrained CFR by samples: walks pay the multipliers of linear constraints, which learn beside the players.
+    """Constrained CFR by sampling: walks pay the multipliers of constraints, which it learns too.
 
-    In an iteration each player walks once, by the policies and multipliers from before the iteration.
+    In an iteration each player walks once, with the policies and multipliers from before the iteration.
 
     Parameters
     ----------
     local_rule, averaging
-        As :class:`MCCFR`.
+        As for :class:`MCCFR`.
     costs : {"auto", "exact", "sampled"}
-        How the costs of a player's constraints are found. ``exact``: on all ways to their sequences, in each iteration.
-        ``sampled``: on one way at a time, with the inverse of its probability as its weight. ``auto``: exact where the
-        ways of a player have at most 256 sequences.
+            How to compute the costs of a player's constraints. ``exact``: on all paths to their sequences, in each
+            iteration. ``sampled``: on one sampled path, weighted by the inverse of its probability. ``auto``: exact if
+            the paths of a player have at most 256 sequences.
     steps : {"decreasing", "constant"}
-        Of multipliers, along the values of constraints that a walk finds; ``decreasing`` ones shrink like 1/√t.
+        The step rule of multipliers, along the constraint values of a walk; ``decreasing`` steps shrink like 1/√t.
     step : float
-        Their size, where 1 moves a multiplier by the game's largest payoff for a value as large as the range of values.
+        The step size: 1 moves a multiplier by the game's largest payoff if a constraint's value equals the range of its
+        values.
     """
 
     costs: Annotated[
@@ -246,7 +251,7 @@ class ExternalSamplingCCFR(CCFRSampling):
     Parameters
     ----------
     local_rule, averaging, costs, steps, step
-        As :class:`CCFRSampling`.
+        As for :class:`CCFRSampling`.
 
     Notes
     -----
@@ -276,9 +281,9 @@ class OutcomeSamplingCCFR(CCFRSampling, OutcomeSamplingMCCFR):
     Parameters
     ----------
     local_rule, averaging, exploration, baselines, baseline_rate
-        As :class:`OutcomeSamplingMCCFR`.
+        As for :class:`OutcomeSamplingMCCFR`.
     costs, steps, step
-        As :class:`CCFRSampling`. Where costs are sampled, on one path of the player's own.
+        As for :class:`CCFRSampling`. Sampled costs are computed on one of the player's own paths.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Methods built on CFR, CFR+, DCFR and PCFR+: under constraints, with preferences, and their successors."""
+"""Methods built on CFR, CFR+, DCFR and PCFR+: constrained and preference variants, and successors."""
 
 import dataclasses
 from dataclasses import dataclass, replace
@@ -25,12 +25,12 @@ from .registry import Method
 from .regret import BASES, SADDLES, RegretMethod
 from .rules import DualRule, LocalBias, Rule
 
-#: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
+#: In constrained CFR with base DCFR, regrets grow relative to new ones like t to this power.
 CCFR_GROWTH = 0.03
 
 
 class BasedMethod(RegretMethod):
-    """A method whose regrets accumulate as those of another, its ``base``, and whose averaging is that of it."""
+    """A method whose regrets accumulate, and whose iterates are averaged, as in another method, its ``base``."""
 
     base: str
 
@@ -42,12 +42,12 @@ class BasedMethod(RegretMethod):
 
     @property
     def base_method(self) -> RegretMethod:
-        """The method whose regrets these are."""
+        """The base method."""
         return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
 
     @property
     def local_rule(self) -> Rule:
-        """That of the base."""
+        """The local rule of the base."""
         return self.base_method.local_rule
 
 
@@ -58,46 +58,46 @@ class CCFR(BasedMethod):
     Parameters
     ----------
     updates, iterate, precision
-        As :class:`RegretMethod`; the precision is ``auto`` by default.
+        As for :class:`RegretMethod`; the precision is ``auto`` by default.
     averaging : str or float, optional
-        Of strategies and of multipliers alike; by default that of the base.
+        The averaging of strategies and of multipliers; by default the base's.
     base : {"dcfr", "cfr+", "pcfr+", "cfr"}
         How the players' regrets accumulate.
     steps : {"optimistic", "constant", "decreasing"}
-        Of multipliers, along the violations: ``optimistic`` ones count the change of a violation once more,
-        ``decreasing`` ones shrink like 1/√t.
+            The step rule of multipliers, along the violations: ``optimistic`` steps count the change of a violation
+            twice, ``decreasing`` steps shrink like 1/√t.
     step : float
-        Their size.
+        The step size.
     step_unit : {"scaled", "plain"}
-        Whether sizes are in units of the game's largest payoff and of a constraint's largest coefficient, or in payoff
-        units per squared unit of violation, as the paper has them: λ + step · f(x), whatever the game's payoffs.
+            Whether the step size is in units of the game's largest payoff and of a constraint's largest coefficient
+            (``scaled``), or in payoff units per squared unit of violation as in the paper (``plain``): λ + step · f(x).
     tangents : {"average", "iterate"}
-        Where tangents of constraints that are convex but not linear are taken: at the average plan so far, or at the
-        current one, as the paper has it.
+            The plan at which nonlinear convex constraints are linearised: the average plan so far, or the current plan
+            as in the paper.
     beta : float, optional
-        What multipliers may be at first, in payoff units per unit of violation, in a problem without a penalty. It is
-        doubled, and averaging begins anew, whenever the average multiplier of a violated constraint is found at 0.9 of
-        it or above, after 2,048 iterations under it at half of it; the check runs 256, 512, 1,024, … iterations after
-        the last doubling. By default multipliers are free.
+            The initial bound on multipliers, in payoff units per unit of violation, for a problem without a penalty.
+            The bound is doubled, and averaging restarts, when the average multiplier of a violated constraint reaches
+            0.9 of the bound, or half of it after 2,048 iterations under the same bound. The check runs 256, 512, 1,024,
+            … iterations after the last doubling. By default multipliers are unbounded.
 
     Notes
     -----
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
-    (arXiv:1809.07893), algorithm 1: a player's gradient is that of the payoff minus Σ λ ∇f, at every sequence, and λ
-    moves along f(x), not below 0 nor above the penalty, if there is one. The certificate needs no linear program: the
-    free player's best response bounds the value from one side, and the best response of the constrained one, which
-    pays the average multipliers, from the other. Where constraints cannot be met multipliers grow without end; their
-    proportions then prove it. A linear constraint whose bound is the least value of its function is met by leaving out
-    the actions that break it.
+    (arXiv:1809.07893), algorithm 1. A player's gradient is the gradient of the payoff minus Σ λ ∇f, at every sequence.
+    λ moves along f(x), clipped to between 0 and the penalty, if there is one. The certificate needs no linear program:
+    the free player's best response bounds the value from one side. The best response of the constrained player, who
+    pays the average multipliers, bounds it from the other. If constraints cannot be met, multipliers grow without
+    limit, and their proportions prove the infeasibility. A linear constraint whose bound is the least value of its
+    function is met by removing the actions that violate it.
 
-    On the base ``dcfr`` positive regrets grow by 0.03 / t besides, so that late steps become a little smaller: at steps
-    that stay as large, a run of ten thousand iterations now and then swings up and loses what it had.
+    With base ``dcfr``, positive regrets also grow by 0.03 / t, so that late steps become slightly smaller. With steps
+    of constant size, a run of ten thousand iterations sometimes oscillates and loses its accuracy.
 
-    A constraint that is not linear counts as its tangent, which is taken anew at each iteration; averages of tangents
-    prove the bound. Distances, and norms, squares, maxima and relative entropies of affine functions, are compiled;
-    slopes of norms and maxima with kinks are chosen in the dual ball as multipliers are, along their arguments. For
-    other functions of cvxpy the loop calls cvxpy, which takes about a hundred times as long. Of those that are
-    piecewise linear it takes any slope, so that they converge slowly.
+    A nonlinear constraint is replaced by its tangent, which is computed anew at each iteration; averages of tangents
+    prove the bound. Distances, and norms, squares, maxima and relative entropies of affine functions, are compiled.
+    Slopes of norms and maxima at kinks are chosen in the dual ball, along their arguments, like multipliers. For other
+    cvxpy functions the loop calls cvxpy, which takes about a hundred times as long. For piecewise linear ones it takes
+    an arbitrary slope, so that they converge slowly.
 
     Examples
     --------
@@ -130,13 +130,13 @@ class CCFR(BasedMethod):
 
     @property
     def local_rule(self) -> Rule:
-        """That of the base; regrets of the base ``dcfr`` grow besides."""
+        """The local rule of the base; with base ``dcfr``, regrets also grow."""
         rule = super().local_rule
         return replace(rule, growth=CCFR_GROWTH) if self.base == "dcfr" else rule
 
     @property
     def dual_rule(self) -> DualRule:
-        """How multipliers move."""
+        """The update rule of the multipliers."""
         power = 0.5 if self.steps == "decreasing" else 0.0
         optimism = 1.0 if self.steps == "optimistic" else 0.0
         return DualRule(self.step, power, optimism, self.tangents, self.step_unit == "plain")
@@ -149,16 +149,16 @@ class CCFR(BasedMethod):
 
 @dataclass(frozen=True)
 class CFVFP(RegretMethod):
-    """Counterfactual-value fictitious play: all is played on the action with the largest regret.
+    """Counterfactual-value fictitious play: each infoset plays only the action with the largest regret.
 
-    Where no regret is above zero actions are played alike, as in the first iteration. Plans are pure, so that much of
-    a game is not visited in an iteration. Averages come to equilibrium in all that has been tried, as those of
-    fictitious play do, but no rate is proven: against an adversary regret may grow in proportion to time.
+    If no regret is above zero, an infoset plays uniformly, as in the first iteration. Plans are pure, so that an
+    iteration skips much of a game. In all tested games the averages converge to equilibrium, like those of fictitious
+    play, but no rate is proven: against an adversary, regret may grow in proportion to time.
 
     Parameters
     ----------
     updates, averaging, iterate, precision, initial_regrets
-        As :class:`RegretMethod`.
+        As for :class:`RegretMethod`.
 
     Notes
     -----
@@ -178,7 +178,7 @@ class CFVFP(RegretMethod):
 
     @property
     def bias(self) -> LocalBias:
-        """No preference, but the best action alone."""
+        """No preference; only the best action is played."""
         return LocalBias(greedy=True)
 
 
@@ -186,32 +186,32 @@ class CFVFP(RegretMethod):
 class PrefCFR(PreferringMethod, BasedMethod):
     """Preference-CFR: regret minimisation that prefers a style, possibly at a bounded loss.
 
-    With R̄ the averaged regrets, an infoset plays its actions in proportion to δ (R̄ − β)⁺, and where no regret is
-    above β in proportion to δ − 1. Degrees δ choose among equilibria, where there is a choice; a vulnerability β
-    leaves more of it, at a price that is bounded.
+    With averaged regrets R̄, an infoset plays its actions in proportion to δ (R̄ − β)⁺, or in proportion to δ − 1 if no
+    regret is above β. Degrees δ select among equilibria if there are several. A vulnerability β allows more freedom, at
+    a bounded cost.
 
     Parameters
     ----------
     prefer : Prefer, PreferStrategy or str, or a collection of them
         Texts are ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``. If several apply to an infoset, the last one counts.
     vulnerability : float
-        β ≥ 0 at the infosets that preferences are about, payoff units.
+        β ≥ 0 at the infosets of the preferences, in payoff units.
     units : {"conditional", "counterfactual"}
-        The regret that β is compared with: the averaged regret given that chance and the others allow the infoset,
-        which they do as often as in the latest iterations, or the averaged counterfactual regret itself.
+            The regret that β is compared with: the averaged regret conditional on chance and the others leading to the
+            infoset (with their probabilities in the latest iterations), or the averaged counterfactual regret itself.
     rule : {"rm", "br"}
-        In proportion, as above, or all on the first action of the largest δ (R̄ − β)⁺.
+        ``rm`` plays in proportion, as above; ``br`` plays only the first action with the largest δ (R̄ − β)⁺.
     base : {"cfr", "cfr+", "dcfr", "pcfr+"}
-        How regrets accumulate; R̄ is theirs, in units of iterations.
+        How regrets accumulate; R̄ is their average per iteration.
     updates, iterate, precision, initial_regrets
-        As :class:`RegretMethod`; both players at once by default.
+        As for :class:`RegretMethod`; updates are simultaneous by default.
     averaging : str or float, optional
-        By default that of the base.
+        By default the base's.
 
     Notes
     -----
     Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
-    ICML 2025, equations 13 to 16; (16) with δ, as the text wants it. What is proven and what is not:
+    ICML 2025, equations 13 to 16; (16) with δ, as the text requires. For proven bounds see
     :func:`~treeplex.solvers.regret.preference_bounds.preference_bound`.
 
     Examples
@@ -238,7 +238,7 @@ class PrefCFR(PreferringMethod, BasedMethod):
     name: ClassVar[str] = "pref-cfr"
 
 
-#: What they serve: all that an average can, but for decisions in steps, whose clocks begin anew.
+#: The features they serve: all features of averages, except decisions in steps, whose clocks restart.
 SERVES = SADDLES - {Feature.STEPS, Feature.SEARCH, Feature.LOCAL}
 FIRST_WEIGHTS = "initial exponent of t in the weights of the average; 5 less at the horizon"
 Horizon = Annotated[int, About("iterations until exponents are constant", minimum=1, option=False)]
@@ -246,14 +246,14 @@ Horizon = Annotated[int, About("iterations until exponents are constant", minimu
 
 @dataclass(frozen=True)
 class ScheduledMethod(RegretMethod):
-    """A method whose exponents move in proportion to the iterations, up to a horizon."""
+    """A method whose exponents change in proportion to the iterations, up to a horizon."""
 
     averaging: Annotated[float, About(FIRST_WEIGHTS, minimum=5, maximum=64, alias="gamma")] = 30.0
     horizon: Horizon = 1000
 
     @property
     def local_rule(self) -> Rule:
-        """The exponents, how they move, and until when."""
+        """The exponents, their changes, and the horizon."""
         return replace(super().local_rule, horizon=float(self.horizon))
 
 
@@ -261,17 +261,17 @@ class ScheduledMethod(RegretMethod):
 class HSDCFR(ScheduledMethod):
     """HS-DCFR: discounted CFR whose exponents follow a schedule, α from 1 to 4, β from −1 to −3, γ from 30 to 25.
 
-    After t iterations they are α = 1 + 3 t / n, β = −1 − 2 t / n and γ = 30 − 5 t / n: the first plans are forgotten
-    at once, late ones weigh nearly alike.
+    After t iterations they are α = 1 + 3 t / n, β = −1 − 2 t / n and γ = 30 − 5 t / n. The first plans are forgotten
+    quickly, and later plans have nearly equal weights.
 
     Parameters
     ----------
     updates, iterate, precision, initial_regrets
-        As :class:`RegretMethod`.
+        As for :class:`RegretMethod`.
     averaging : float
-        γ at first; the paper's other choice is 15.
+        The initial γ; the paper's other choice is 15.
     horizon : int
-        n, in the paper the number of iterations that are done; after it the exponents stay.
+        n, in the paper the total number of iterations; afterwards the exponents are constant.
 
     Notes
     -----
@@ -299,11 +299,11 @@ class HSPCFRPlus(ScheduledMethod):
     Parameters
     ----------
     updates, iterate, precision, initial_regrets
-        As :class:`RegretMethod`.
+        As for :class:`RegretMethod`.
     averaging : float
-        γ at first; the paper's other choice is 15.
+        The initial γ; the paper's other choice is 15.
     horizon : int
-        n, in the paper the number of iterations that are done; after it the exponent stays.
+        n, in the paper the total number of iterations; afterwards the exponent is constant.
 
     Notes
     -----
@@ -326,15 +326,15 @@ class HSPCFRPlus(ScheduledMethod):
 
 @dataclass(frozen=True)
 class PDCFRPlus(RegretMethod):
-    """Predictive discounted CFR+: regrets are discounted as in DCFR, and so they are in the forecast.
+    """Predictive discounted CFR+: regrets are discounted as in DCFR, also in the forecast.
 
-    R = (d R + r)⁺ with d = (t − 1)^α / ((t − 1)^α + 1) in iteration t; what is played next is in proportion to
-    (d' R + r)⁺ with d' = t^α / (t^α + 1).
+    R = (d R + r)⁺ with d = (t − 1)^α / ((t − 1)^α + 1) in iteration t. The next behaviour is proportional to (d' R +
+    r)⁺ with d' = t^α / (t^α + 1).
 
     Parameters
     ----------
     updates, averaging, iterate, precision, initial_regrets
-        As :class:`RegretMethod`; the averaging power is the paper's γ, 5 by default.
+        As for :class:`RegretMethod`; the averaging power is the paper's γ, 5 by default.
     alpha : float
         Exponent of the discount.
 
@@ -361,15 +361,15 @@ class PDCFRPlus(RegretMethod):
 
     @property
     def local_rule(self) -> Rule:
-        """The discount, and the averaging."""
+        """The discount and the averaging."""
         return replace(super().local_rule, positive=self.alpha)
 
 
 @dataclass(frozen=True)
 class SAPCFRPlus(RegretMethod):
-    """Simple asymmetric predictive CFR+: the forecast of predictive CFR+ counts a third.
+    """Simple asymmetric predictive CFR+: the forecast of predictive CFR+, with weight one third.
 
-    A step along a forecast that is wrong costs less, one along a forecast that is right gains less.
+    A wrong forecast costs less than in predictive CFR+, and a correct forecast gains less.
 
     Notes
     -----
@@ -394,30 +394,31 @@ class SAPCFRPlus(RegretMethod):
 
 @dataclass(frozen=True)
 class RestartedCFR(BasedMethod):
-    """Predictive CFR+, or CFR+, begun anew from its averages whenever these have become much better.
+    """Predictive CFR+, or CFR+, restarted from its averages whenever these have become much better.
 
-    Where the exploitability of the averages, or of the last iterates if theirs is less, has fallen to a fifth since the
-    last restart, the better ones become the first plans of a new run. Regrets become proportional to the new behaviour
-    and keep their Euclidean norm at each infoset, by which updates are as small as they were. So they do where it has
-    fallen to four fifths and rises again, and after a time that is three fifths of all iterations.
+    The method restarts when the exploitability of the averages, or of the last iterates if that is smaller, has fallen
+    to a fifth since the last restart. The better strategies become the first plans of a new run. Regrets become
+    proportional to the new behaviour and keep their Euclidean norm at each infoset, so updates remain as small as
+    before. The method also restarts when the exploitability has fallen to four fifths and rises again, and when the
+    time since the last restart is three fifths of all iterations.
 
     Parameters
     ----------
     base : {"pcfr+", "cfr+"}
         How regrets accumulate between restarts.
     updates, iterate, precision, initial_regrets
-        As :class:`RegretMethod`.
+        As for :class:`RegretMethod`.
     averaging : str or float, optional
-        Weights since the last restart; by default that of the base.
+        Weights since the last restart; by default the base's.
 
     Notes
     -----
-    When to begin anew is due to D. Applegate, O. Hinder, H. Lu and M. Lubin, "Faster first-order primal-dual methods
-    for linear programming using restarts and sharpness", Mathematical Programming 201 (2023), arXiv:2105.12715.
+    The restart conditions are due to D. Applegate, O. Hinder, H. Lu and M. Lubin, "Faster first-order primal-dual
+    methods for linear programming using restarts and sharpness", Mathematical Programming 201 (2023), arXiv:2105.12715.
     Y. Cai, G. Farina, J. Grand-Clément, C. Kroer, C.-W. Lee, H. Luo and W. Zheng, "Last-iterate convergence properties
     of regret-matching algorithms in games", ICLR 2025, arXiv:2311.00676, prove that smoothed variants of predictive
-    regret matching+ converge linearly on matrix games if they are begun anew. No theorem covers this method; in most
-    games that were measured its error fell linearly.
+    regret matching+ converge linearly on matrix games with restarts. No theorem covers this method; in most measured
+    games its error fell linearly.
 
     Examples
     --------
@@ -440,29 +441,30 @@ class RestartedCFR(BasedMethod):
 class SmoothCFRPlus(Method):
     """Smooth regret matching+ at every infoset, with predictive or extragradient steps: the last iterates converge.
 
-    Regrets of an infoset are kept in Z = {z ≥ 0, Σ z ≥ 1}, away from zero, where their direction would turn at a touch.
-    With r(z) the instantaneous regrets of the behaviour in proportion to z, both players move at once, z = Π(w + η r')
-    and then w = Π(w + η r(z)), Π the projection onto Z; r' is the last r(z) if steps are predictive, and r(w) if they
-    are extragradient, which takes two gradients. The method plays and returns z.
+    Regrets of an infoset are kept in Z = {z ≥ 0, Σ z ≥ 1}, away from zero, where a small change would turn their
+    direction. Let r(z) be the instantaneous regrets of the behaviour proportional to z, and Π the projection onto Z.
+    Both players update simultaneously: z = Π(w + η r'), then w = Π(w + η r(z)). Here r' is the last r(z) with
+    predictive steps, and r(w) with extragradient steps, which need two gradients. The method plays and returns z.
 
     Parameters
     ----------
     gradients : {"predictive", "extragradient"}
     step : float
-        η times L = √6 ‖A‖₂ √d, with A the payoff matrix over sequences and d the most actions of an infoset.
+        η times L = √6 ‖A‖₂ √d, with A the payoff matrix over sequences and d the largest number of actions of an
+        infoset.
     restarts : bool
-        Whether regrets begin anew in proportion to behaviour, with Σ z = 1, when what they move by,
-        ‖w' − z‖ + ‖w − z‖, has fallen to 8, and then to half of that each time.
+            Whether regrets restart in proportion to behaviour, with Σ z = 1, when their movement ‖w' − z‖ + ‖w − z‖ has
+            fallen to 8, and then each time to half of that.
     iterate : {"last", "average"}
-        Which strategies are returned and certified; averages are uniform.
+        The strategies that are returned and certified; averages are uniform.
 
     Notes
     -----
     G. Farina, J. Grand-Clément, C. Kroer, C.-W. Lee and H. Luo, "Regret matching+: (in)stability and fast convergence
-    in games", NeurIPS 2023, arXiv:2305.14709; Y. Cai, G. Farina, J. Grand-Clément, C. Kroer, C.-W. Lee, H. Luo and
-    W. Zheng, "Last-iterate convergence properties of regret-matching algorithms in games", ICLR 2025,
-    arXiv:2311.00676, algorithms 3 to 6. Their theorems are about matrix games, where last iterates converge, linearly
-    with restarts, for a step below 1 with extragradients and below 1/8 with predictions. In trees it is an experiment.
+    in games", NeurIPS 2023, arXiv:2305.14709; Y. Cai, G. Farina, J. Grand-Clément, C. Kroer, C.-W. Lee, H. Luo and W.
+    Zheng, "Last-iterate convergence properties of regret-matching algorithms in games", ICLR 2025, arXiv:2311.00676,
+    algorithms 3 to 6. Their theorems cover matrix games: last iterates converge, linearly with restarts, for a step
+    below 1 with extragradients and below 1/8 with predictions. On trees the method is an experiment.
 
     Examples
     --------
@@ -498,20 +500,20 @@ class SmoothCFRPlus(Method):
 
 @dataclass(frozen=True)
 class MirrorProx(Method):
-    """Mirror prox with a dilated Euclidean distance: an extragradient method on plans, whose error is proven to fall.
+    """Mirror prox with a dilated Euclidean distance: an extragradient method on plans with a proven rate.
 
-    With D(x ‖ c) = Σ β(I) x(σ(I)) ‖b_x(I) − b_c(I)‖² / 2 over infosets, β(I) being 1 and the most that is counted below
-    one of its actions, each iteration maximises η g(c) · z − D(z ‖ c) over plans z of each player, and then
-    η g(z) · w − D(w ‖ c), from the bottom up by projections onto simplices; w is the next c. Steps η are the longest
-    that are found for which η (g(z) − g(c)) · (w − z) ≤ D(z ‖ c) + D(w ‖ z).
+    Let D(x ‖ c) = Σ β(I) x(σ(I)) ‖b_x(I) − b_c(I)‖² / 2 over infosets, where β(I) is 1 plus the largest sum of β below
+    one of its actions. Each iteration maximises η g(c) · z − D(z ‖ c) over plans z of each player, and then η g(z) · w
+    − D(w ‖ c), bottom-up by projections onto simplices; w is the next c. Steps η are the longest ones found with η
+    (g(z) − g(c)) · (w − z) ≤ D(z ‖ c) + D(w ‖ z).
 
     Parameters
     ----------
     restarts : bool
-        Whether it begins anew at the averages, or at the last iterates if these are better, as
-        :class:`RestartedCFR` does.
+        Whether it restarts from the averages, or from the last iterates if these are better, as :class:`RestartedCFR`
+        does.
     iterate : {"average", "last"}
-        Which strategies are returned and certified; averages weigh by η, since the last restart.
+        The strategies that are returned and certified; averages since the last restart have weights η.
 
     Notes
     -----

@@ -1,10 +1,10 @@
-"""Parts of a two-player game that iterations take on their own, on any thread.
+"""Parts of a two-player game that iterations process separately, on any thread.
 
-Below its first decisions a game falls apart: what follows one betting sequence has nothing to do with what follows
-another one, but through what leads there. The *trunk* is what is decided first. Without it, infosets that are joined by
-a payoff or as parent and child make up components, and a *branch* is some of these. Each row of the payoff, and so each
-entry of a gradient, is of one branch or of the trunk; sums over what comes up from the branches are formed branch after
-branch. Hence results are the same, bit for bit, for any number of threads.
+Below its first decisions a game splits: the subtrees of different betting sequences interact only through the decisions
+above them. The *trunk* consists of the first decisions. Without it, infosets that are connected by a payoff or as
+parent and child form components, and a *branch* is a set of components. Each row of the payoff, and so each entry of a
+gradient, belongs to one branch or to the trunk. Sums over the values from the branches are formed branch after branch.
+Hence results are the same, bit for bit, for any number of threads.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from scipy.sparse.csgraph import connected_components
 
 from .placement import Branches, Integers, Treeplexes, hashed
 
-#: What one branch is to take; and how many of them there are at the least, where the game allows, and at most.
+#: The target work of one branch, and the least (if the game allows) and largest number of branches.
 BRANCH, FEWEST, MOST = 16_000.0, 4, 64
-#: A component of more than this share of the game is split further.
+#: A component larger than this fraction of the game is split further.
 LARGE = 1.0 / 16.0
-#: The trunk, which one thread takes, is to be less than this share.
+#: The largest fraction of the game in the trunk, which one thread processes.
 TRUNK = 0.08
-#: Nor is it to have more levels than this.
+#: The largest number of levels of the trunk.
 DEEPEST = 24
 
 
 def find_branches(treeplexes: Treeplexes, rows: Integers, columns: Integers, work: Any) -> Branches:
-    """Find the branches of a two-player game in trees with such payoff cells; none if it does not fall apart.
+    """Find the branches of a two-player game with trees and the given payoff cells; none if it does not split.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def find_branches(treeplexes: Treeplexes, rows: Integers, columns: Integers, wor
 
 @dataclass(frozen=True, eq=False)
 class _Graph:
-    """The infosets of both players, joined by payoffs and as parents and children."""
+    """The infosets of both players, connected by payoffs and as parents and children."""
 
     ends: Integers
     other_ends: Integers
@@ -72,7 +72,7 @@ class _Graph:
     kinds: Any
 
     def components(self, in_trunk: Any) -> Integers:
-        """Return the component of each infoset without the trunk, whose infosets are one each."""
+        """Return the component of each infoset without the trunk; each infoset of the trunk is its own component."""
         kept = ~(in_trunk[self.ends] | in_trunk[self.other_ends])
         ends = self.ends[kept], self.other_ends[kept]
         size = len(self.parents)
@@ -81,7 +81,7 @@ class _Graph:
         return found
 
     def trunk(self) -> Any:
-        """Return what is to be the trunk: of large components what comes first, one player at a time."""
+        """Return the trunk: the first levels of large components, one player at a time."""
         total = self.work.sum()
         in_trunk = np.zeros(len(self.parents), dtype=bool)
         for _ in range(DEEPEST):
@@ -91,7 +91,7 @@ class _Graph:
             first = ~in_trunk & ((self.parents < 0) | in_trunk[self.parents]) & (sizes > LARGE * total)[component]
             if not first.any():
                 break
-            # Of two players the one whose next infosets are fewer: those of the other come after them.
+            # Take the player with fewer infosets on the next level: those of the other player follow.
             key = 2 * component + self.players
             costs = np.bincount(key[first], weights=self.work[first], minlength=2 * len(sizes)).reshape(-1, 2)
             costs[costs == 0.0] = np.inf
@@ -102,7 +102,7 @@ class _Graph:
         return in_trunk
 
     def grouped(self, in_trunk: Any, width: int) -> Integers:
-        """Return the share of each infoset: components that look alike stand together, a register's in one branch."""
+        """Return the share of each infoset: similar components are adjacent, and a register's are in one branch."""
         component = self.components(in_trunk)
         sizes = np.bincount(component, weights=self.work)
         shapes = np.zeros(len(sizes), dtype=np.uint64)

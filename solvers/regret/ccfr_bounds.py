@@ -1,4 +1,4 @@
-"""The theorems on constrained CFR beside what a finished run has measured."""
+"""The theorems on constrained CFR, compared with the measurements of a finished run."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ from .kernel import kernel_of
 
 
 class MeasuredRun:
-    """A run that the theorems on constrained CFR cover, and what it has measured.
+    """A run that the theorems on constrained CFR cover, with its measurements.
 
     Parameters
     ----------
     solution : Solution
     beta : float, optional
-        As :func:`~treeplex.solvers.regret.ccfr_bounds.ccfr_bounds` takes them.
+        As for :func:`~treeplex.solvers.regret.ccfr_bounds.ccfr_bounds`.
 
     Attributes
     ----------
     problem : ConstrainedNash
     iterations : int
-        T, those that are averaged.
+        T, the number of averaged iterations.
     plans : list of ndarray of float64
-        Their averages.
+        The average plans.
     profile : Profile
     beta : float
-        What has bounded the multipliers, payoff units.
+        The bound on the multipliers, in payoff units.
     fresh : bool
-        Whether regrets began at zero, so that bounds on their growth are bounds on them.
+        Whether regrets began at zero, so that bounds on their growth are bounds on the regrets.
 
     Raises
     ------
@@ -87,7 +87,7 @@ class MeasuredRun:
         self.fresh = self.state.origin is None
 
     def _beta(self, kept: RegretState, beta: float | None) -> float:
-        """Return what has bounded the multipliers."""
+        """Return the bound on the multipliers."""
         penalty = self.problem.penalty
         known = float(penalty) if penalty is not None else kept.bound.beta if kept.bound is not None else None
         if known is None and beta is None:
@@ -110,19 +110,19 @@ class MeasuredRun:
         return chosen
 
     def of_player(self, player: int) -> slice:
-        """Return which rows are a player's."""
+        """Return the rows of a player."""
         first, last = self.rows.arrays.ranges[player : player + 2].tolist()
         return slice(first, last)
 
     def cumulative_regrets(self, player: int) -> Floats:
-        """Return R(I, a) of the averaged iterations, by sequence, payoff units."""
+        """Return R(I, a) of the averaged iterations, by sequence, in payoff units."""
         regrets = self.state.arrays.regrets
         if self.state.origin is not None:
             regrets = regrets - self.state.origin
         return self.kernel.layout.to_user(player, regrets) * self.kernel.layout.unit
 
     def cumulative_gradient(self, player: int) -> Floats:
-        """Return Σ_t of a player's payoff per sequence, less what its multipliers took, payoff units."""
+        """Return Σ_t of a player's payoff per sequence minus the cost of its multipliers, in payoff units."""
         gradient = self.iterations * self.problem.game.sequence_form.gradient(player, self.plans)
         multipliers = self.rows.multipliers(self.state.multipliers.sums)
         for one in self.problem.of_player(player):
@@ -130,20 +130,20 @@ class MeasuredRun:
         curves, slopes = self.rows.curves, self.state.multipliers.slopes
         ends = iter(pairwise(curves.arrays.places.tolist()))
         for row in curves.rows:
-            # What the loop sums up are slopes of the function divided by the row's unit, times multipliers.
+            # The loop sums slopes of the function, divided by the row's unit, times multipliers.
             for term, scale, (first, last) in zip(row.terms, row.scales, ends, strict=False):
                 if row.constraint.player == player:
                     gradient -= self.rows.unit * scale * (term.matrix.T @ slopes[first:last])
         return gradient
 
     def regret(self, player: int) -> float:
-        """Return a player's regret over the run: what its best plan would have got, less what it got."""
+        """Return a player's regret over the run: the payoff of its best plan minus its actual payoff."""
         gradient = self.cumulative_gradient(player)
         got = _value_got(self.treeplexes[player], gradient, self.cumulative_regrets(player))
         return best_response_value(self.treeplexes[player], gradient) - got
 
     def infoset_regret(self, player: int) -> float:
-        """Return Σ over infosets of max_a R(I, a)⁺, each times the most that a plan brings there."""
+        """Return Σ over infosets of max_a R(I, a)⁺, each times the largest reach of a plan."""
         treeplex, regrets = self.treeplexes[player], self.cumulative_regrets(player)
         if not treeplex.num_infosets:
             return 0.0
@@ -151,10 +151,11 @@ class MeasuredRun:
         return float(largest @ largest_reaches(treeplex))
 
     def multiplier_regret(self, player: int) -> float:
-        """Return max over λ* from 0 to β of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t), of a player's constraints.
+        """Return max over λ* from 0 to β of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t), for a player's constraints.
 
-        Where f_i is not linear its tangent of iteration t stands for it. If T f_i(x̄) is more than the sum of these,
-        it stands for that: only where slopes are learnt, at kinks, may it be, and the difference is their regret.
+        For a nonlinear f_i, the tangent of iteration t replaces f_i. If T f_i(x̄) exceeds the sum of the tangents, it
+        replaces the sum. This happens only where slopes are learned, at kinks, and the difference is the regret of the
+        slopes.
         """
         part = self.of_player(player)
         totals = (self.state.multipliers.tallies[0] * self.rows.units)[part]
@@ -164,9 +165,9 @@ class MeasuredRun:
         return float(self.beta * np.maximum(worst, 0.0).sum() - charges.sum())
 
     def step_regret_bound(self, player: int) -> float:
-        """Return what the sizes of steps say that the multipliers' regret is at most.
+        """Return the bound on the multipliers' regret that follows from the step sizes.
 
-        Infinite if a function has kinks, where slopes have a regret of their own, or no bound is known on its tangents.
+        Infinite if a function has kinks, where slopes have their own regret, or if no bound is known on its tangents.
         """
         total = 0.0
         rates = 1.0 if self.method.step_unit == "plain" else 1.0 / self.rows.rates
@@ -185,23 +186,23 @@ class MeasuredRun:
 
 
 def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
-    """Return the constant ``step`` of :class:`~treeplex.CCFR` that promises the least regret of multipliers.
+    """Return the constant ``step`` of :class:`~treeplex.CCFR` with the smallest bound on the regret of multipliers.
 
     Parameters
     ----------
     problem : ConstrainedNash
     beta : float
-        What bounds the multipliers, payoff units.
+        The bound on the multipliers, in payoff units.
     iterations : int
-        T, how long the run is going to be.
+        T, the number of iterations of the run.
 
     Returns
     -------
     float
-        In the method's units: a multiplier moves by step · u / c² times the violation, with u the largest payoff and c
-        the constraint's largest coefficient, or how large its slopes are. With one constraint that is β / (G √T), as
-        corollary 3.1 of Davis, Waugh and Bowling 2019 wants it, and so it is with several of equal c and G; else it is
-        a compromise between them.
+            In the method's units: a multiplier moves by step · u / c² times the violation, where u is the largest
+            payoff and c the constraint's largest coefficient, or the size of its slopes. With one constraint, or
+            several of equal c and G, this is β / (G √T) as in corollary 3.1 of Davis, Waugh and Bowling 2019. Otherwise
+            it is a compromise between the constraints.
 
     Raises
     ------
@@ -233,7 +234,7 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
 
 
 def _check_covered(solution: Any) -> None:
-    """Refuse what the theorems are not about."""
+    """Raise an error if the theorems do not cover a solution."""
     if not isinstance(solution, Solution) or not isinstance(solution.problem, ConstrainedNash):
         raise UnsupportedProblemError(f"{shown(solution)} is not a solution of a constrained problem")
     method = solution.method
@@ -262,9 +263,9 @@ def _check_covered(solution: Any) -> None:
 
 
 def _value_got(treeplex: Treeplex, gradient: Floats, regrets: Floats) -> float:
-    """Return what a player got over a run: its cumulative gradient and its regrets at infosets determine it.
+    """Return a player's total payoff over a run, from its cumulative gradient and its regrets at infosets.
 
-    R(I, a) = Q(I, a) − V(I), and Q(I, a) is the gradient there and what comes from the V of infosets further on.
+    R(I, a) = Q(I, a) − V(I), and Q(I, a) is the gradient plus the V of the infosets below.
     """
     values = gradient.copy()
     for level in reversed(treeplex.levels):
@@ -273,27 +274,27 @@ def _value_got(treeplex: Treeplex, gradient: Floats, regrets: Floats) -> float:
     return float(values[0])
 
 
-#: What linear programs may be wrong by, relative to what is compared and to the range of payoffs.
+#: The error allowed for linear programs, relative to the compared numbers and to the range of payoffs.
 ROUND_OFF = 1e-7
 
 
 @dataclass(frozen=True)
 class Bound:
-    """One promise of a theorem, and what became of it.
+    """One bound of a theorem, and the actual value.
 
     Attributes
     ----------
     name : str
         The theorem.
     quantity : str
-        What is bounded.
+        The bounded quantity.
     actual, bound : float
-        Payoff units, violations in units of their constraints.
+        In payoff units; violations in the units of their constraints.
     measured : bool
-        Whether the bound is made of the run's own regrets; else of constants of the problem and, in theorems 1 to 3 and
-        5, of the measured regret of the multipliers.
+            Whether the bound uses the run's own regrets. Otherwise it uses constants of the problem and, in theorems 1
+            to 3 and 5, the measured regret of the multipliers.
     slack : float
-        What round-off may add.
+        The allowance for round-off.
     """
 
     name: str
@@ -311,23 +312,23 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class CCFRBounds:
-    """The result of a run of constrained CFR, beside the bounds of the theorems.
+    """The result of a run of constrained CFR, with the bounds of the theorems.
 
     Attributes
     ----------
     iterations : int
-        T, those that are averaged.
+        T, the number of averaged iterations.
     beta : float
-        What bounds the multipliers, payoff units.
+        The bound on the multipliers, in payoff units.
     constants : BoundConstants
     regrets : tuple of float
-        Each player's regret over the run, in the payoff that takes its multipliers into account.
+        Each player's regret over the run, in the payoff that includes the cost of its multipliers.
     infoset_regrets : tuple of float
-        The sums over infosets of max_a R(I, a)⁺ that bound them.
+        The sums over infosets of max_a R(I, a)⁺, which bound the regrets.
     multiplier_regrets : tuple of float
-        Of each player's multipliers, equation 12.
+        The regret of each player's multipliers, equation 12.
     total_regret : float
-        All of these regrets, divided by T: ρ.
+        ρ, the sum of these regrets divided by T.
     exploitability : float
         The constrained exploitability of the averages.
     violations : mapping of str to float
@@ -361,7 +362,7 @@ class CCFRBounds:
         return str(Table([Column("bound"), Column("on"), *numbers, holds], rows))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain numbers and strings, ready for JSON."""
+        """Return the data as plain numbers and strings, ready for JSON."""
         record = {one.name: getattr(self, one.name) for one in fields(self)}
         bounds = [
             {name: value for name, value in asdict(one).items() if name != "slack"} | {"holds": one.holds}
@@ -371,55 +372,56 @@ class CCFRBounds:
 
 
 def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
-    """Hold a run of constrained CFR against the theorems about it.
+    """Compare a run of constrained CFR with the bounds of its theorems.
 
     Parameters
     ----------
     solution : Solution
-        Of :class:`~treeplex.ConstrainedNash`, by ``CCFR(base="cfr", updates="simultaneous", steps="constant")`` or with
-        ``steps="decreasing"``. Tangents of constraints that are not linear may be taken at the iterates, as in the
-        paper, or at the averages.
+            A solution of :class:`~treeplex.ConstrainedNash` by ``CCFR(base="cfr", updates="simultaneous",
+            steps="constant")`` or with ``steps="decreasing"``. Nonlinear constraints may be linearised at the iterates,
+            as in the paper, or at the averages.
     beta : float, optional
-        What bounds the multipliers, where the problem has no penalty and the method no ``beta``. They must not have
-        exceeded it in the run.
+            The bound on the multipliers, if the problem has no penalty and the method no ``beta``. They must not have
+            exceeded it in the run.
 
     Returns
     -------
     CCFRBounds
-        Its ``bounds`` say of each theorem what it bounds, by what, and what the value is. Those that start from a
-        problem's constants are left out of runs that began with regrets, after a doubling of beta or from a profile,
-        and where a constant is infinite.
+            Its ``bounds`` list each theorem's bounded quantity, its bound and its actual value. Bounds from a problem's
+            constants are omitted if a constant is infinite, or if the run began with regrets: after a doubling of beta,
+            or from a profile.
 
     Raises
     ------
     UnsupportedProblemError
         If the theorems do not cover the run.
     SolverError
-        If a linear or conic program breaks down; the constrained exploitability, the least violation and the prices λ*
-        need one each.
+            If a linear or conic program fails; the constrained exploitability, the least violation and the prices λ*
+            need one program each.
 
     Notes
     -----
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
-    (arXiv:1809.07893), theorems 1 to 5 and corollary 3.1; where both players are constrained each has multipliers, and
-    regrets and violations are those of both. With ρ the sum of all regrets, divided by T, the proofs give more than the
-    theorems say: exploitability is at most ρ, and Σ (β − λ*_i) f_i(x̄)⁺ is. A player's own regret is found without
-    keeping iterates: its cumulative gradient follows from the averages, and with it its regrets at infosets tell what
-    it was paid.
+    (arXiv:1809.07893), theorems 1 to 5 and corollary 3.1. If both players are constrained, each has multipliers, and
+    regrets and violations include those of both. With ρ the sum of all regrets divided by T, the proofs give more than
+    the theorems state: exploitability is at most ρ, and so is Σ (β − λ*_i) f_i(x̄)⁺. A player's own regret is computed
+    without storing iterates: the averages determine its cumulative gradient, and together with its regrets at infosets
+    the gradient determines its total payoff.
 
     A convex f_i is charged by a tangent f_i,t of each iteration, whose subgradient tilts the player's payoffs. The
-    proofs need two things of these tangents: that none is above f_i, and that Σ_t f_i,t(x_t) ≥ T f_i(x̄). With them
+    proofs need two properties of these tangents: no tangent is above f_i, and Σ_t f_i,t(x_t) ≥ T f_i(x̄). With these
+    properties
 
-    - lemma 3 and theorem 4 bound the regret against f_i,t, and by f_i,t ≤ f_i what any x* gains in f_i too;
-    - theorems 1, 2, 3 and 5 follow from the sum of regrets as for linear constraints, with f_i,t(x_t) for f_i(x_t) in
-      that of the multipliers;
-    - corollary 3.1 bounds that regret where abs(f_i,t(x_t)) ≤ G.
+    - lemma 3 and theorem 4 bound the regret against f_i,t, and, because f_i,t ≤ f_i, also the gain of any x* in f_i;
+    - theorems 1, 2, 3 and 5 follow from the sum of regrets as for linear constraints, with f_i,t(x_t) in place of
+      f_i(x_t) in the regret of the multipliers;
+    - corollary 3.1 bounds that regret if abs(f_i,t(x_t)) ≤ G.
 
-    Tangents at the iterates, f_i,t(x_t) = f_i(x_t), have the second property by Jensen's inequality, and those at the
-    averages so far by theorem 1 of A. Cutkosky, "Anytime online-to-batch, optimism and acceleration", ICML 2019. At the
-    kinks of ℓ1 and ℓ∞ norms and of maxima slopes are learnt, and the second property holds up to their regret, which
-    counts as the multipliers'; the corollary does not cover it. Subgradients of relative entropies are not bounded:
-    theorem 4 and all bounds by constants are then left out.
+    Tangents at the iterates, f_i,t(x_t) = f_i(x_t), have the second property by Jensen's inequality. Tangents at the
+    averages so far have it by theorem 1 of A. Cutkosky, "Anytime online-to-batch, optimism and acceleration", ICML
+    2019. At the kinks of ℓ1 and ℓ∞ norms and of maxima, slopes are learned. The second property then holds up to their
+    regret, which is added to that of the multipliers; the corollary does not cover it. Subgradients of relative
+    entropies are unbounded, so theorem 4 and all bounds from constants are then omitted.
 
     Examples
     --------
@@ -462,18 +464,18 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
         *_of_prices(found, *_prices(problem, least), sum(steps)),
         *_of_regrets(found, problem, steps),
     ]
-    # Those that start from constants are about runs that began without regrets, and need finite constants.
+    # Bounds from constants apply to runs that began without regrets, and need finite constants.
     told = [one for one in bounds if one.measured or (run.fresh and one.bound < math.inf)]
     return replace(found, bounds=tuple(told))
 
 
 def bounds_of_regrets(found: CCFRBounds, problem: ConstrainedNash) -> list[Bound]:
-    """Return what the theorems promise where regrets are those found: of exploitability and of violations.
+    """Return the theorems' bounds on exploitability and violations for given regrets.
 
     Parameters
     ----------
     found : CCFRBounds
-        Regrets, or bounds on them; its ``bounds`` are not read.
+        The regrets, or bounds on them; its ``bounds`` are ignored.
     problem : ConstrainedNash
     """
     least = [least_violation(problem, player) for player in range(2)]
@@ -488,7 +490,7 @@ def bounds_of_regrets(found: CCFRBounds, problem: ConstrainedNash) -> list[Bound
 def _bound(
     found: CCFRBounds, name: str, quantity: str, actual: float, bound: float, measured: bool, unit: float = 1.0
 ) -> Bound:
-    """Return a bound; ``unit`` is what a unit of payoff comes to in it."""
+    """Return a bound; ``unit`` is the value of one payoff unit in the bound's unit."""
     slack = ROUND_OFF * (abs(actual) + unit * (found.constants.payoff_range or 1.0))
     return Bound(name, quantity, actual, bound, measured, slack)
 
@@ -519,9 +521,9 @@ def _of_violations(found: CCFRBounds, problem: ConstrainedNash, least: Sequence[
 
 
 def _prices(problem: ConstrainedNash, least: Sequence[float]) -> tuple[Mapping[str, float], float]:
-    """Return λ*, the multipliers of an optimum without a penalty, and how far what they prove is from it.
+    """Return λ*, the multipliers of an optimum without a penalty, and the distance of their bound from the optimum.
 
-    There are none where there is no such optimum.
+    There are none if there is no such optimum.
     """
     if not problem.constraints or max(least) > 0.0:
         return {}, 0.0
@@ -532,7 +534,7 @@ def _prices(problem: ConstrainedNash, least: Sequence[float]) -> tuple[Mapping[s
 
 
 def _of_prices(found: CCFRBounds, prices: Mapping[str, float], error: float, steps: float) -> Iterator[Bound]:
-    # A constraint whose price is above β may be violated at a gain, which hides what the others cost.
+    # Violating a constraint whose price is above β may pay, which hides the costs of the other constraints.
     if max(prices.values(), default=0.0) > found.beta:
         return
     for name, actual in found.violations.items():

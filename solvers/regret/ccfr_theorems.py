@@ -1,11 +1,11 @@
-"""The bounds of the theorems on constrained CFR as functions of constants, and these constants of a problem.
+"""The bounds of the theorems on constrained CFR as functions of constants, and the constants of a problem.
 
-They are of T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
-(arXiv:1809.07893). Δ is ``payoff_range``, M ``infosets``, A ``actions``, k ``constraints``, F ``slope`` and G
+The theorems are from T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints",
+AAAI 2019 (arXiv:1809.07893). Δ is ``payoff_range``, M ``infosets``, A ``actions``, k ``constraints``, F ``slope`` and G
 ``largest`` of :class:`BoundConstants`; β bounds the multipliers, T is the number of iterations, and R is the regret of
 the multipliers, max over λ* in [0, β]^k of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t) (equation 12).
 
-Where both players are constrained, the constants are of both together, and so are violations.
+If both players are constrained, constants and violations are those of both together.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class BoundConstants:
     Parameters
     ----------
     payoff_range : float
-        Δ: the largest payoff minus the smallest, payoff units.
+        Δ: the largest payoff minus the smallest, in payoff units.
     infosets : int
-        M: the number of infosets of the player who has more. The paper's M may be as small as its square root.
+        M: the larger number of infosets of a player. The paper's M may be as small as its square root.
     actions : int
-        A: the most actions at an infoset.
+        A: the largest number of actions at an infoset.
     constraints : int
-        k.
+        k, the number of constraints.
     slope : float
-        F: by how much a constraint's linear part, or a tangent of a convex function, may differ between two plans. The
-        sum of absolute values of the subgradient bounds it, which is the paper's F. It is infinite for entropies, whose
-        subgradients are not bounded: the paper's footnote 3, that a continuous function on a compact set has such a
-        bound, does not hold of x log x at 0. Bounds with F then say nothing.
+            F: the largest difference of a constraint's linear part, or of a tangent of a convex function, between two
+            plans. The paper's F, the sum of absolute values of the subgradient, bounds it. F is infinite for entropies,
+            whose subgradients are unbounded: the paper's footnote 3, that a continuous function on a compact set has
+            such a bound, does not hold for x log x at 0. Bounds with F then have no content.
     largest : float
-        G: the largest absolute value that a constraint's function may have at a plan.
+        G: the largest absolute value of a constraint's function over all plans.
     """
 
     payoff_range: float
@@ -59,12 +59,12 @@ class BoundConstants:
 
 
 def player_regret_bound(constants: BoundConstants, beta: float, iterations: int) -> float:
-    """Return what a player's regret, divided by T, is at most: (Δ + k β F) M √A / √T.
+    """Return the bound on a player's regret divided by T: (Δ + k β F) M √A / √T.
 
     Parameters
     ----------
     constants : BoundConstants
-        Of that player: without constraints, plain CFR's bound.
+        The constants of that player; without constraints, the result is plain CFR's bound.
     beta : float
     iterations : int
 
@@ -95,7 +95,7 @@ def multiplier_regret_bound(
     step: float | None = None,
     decreasing: bool = False,
 ) -> float:
-    """Return what the multipliers' regret R is at most where they move by projected gradient.
+    """Return the bound on the multipliers' regret R if they move by projected gradient steps.
 
     Parameters
     ----------
@@ -103,15 +103,15 @@ def multiplier_regret_bound(
     beta : float
     iterations : int
     step : float, optional
-        α, in λ + α f(x): payoff units per squared unit of violation. By default β / (G √T), or β / G where steps
-        decrease.
+            α, in λ + α f(x): payoff units per squared unit of violation. By default β / (G √T), or β / G if steps
+            decrease.
     decreasing : bool
-        Whether steps are α / √t, not α.
+        Whether steps are α / √t instead of α.
 
     Returns
     -------
     float
-        Payoff units, summed over iterations. By default k β G √T; where steps decrease 3/2 of it.
+        Payoff units, summed over iterations. By default k β G √T, or 3/2 of it if steps decrease.
 
     Notes
     -----
@@ -147,7 +147,7 @@ def multiplier_regret_bound(
 def exploitability_bound(
     constants: BoundConstants, beta: float, iterations: int, multiplier_regret: float | None = None
 ) -> float:
-    """Return what the constrained exploitability of the averages is at most.
+    """Return the bound on the constrained exploitability of the averages.
 
     max over x that meets the constraints of u(x, ȳ) − min over y of u(x̄, y) ≤ (4 Δ + 2 k β F) M √A / √T + 2 R / T.
 
@@ -166,8 +166,8 @@ def exploitability_bound(
 
     Notes
     -----
-    Davis, Waugh and Bowling 2019, theorem 1, equation 13; with the default R corollary 3.1, equation 16. Where the
-    constraints cannot be met it holds for deviations to plans of least violation: theorem 5, equation 37.
+    Davis, Waugh and Bowling 2019, theorem 1, equation 13; with the default R, corollary 3.1, equation 16. If the
+    constraints cannot be met, it holds for deviations to plans of least violation: theorem 5, equation 37.
 
     Examples
     --------
@@ -188,18 +188,18 @@ def violation_bound(
     multiplier_regret: float | None = None,
     least_violation: float = 0.0,
 ) -> float:
-    """Return what violations of a player's constraints by its average plan sum up to at most.
+    """Return the bound on the sum of violations of a player's constraints by its average plan.
 
     Σ_i f_i(x̄)⁺ ≤ V* + Δ / β + (Δ + k β F) M √A / (β √T) + R / (β T).
 
     Parameters
     ----------
     constants : BoundConstants
-        Of that player.
+        The constants of that player.
     beta : float
     iterations : int
     multiplier_regret : float, optional
-        R, of that player's constraints. By default :func:`multiplier_regret_bound`.
+        R for that player's constraints. By default :func:`multiplier_regret_bound`.
     least_violation : float
         V*, the least possible sum: 0 if the constraints can be met.
 
@@ -210,8 +210,8 @@ def violation_bound(
 
     Notes
     -----
-    Davis, Waugh and Bowling 2019, theorem 2, equation 14, which is about one violation and V* = 0, and theorem 5,
-    equation 36. A violation that is to be δ at most needs β ≥ Δ / δ, however long the run.
+    Davis, Waugh and Bowling 2019, theorem 2, equation 14, for one violation and V* = 0, and theorem 5, equation 36. A
+    violation of at most δ requires β ≥ Δ / δ, for any length of the run.
 
     Examples
     --------
@@ -229,10 +229,10 @@ def violation_bound(
 def violation_bound_above_price(
     constants: BoundConstants, beta: float, iterations: int, price: float, multiplier_regret: float | None = None
 ) -> float:
-    """Return what the violation of one constraint by the average plan is at most, β being above all multipliers.
+    """Return the bound on the violation of one constraint by the average plan, if β is above all multipliers.
 
-    f_i(x̄) ≤ ((2 Δ + k β F) M √A / √T + R / T) / (β − λ*_i); infinite if β ≤ λ*_i. It holds only if no multiplier at the
-    optimum is above β, those of the other constraints included.
+    f_i(x̄) ≤ ((2 Δ + k β F) M √A / √T + R / T) / (β − λ*_i); infinite if β ≤ λ*_i. It holds only if no multiplier at
+    the optimum is above β, including those of the other constraints.
 
     Parameters
     ----------
@@ -251,8 +251,8 @@ def violation_bound_above_price(
 
     Notes
     -----
-    Davis, Waugh and Bowling 2019, theorem 3, equation 15; with the default R corollary 3.1, equation 17. The violations
-    of all constraints, each times its β − λ*_i, sum to the numerator at most.
+    Davis, Waugh and Bowling 2019, theorem 3, equation 15; with the default R, corollary 3.1, equation 17. The
+    violations of all constraints, each times its β − λ*_i, sum to at most the numerator.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def violation_bound_above_price(
 
 
 def _total_regret(constants: BoundConstants, beta: float, iterations: int, multiplier_regret: float | None) -> float:
-    """Return (2 Δ + k β F) M √A / √T + R / T, which the regrets of all, divided by T, sum to at most."""
+    """Return (2 Δ + k β F) M √A / √T + R / T, the bound on the sum of all regrets divided by T."""
     regret = _multiplier_regret(constants, beta, iterations, multiplier_regret)
     other = constants.payoff_range * _rate(constants, iterations)
     return player_regret_bound(constants, beta, iterations) + other + regret / iterations
@@ -286,23 +286,23 @@ def _check(beta: Any, iterations: Any) -> None:
     check_whole(iterations, "iterations", InvalidConstraintError, "[1, inf)")
 
 
-#: How many numbers a block of vectors holds that are maximised over a polytope at once.
+#: The size of a block of vectors that are maximised over a polytope at once, in numbers.
 _BLOCK = 2**21
-#: Products of numbers of sequences above which payoffs are bounded by their signs alone.
+#: The product of the numbers of sequences above which payoffs are bounded entry by entry.
 _LARGEST = 10**9
 
 _ranges: WeakKeyDictionary[SequenceForm, float] = WeakKeyDictionary()
 
 
 def bound_constants(problem: ConstrainedNash, player: int | None = None) -> BoundConstants:
-    """Return what bounds on constrained CFR need to know of a problem.
+    """Return the constants of a problem for bounds on constrained CFR.
 
     Parameters
     ----------
     problem : ConstrainedNash
-        Its penalty is not read.
+        Its penalty is ignored.
     player : int, optional
-        For bounds on one player's regret: its infosets, actions and constraints alone. By default the larger number of
+        For bounds on one player's regret: only its infosets, actions and constraints. By default the larger number of
         infosets and of actions, and the constraints of both.
 
     Returns
@@ -312,12 +312,13 @@ def bound_constants(problem: ConstrainedNash, player: int | None = None) -> Boun
     Raises
     ------
     UnsupportedProblemError
-        If a constraint has a function of cvxpy that is not made of norms, maxima, squares and relative entropies.
+        If a constraint's cvxpy function is not composed of norms, maxima, squares and relative entropies.
 
     Notes
     -----
     For linear constraints F and G are exact: the maximum and the minimum of a linear function over a polytope take one
-    pass each. For convex ones they are bounds from the ranges of the terms' arguments. For Δ see :func:`payoff_range`.
+    pass each. For convex constraints they are bounds from the ranges of the terms' arguments. For Δ see
+    :func:`payoff_range`.
 
     Examples
     --------
@@ -352,19 +353,19 @@ def _payoff_range_of(form: SequenceForm) -> float:
 
 
 def function_extent(constraint: Constraint, treeplex: Treeplex) -> tuple[float, float, float]:
-    """Return bounds on a constraint's function over its player's plans, and on what its tangents differ by.
+    """Return bounds on a constraint's function over its player's plans, and on the range of its tangents.
 
     Returns
     -------
     least, largest : float
-        Of f; exact where it is linear.
+        Bounds on f; exact if f is linear.
     spread : float
-        By how much a tangent may differ between two plans.
+        The largest difference of a tangent between two plans.
 
     Raises
     ------
     UnsupportedProblemError
-        If cvxpy alone knows the function.
+        If only cvxpy can evaluate the function.
     """
     function = constraint.function
     refuse_opaque(constraint)
@@ -380,7 +381,7 @@ def function_extent(constraint: Constraint, treeplex: Treeplex) -> tuple[float, 
 
 
 def refuse_opaque(constraint: Constraint) -> None:
-    """Refuse a constraint whose function cvxpy alone knows."""
+    """Raise an error for a constraint whose function only cvxpy can evaluate."""
     if any(term.code >= OPAQUE for term in constraint.function.terms):
         raise UnsupportedProblemError(
             f"constraint {shown(constraint.name)} has a function that only cvxpy can evaluate: these bounds need "
@@ -389,7 +390,7 @@ def refuse_opaque(constraint: Constraint) -> None:
 
 
 def payoff_range(form: SequenceForm) -> float:
-    """Return what player 0's payoffs from two pairs of plans differ by at most.
+    """Return the largest difference of player 0's payoffs between two pairs of plans.
 
     Parameters
     ----------
@@ -399,10 +400,10 @@ def payoff_range(form: SequenceForm) -> float:
     Returns
     -------
     float
-        Payoff units. Where there are leaves, the largest payoff of one minus the smallest. Elsewhere max over x of
-        Σ_s x(s) max over y of (A y)(s), minus the same with minima: it is exact for a matrix game, and at least the
-        range for any other. Where payoffs are factored each factor is maximised by itself; in games of more than 10⁹
-        pairs of sequences each entry of A is, which is coarse.
+            Payoff units. For payoffs at leaves, the largest payoff minus the smallest. Otherwise max over x of Σ_s x(s)
+            max over y of (A y)(s), minus the same with minima: this is exact for a matrix game, and at least the range
+            for any other game. For factored payoffs, each factor is maximised separately. In games of more than 10⁹
+            pairs of sequences each entry of A is, which is coarse.
 
     Examples
     --------
@@ -429,9 +430,9 @@ def payoff_range(form: SequenceForm) -> float:
 
 
 def largest_reaches(treeplex: Treeplex) -> Floats:
-    """Return the most that comes to each infoset under any plan, shape (num_infosets,): 1 in a tree.
+    """Return the largest flow into each infoset under any plan, shape (num_infosets,): 1 in a tree.
 
-    In a flow polytope the payoff of a plan counts an infoset's regret so many times at most.
+    In a flow polytope, the payoff of a plan counts an infoset's regret at most this many times.
     """
     if treeplex.single_parent:
         return np.ones(treeplex.num_infosets)

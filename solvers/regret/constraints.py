@@ -1,7 +1,7 @@
-"""Constraints as the compiled loop takes them, and their multipliers.
+"""Constraints in the form of the compiled loop, and their multipliers.
 
-Rows are of one player each. The row of a constraint that is not linear is a tangent of its function: of terms that the
-loop knows it takes the tangents itself, and it asks Python for the others.
+Each row belongs to one player. The row of a nonlinear constraint is a tangent of its function. The loop computes the
+tangents of terms that it knows, and asks Python for the others.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A constraint, and the unit that its row is divided by.
+    """A constraint, and the unit by which its row is divided.
 
     Attributes
     ----------
     constraint : Constraint
     unit : float
     plans : tuple of ndarray
-        The plan of uniform play, and one that favours first actions.
+        The plan of uniform play, and a plan that favours first actions.
     """
 
     constraint: Constraint
@@ -50,12 +50,12 @@ class Row:
 
     @classmethod
     def of(cls, constraint: Constraint, treeplex: Treeplex) -> Row:
-        """Return a constraint's row, with a unit of its own.
+        """Return a constraint's row, with its own unit.
 
         Raises
         ------
         UnsupportedProblemError
-            If cvxpy has no gradient of its function.
+            If cvxpy has no gradient of the function.
         """
         function, uniform = constraint.function, treeplex.uniform_plan()
         if function.is_affine:
@@ -79,7 +79,7 @@ class Row:
 
     @functools.cached_property
     def support(self) -> NDArray[np.int64]:
-        """The sequences on which the function depends, rising."""
+        """The sequences on which the function depends, ascending."""
         parts = [self.constraint.function.indices, *(term.matrix.indices for term in self.terms)]
         return np.unique(np.concatenate(parts)).astype(np.int64) if self.is_curved else parts[0].astype(np.int64)
 
@@ -94,18 +94,18 @@ class Row:
     @property
     def scales(self) -> list[float]:
         """The factor for the arguments of each term that divides the function by the unit."""
-        # Python divides what it is asked for itself, and all other terms are positively homogeneous.
+        # Python divides its own results, and all other terms are positively homogeneous.
         by_code = {SQUARES: self.unit**-0.5, OPAQUE: 1.0}
         return [by_code.get(term.code, 1.0 / self.unit) for term in self.terms]
 
     @property
     def rates(self) -> Floats:
-        """One over the largest coefficient of each term, as divided by the unit."""
+        """The inverse of the largest coefficient of each term, after division by the unit."""
         largest = [np.abs(term.matrix.data).max(initial=0.0) or 1.0 for term in self.terms]
         return self.unit / np.array(largest)
 
     def certificate(self, averages: Floats) -> Floats:
-        """Return slopes of the function from averages of what the compiled loop sums up."""
+        """Return slopes of the function from the averages of the compiled loop's sums."""
         ends = np.cumsum([0, *(len(term.shifts) for term in self.terms)]).tolist()
         parts = zip(self.terms, pairwise(ends), strict=True)
         factors = {SQUARES: self.unit**0.5}
@@ -114,18 +114,18 @@ class Row:
         )
 
     def respond(self, term: Term, arguments: Floats, exactly: bool) -> tuple[Floats, float]:
-        """Return slopes and offset of a term that the loop does not know; its value as the offset if ``exactly``."""
+        """Return slopes and offset of a term that the loop does not know; with ``exactly``, the offset is its value."""
         if not isinstance(term, Opaque):
             slopes = term.slopes(arguments)
             return slopes, float(slopes @ arguments) if exactly else 0.0
         tangent = None if exactly else term.minorant(term.slopes_at(arguments))
-        # Where nothing is known the row says by how much the constraint is violated, and no more.
+        # Without a gradient the row only gives the violation of the constraint.
         slope, constant = (np.zeros(len(arguments)), term.value(arguments)) if tangent is None else tangent
         return slope / self.unit, constant / self.unit
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Equal for equal constraints; of what cvxpy alone knows, as far as values and slopes at two plans say."""
+        """Equal for equal constraints; cvxpy functions are compared by values and slopes at two plans."""
         one, function = self.constraint, self.constraint.function
         affine = function.indices.tobytes(), function.coefficients.tobytes(), float(function.constant)
         if not self.is_curved:
@@ -135,9 +135,9 @@ class Row:
 
 
 def _unit(constraint: Constraint, treeplex: Treeplex, plans: tuple[Floats, Floats]) -> float:
-    """Return how large a constraint's function is: the geometric mean of its slopes' size and its values' spread.
+    """Return the size of a constraint's function: the geometric mean of its slopes' size and its values' spread.
 
-    As measured, steps that suit functions of single sequences then suit those of all sequences too.
+    In measurements, steps that suit functions of single sequences then also suit those of all sequences.
     """
     function, (uniform, uneven) = constraint.function, plans
     slope, _ = function.minorant(uneven)
@@ -151,7 +151,7 @@ def _unit(constraint: Constraint, treeplex: Treeplex, plans: tuple[Floats, Float
 
 @dataclass(eq=False)
 class Curves:
-    """The convex rows of a problem, and what Python answers when the compiled loop asks.
+    """The convex rows of a problem, and Python's answers to the compiled loop.
 
     Attributes
     ----------
@@ -178,9 +178,9 @@ class Curves:
         Parameters
         ----------
         rows : list of Row
-            All rows, those that are not curved too.
+            All rows, including those that are not curved.
         constraints : ConstraintArrays
-            The same; of curved ones the linear part of the function.
+            The same rows; for curved ones, the linear part of the function.
         """
         curved = np.array([row.is_curved for row in rows], dtype=np.bool_)
         places = np.flatnonzero(curved)
@@ -222,7 +222,7 @@ class Curves:
         )
 
     def evidence(self, multipliers: MultiplierArrays) -> dict[str, Floats]:
-        """Return what the slopes of convex constraints prove, averaged as their multipliers are; by constraint."""
+        """Return the slopes of convex constraints for the certificate by constraint, averaged like multipliers."""
         starts = self.arrays.places[self.arrays.starts].tolist()
         sums = multipliers.sums[self.arrays.rows]
         return {
@@ -232,26 +232,26 @@ class Curves:
         }
 
     def initial_choices(self) -> Floats:
-        """Return slopes of norms and maxima before the first iteration: none, or of maxima all alike."""
+        """Return initial slopes: zero for norms, equal slopes for maxima."""
         sizes = np.diff(self.arrays.places.astype(np.int64))
         return np.repeat(np.where(self.arrays.kinds == MAXIMUM, 1.0 / np.maximum(sizes, 1), 0.0), sizes)
 
     def raise_error(self) -> None:
-        """Raise what went wrong in Python while the compiled loop ran."""
+        """Raise the exception that occurred in Python while the compiled loop ran."""
         error, self.error = self.error, None
         self.arrays.calls[1] = 0
         if error is not None:
             raise error
 
     def _respond(self, term: int, exactly: int) -> None:
-        """Do what the compiled loop asks; let it stop if that fails, since no exception passes through it."""
+        """Answer the compiled loop; make it stop if that fails, because no exception passes through it."""
         try:
             self._answer(term, exactly)
         except BaseException as error:
             self.error = error
             self.arrays.calls[1] = 1
             if isinstance(error, KeyboardInterrupt):
-                # The iteration is finished before the loop stops, so that the state is whole.
+                # The loop finishes the iteration before it stops, so that the state is consistent.
                 try:
                     self._answer(term, exactly)
                 except BaseException as second:
@@ -267,10 +267,10 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class KernelConstraints:
-    """The constraints of a problem, rows of a player together, each divided by its largest coefficient.
+    """The constraints of a problem as rows grouped by player, each divided by its largest coefficient.
 
-    The row of a constraint that is not linear is a tangent of its function, and is divided by how large its slopes are.
-    Where the largest violation is paid for, all rows are divided by the largest of these numbers.
+    The row of a nonlinear constraint is a tangent of its function, divided by the size of its slopes. If the largest
+    violation is paid for, all rows are divided by the largest of these numbers.
 
     Attributes
     ----------
@@ -278,19 +278,19 @@ class KernelConstraints:
     order : tuple of str
         The constraints' names, in the order of the rows.
     units : ndarray of float64, shape (k,)
-        What rows were divided by.
+        The numbers by which rows were divided.
     unit : float
-        Of payoffs.
+        The unit of payoffs.
     total : float
-        What multipliers of a player may sum to at most, in the unit; infinite if there is no such bound.
+        The bound on the sum of a player's multipliers, in the unit; infinite if there is none.
     soft : bool
         Whether violations are paid for.
     curves : Curves
-        What the tangents are of.
+        The functions of the tangents.
     dual : DualRule
-        How multipliers move.
+        The update rule of the multipliers.
     identity : tuple
-        Equal for equal constraints and penalties, whatever the layout: then a run can go on where another stopped.
+        Equal for equal constraints and penalties in any layout: then one run can continue another.
     """
 
     arrays: ConstraintArrays
@@ -310,15 +310,15 @@ class KernelConstraints:
         Parameters
         ----------
         saddle : Saddle
-            In floats; where rows of both players are soft, both are at one price.
+            In floats. If the rows of both players are soft, both have the same price.
         layout : KernelLayout
         weight : float
-            What a violation counts beside a payoff where both are held against one tolerance.
+            The weight of a violation relative to a payoff if both are compared with one tolerance.
 
         Raises
         ------
         UnsupportedProblemError
-            If cvxpy has no gradient of a constraint.
+            If cvxpy has no gradient for a constraint.
         """
         given = saddle.constraints
         priced = saddle.own or saddle.other_rows
@@ -329,7 +329,7 @@ class KernelConstraints:
             common = max((row.unit for row in rows), default=1.0)
             rows, total = [replace(row, unit=common) for row in rows], penalty * common / layout.unit
         elif penalty is not None:
-            with np.errstate(over="ignore"):  # beyond the largest float there is no bound
+            with np.errstate(over="ignore"):  # a number beyond the largest float means no bound
                 caps = penalty * np.array([row.unit for row in rows]) / layout.unit
         return cls._laid_out(
             rows,
@@ -352,7 +352,7 @@ class KernelConstraints:
         caps: Floats,
         **others: Any,
     ) -> KernelConstraints:
-        """Return rows, those of a player together, on the players' positions."""
+        """Return rows grouped by player, over the players' positions."""
         units = np.array([row.unit for row in rows], dtype=np.float64)
         counts = np.array([len(row.support) for row in rows], dtype=np.int64)
         players = np.array([row.constraint.player for row in rows], dtype=np.int64)
@@ -371,7 +371,7 @@ class KernelConstraints:
 
     @property
     def proven(self) -> ConstraintArrays:
-        """The rows of a certificate: of convex constraints what the multipliers prove on average."""
+        """The rows of a certificate; for convex constraints, the average tangents."""
         if not self.curves.rows:
             return self.arrays
         curves = self.curves.arrays
@@ -379,11 +379,11 @@ class KernelConstraints:
 
     @property
     def rates(self) -> Floats:
-        """How large a step of 1 in payoff units per squared unit of violation is in the units of each row."""
+        """The size of a step of 1 payoff unit per squared unit of violation in the units of each row."""
         return self.units**2 / self.unit
 
     def limits(self, multipliers: MultiplierArrays, last_iterate: bool = False) -> LimitArrays:
-        """Return the constraints for the compiled loop, which moves such multipliers."""
+        """Return the constraints for the compiled loop, which changes these multipliers."""
         dual = DualNumbers(
             step=float(self.dual.step),
             rates=self.rates if self.dual.plain else np.ones(len(self.units)),
@@ -398,7 +398,7 @@ class KernelConstraints:
         )
 
     def bounded(self, beta: float) -> KernelConstraints:
-        """Return the same constraints with multipliers of ``beta`` at most, in payoff units."""
+        """Return the same constraints with multipliers of at most ``beta``, in payoff units."""
         return replace(self, arrays=self.arrays._replace(caps=beta * self.units / self.unit))
 
     def multipliers(self, of_rows: Floats) -> dict[str, float]:

@@ -1,9 +1,9 @@
-"""Flows and payoffs in factors, as the compiled loop takes them: with reaches where that takes fewer numbers.
+"""Flows and factored payoffs in the form of the compiled loop, which uses reaches where that saves numbers.
 
-In a flow much of what an infoset leads to does not depend on the action (a move that fails leaves one where one was),
-and what two players meet in is often how much of each arrives somewhere. Both are told by the *reach* of an infoset,
-how much of the plan leads to it. The compiled loop therefore keeps that as one more number beside each infoset's
-sequences, and matrices are written with it where that takes fewer numbers.
+In a flow, much of what an infoset leads to does not depend on the action: a failed move leaves a player where it was.
+And players often meet in the weight with which each arrives somewhere. Both depend on the *reach* of an infoset, the
+weight of the plan that leads to it. The compiled loop therefore stores the reach as an additional number next to each
+infoset's sequences, and matrices use it where that takes fewer numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .placement import (
     unsigned,
 )
 
-# Relative difference of two numbers that should be the same one.
+# The relative difference of two numbers that count as equal.
 _SAME = 1e-13
 
 
@@ -53,14 +53,14 @@ class Entries:
         return Entries(self.rows[chosen], self.positions[chosen], self.values[chosen])
 
     def and_those_of(self, other: Entries) -> Entries:
-        """Return the entries of both."""
+        """Return the entries of both matrices."""
         pairs = ((getattr(self, name), getattr(other, name)) for name in ("rows", "positions", "values"))
         return Entries(*map(np.concatenate, pairs))
 
 
 @dataclass(frozen=True, eq=False)
 class FlowPlaces:
-    """Where a flow's sequences and reaches stand.
+    """The positions of a flow's sequences and reaches.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class FlowPlaces:
     counts : ndarray of int64, shape (num_infosets,)
         Number of actions.
     inflow : csr_array, shape (num_infosets, num_sequences)
-        How much of each sequence leads to each infoset.
+        The weight with which each sequence leads to each infoset.
     """
 
     positions: Integers
@@ -88,7 +88,7 @@ class FlowPlaces:
         return [cls(*of_player) for of_player in zip(*of_players, strict=True)]
 
     def shared(self, matrix: Any) -> Entries:
-        """Return a matrix over sequences, what all actions of an infoset share taken from them and put at its reach."""
+        """Return a matrix over sequences in which the common part of an infoset's actions is moved to its reach."""
         matrix = matrix.tocoo()
         rows, sequences = (axis.astype(np.int64) for axis in matrix.coords)
         values = matrix.data.astype(np.float64)
@@ -102,7 +102,7 @@ class FlowPlaces:
         of_group = owners[firsts]
         middle = values[firsts + sizes // 2]
         alike = np.bincount(group, weights=values == middle[group], minlength=len(firsts))
-        # Of actions that the matrix leaves out the number is zero, and nothing is shared. Owner −1 is of no infoset.
+        # If the matrix omits an action, its entry is zero and nothing is common. Owner −1 means no infoset.
         whole = (of_group >= 0) & (alike > 1) & (sizes == np.append(self.counts, 0)[of_group])
         left = np.where(whole[group], values - middle[group], values)
         kept = np.abs(left) > _SAME * np.abs(middle[group])
@@ -110,7 +110,7 @@ class FlowPlaces:
         return alone.and_those_of(Entries(rows[firsts][whole], self.reaches[of_group[whole]], middle[whole]))
 
     def reduced(self, matrix: Any) -> Entries:
-        """Return what :meth:`shared` does, a row that is the reach of an infoset, or a multiple, as that alone."""
+        """Return :meth:`shared`, with a row that is a multiple of an infoset's reach written as one entry."""
         matrix.sort_indices()
         into, ratio = self._reaches_in(matrix)
         found = into >= 0
@@ -120,7 +120,7 @@ class FlowPlaces:
         return self.shared(others).and_those_of(Entries(np.flatnonzero(found), self.reaches[into[found]], ratio[found]))
 
     def _reaches_in(self, matrix: Any) -> tuple[Integers, Floats]:
-        """Return, for each row, an infoset whose inflow it is a multiple of, or −1; and which multiple."""
+        """Return, for each row, an infoset whose inflow it is a multiple of, or −1; and the factor."""
         inflow = self.inflow
         sizes, lengths = np.diff(matrix.indptr), np.diff(inflow.indptr)
         into = np.full(len(sizes), -1)
@@ -135,7 +135,7 @@ class FlowPlaces:
         order = np.argsort(known, kind="stable")
         at = np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)
         guess = order[at]
-        # Equal sums tell where to look; the entries are then compared one by one.
+        # Equal sums identify candidates, whose entries are then compared.
         rows = np.flatnonzero((known[guess] == wanted) & (sizes == lengths[guess]) & (sizes > 1))
         size = sizes[rows]
         within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
@@ -155,21 +155,21 @@ class FlowPlaces:
 def multiplied_out(
     left: Entries, right: Entries, num_factors: int, bases: tuple[int, int], width: int
 ) -> tuple[Entries, Entries, Entries]:
-    """Multiply out the factors that hardly anyone holds, and those that an empty sequence alone holds.
+    """Multiply out the factors with few holders, and those that only an empty sequence holds.
 
     Parameters
     ----------
     left, right : Entries
-        By factor (row), the two players' positions.
+        The two players' positions by factor (row).
     num_factors : int
     bases : tuple of int
-        The positions of the players' empty sequences, each the first of ``width`` that stand for it.
+        The positions of the players' empty sequences, each the first of ``width`` positions that represent it.
     width : int
 
     Returns
     -------
     Entries, Entries, Entries
-        The products, rows of player 0's positions and columns of player 1's; what is left of either side.
+        The products, with rows of player 0's positions and columns of player 1's; and the rest of either side.
     """
     holders = [np.bincount(side.rows, minlength=num_factors) for side in (left, right)]
     few = (holders[0] * holders[1] <= holders[0] + holders[1]) & (np.maximum(*holders) <= width)
@@ -180,7 +180,7 @@ def multiplied_out(
     ends = [sparse.csr_array((side.values, (side.rows, side.positions)), shape=(num_factors, size)) for side in chosen]
     product = (ends[0].T.tocsr() @ ends[1]).tocoo()
     rows, columns = (axis.astype(np.int64) for axis in product.coords)
-    # What depends on one player alone is spread over the places of the other's empty sequence, so that it has runs.
+    # Payoffs that depend on one player only are spread over the positions of the other's empty sequence, to form runs.
     spread = np.where(columns == bases[1], columns + rows % width, columns)
     products = Entries(np.where(rows == bases[0], rows + columns % width, rows), spread, product.data)
     others = [side.of(~few[side.rows]) for side in (left, right)]
@@ -188,7 +188,7 @@ def multiplied_out(
 
 
 def factored_parts(treeplexes: Treeplexes, places: Places, factored: FactoredPayoff) -> dict[str, Any]:
-    """Return what the layout of a zero-sum game of two players has of a payoff in factors, in units of its scale."""
+    """Return the factored part of the layout of a two-player zero-sum game, in units of its scale."""
     # Each player's factors by its positions.
     sides = [factored.left.T.tocsr() / factored.scale, factored.right]
     width = treeplexes.width
@@ -210,7 +210,7 @@ def factored_parts(treeplexes: Treeplexes, places: Places, factored: FactoredPay
             Entries(side.coords[0].astype(np.int64), positions[side.coords[1]], side.data)
             for side, positions in zip([one.tocoo() for one in sides], places.positions, strict=True)
         )
-    # Factors that are left, numbered anew; runs may begin before the first one, and end after the last.
+    # The remaining factors, renumbered; runs may begin before the first one, and end after the last.
     kept, numbers = np.unique(np.concatenate([left.rows, right.rows]), return_inverse=True)
     chained = np.zeros(0, dtype=np.bool_)
     if factored.chained is not None:
@@ -233,7 +233,7 @@ def factored_parts(treeplexes: Treeplexes, places: Places, factored: FactoredPay
 
 
 class Inflows(NamedTuple):
-    """What leads to the infosets of flows; see :class:`~treeplex.solvers.regret.arrays.PolytopeArrays`.
+    """The inflows of the infosets of flows; see :class:`~treeplex.solvers.regret.arrays.PolytopeArrays`.
 
     Attributes
     ----------
@@ -241,8 +241,8 @@ class Inflows(NamedTuple):
     runs : ndarray of uint32, shape (num_runs, 2)
     patterns : ndarray of float64
     matrix : csr_array, shape (num_infosets of all players, size)
-        The same as a matrix. A flow's bucket holds, behind the positions of its last action, the reaches of its
-        infosets, of which inflow may come too.
+            The same as a matrix. In a flow's bucket, the reaches of its infosets follow the positions of its last
+            action; inflow may come from reaches too.
     """
 
     groups: Any
@@ -253,7 +253,7 @@ class Inflows(NamedTuple):
 
     @classmethod
     def of(cls, treeplexes: Treeplexes, places: Places) -> Inflows:
-        """Return what leads to the infosets of all players."""
+        """Return the inflows of all players' infosets."""
         parts = []
         for player, flow in enumerate(FlowPlaces.of(treeplexes, places)):
             shared = flow.shared(flow.inflow)

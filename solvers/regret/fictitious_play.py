@@ -1,4 +1,4 @@
-"""Regret minimisation as generalised weakened fictitious play: what has to vanish, computed from runs."""
+"""Regret minimisation as generalised weakened fictitious play: the sequences that must vanish, computed from runs."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,22 +16,22 @@ from ..methods import MCCFR, RegretMethod
 
 @dataclass(frozen=True, eq=False)
 class FictitiousPlay:
-    """A run read as generalised weakened fictitious play.
+    """A run interpreted as generalised weakened fictitious play.
 
-    x̄_{t+1} = (1 − α_{t+1}) x̄_t + α_{t+1} (x_{t+1} + M_{t+1}), where each x_{t+1} is an ε_t-best response to x̄_t.
-    Row t − 1 of an array is of step t, from the average of t profiles to that of t + 1.
+    x̄_{t+1} = (1 − α_{t+1}) x̄_t + α_{t+1} (x_{t+1} + M_{t+1}), where each x_{t+1} is an ε_t-best response to x̄_t. Row
+    t − 1 of an array describes step t, from the average of t profiles to that of t + 1.
 
     Attributes
     ----------
     steps : ndarray of float64, shape (k,)
         α_{t+1}.
     epsilons : ndarray of float64, shape (k, num_players)
-        ε_t: how much less each player's plan of iteration t + 1 is paid against x̄_t than a best response; of more than
-        two players against the joint play so far, payoff units.
+            ε_t: the payoff of a best response to x̄_t minus the payoff of each player's plan of iteration t + 1, in
+            payoff units. With more than two players, payoffs are against the joint play so far.
     regrets : ndarray of float64, shape (k, num_players)
-        What each player's best plan gains over the joint play of the first t profiles.
+        The gain of each player's best plan over the joint play of the first t profiles.
     perturbations : ndarray of float64, shape (k, number of sequences of all players)
-        M_{t+1}, from the averages that the method itself keeps.
+        M_{t+1}, from the method's own averages.
     """
 
     steps: Floats
@@ -40,18 +40,18 @@ class FictitiousPlay:
     perturbations: Floats
 
     def drift(self, span: float) -> Floats:
-        """Return how far perturbations carry the averages within a span of steps, the supremum of equation 12.
+        """Return the displacement of the averages by perturbations within a span of steps, the supremum of equation 12.
 
         Parameters
         ----------
         span : float
-            T, the sum of the steps α that are taken together; steps 1 / t from t to 2 t sum to log 2.
+            T, the sum of the steps α in the span; steps 1 / t from t to 2 t sum to log 2.
 
         Returns
         -------
         ndarray of float64, shape (k,)
-            From each t on the largest absolute entry of Σ α_{i+1} M_{i+1}, over i from t to any k with Σ α ≤ T that the
-            run still has.
+                For each t, the largest absolute entry of Σ α_{i+1} M_{i+1} over i from t to any k of the run with Σ α ≤
+                T.
         """
         check_number(span, "span", UnknownMethodError, "(0, inf)")
         carried = np.cumsum(np.vstack([0.0 * self.perturbations[:1], self.steps[:, None] * self.perturbations]), axis=0)
@@ -63,14 +63,14 @@ class FictitiousPlay:
 def fictitious_play(
     game: Game, method: RegretMethod | MCCFR | str = "cfr", iterations: int = 1_000, *, seed: int | None = None
 ) -> FictitiousPlay:
-    """Run a method and return the sequences by which it is a generalised weakened fictitious play.
+    """Run a method and return the sequences that show whether it is generalised weakened fictitious play.
 
     Parameters
     ----------
     game : Game
-        Of any number of players and any payoffs; all plans are kept, so it should be small.
+        Any number of players and any payoffs; all plans are stored, so it should be small.
     method : RegretMethod or MCCFR, or str
-        As :class:`~treeplex.solvers.EmpiricalRun` takes it.
+        As for :class:`~treeplex.solvers.EmpiricalRun`.
     iterations : int
         k, at least 1.
     seed : int, optional
@@ -82,32 +82,33 @@ def fictitious_play(
     Raises
     ------
     UnknownMethodError
-        If the method is not an iterative one, or returns its last iterates.
+        If the method is not iterative, or returns its last iterates.
 
     Notes
     -----
-    Averages of such a process come to the equilibria of zero-sum games of two players, and of others that fictitious
-    play solves, if α_t → 0, Σ α_t = ∞, ε_t → 0 and :meth:`FictitiousPlay.drift` → 0 for every span (D. S. Leslie and
-    E. J. Collins, "Generalised weakened fictitious play", Games and Economic Behavior 56, 2006; equations 10 to 12 of
-    the paper on Preference-CFR). Its appendix D says that regret matching is one in normal form, with α_t = 1 / t,
-    M_t = 0 and, by equation 41,
+    Averages of such a process converge to the equilibria of two-player zero-sum games, and of other games that
+    fictitious play solves, if α_t → 0, Σ α_t = ∞, ε_t → 0 and :meth:`FictitiousPlay.drift` → 0 for every span (D. S.
+    Leslie and E. J. Collins, "Generalised weakened fictitious play", Games and Economic Behavior 56, 2006; equations 10
+    to 12 of the paper on Preference-CFR). Appendix D of that paper states that regret matching is such a process in
+    normal form, with α_t = 1 / t, M_t = 0 and, by equation 41,
 
         ε_t = Σ_a σ_{t+1}(a) (max_b R̄_t(b) − R̄_t(a)).
 
-    The same holds in extensive games, for plans, and with preferences. Regrets unroll (Zinkevich et al. 2007): what a
-    plan x is paid against x̄_t, less what was paid so far on average, is Σ_I x(σ(I)) Σ_a σ(I, a) R̄_t(I, a). Both rules,
-    ``rm`` and ``br``, play only actions of positive regret at infosets where one is positive, and at others, if the run
-    began without regrets and nothing is charged for vulnerabilities, only actions whose regrets are 0. So for x_{t+1}
-    no term is negative, and
+    The same holds in extensive games, for plans, and with preferences. Regrets unroll (Zinkevich et al. 2007): the
+    payoff of a plan x against x̄_t, minus the average payoff so far, is Σ_I x(σ(I)) Σ_a σ(I, a) R̄_t(I, a). At infosets
+    with a positive regret, both rules, ``rm`` and ``br``, play only actions of positive regret. At other infosets they
+    play only actions whose regrets are 0, if the run began without regrets and without charges for vulnerabilities. So
+    for x_{t+1} no term is negative, and
 
         ε_t ≤ the player's regret after t iterations,
 
-    whatever the payoffs, if both players move at once and all iterates count alike. By ``rm`` regret vanishes
-    (:func:`~treeplex.solvers.regret.preference_bounds.regret_bound`), and ε_t with it. First regrets between 0 and r
-    add at most r / t for each infoset that the plan comes to. By ``br`` ε_t vanishes if regret does, which is unproven.
+    for any payoffs, if updates are simultaneous and all iterates have equal weights. With ``rm`` regret vanishes
+    (:func:`~treeplex.solvers.regret.preference_bounds.regret_bound`), and so does ε_t. Initial regrets between 0 and r
+    add at most r / t for each infoset that the plan reaches. With ``br`` ε_t vanishes if regret does, which is
+    unproven.
 
-    The paper's equation 39 has it that all Q̄ are equal where no regret is positive. So they are by regret matching
-    from no regrets, where that lasts only as long as all regrets are 0. With degrees they may differ: actions that are
+    The paper's equation 39 states that all Q̄ are equal if no regret is positive. This holds for regret matching from
+    zero regrets, where no regret is positive only as long as all are 0. With degrees, Q̄ may differ: actions that are
     not preferred may be worse. The conclusion of equation 39, ε_t = 0, still holds.
 
     Examples

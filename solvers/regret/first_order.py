@@ -1,4 +1,4 @@
-"""What steppers in numpy share: plans and their averages, projections onto simplices, and when to begin anew."""
+"""Common parts of steppers in numpy: plans and their averages, projections onto simplices, and restarts."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
 from ..outcome import Options, Outcome, nearest_profile
 
-#: Whether to begin anew is asked after so many iterations at the earliest, and after a fifth more each time.
+#: Iterations before the first check for a restart; each later check is after a fifth more.
 FIRST_LOOK, GROWTH = 32, 0.2
-#: An error that has fallen to this share is reason enough; one that has fallen to the other if it rises again.
+#: The method restarts if the error has fallen to the first fraction, or to the second and rises again.
 SUFFICIENT, NECESSARY = 0.2, 0.8
-#: So is a time that is this share of all iterations.
+#: It also restarts if the last restart is this fraction of all iterations ago.
 LONG = 0.6
 
 
 def begins_anew(restarts: Floats, error: float, age: int, iterations: int, tolerance: float = 0.0) -> bool:
-    """Whether it is time to begin anew; write down what the next restart is decided by.
+    """Whether to restart; records the data for the next decision.
 
     Parameters
     ----------
     restarts : ndarray of float64, shape (3,)
         The error at the last restart, the last error checked, and the iteration of the next check. Changed in place.
     error : float
-        Of the better of averages and last iterates.
+        The error of the better of averages and last iterates.
     age : int
         Iterations since the last restart.
     iterations : int
@@ -60,7 +60,7 @@ def begins_anew(restarts: Floats, error: float, age: int, iterations: int, toler
 
 
 def on_simplices(values: Floats, starts: Integers, counts: Integers) -> Floats:
-    """Project runs of numbers onto simplices: all are lowered alike, those that would fall below zero left out.
+    """Project runs of numbers onto simplices: subtract a constant from each run and clip at zero.
 
     Examples
     --------
@@ -86,9 +86,9 @@ class PlanStepper(Stepper):
     Parameters
     ----------
     method : Method
-        With ``iterate``: whether last iterates or averages are the answer.
+        Its ``iterate`` decides whether last iterates or averages are the answer.
     problem : Problem
-        An equilibrium, of two players and zero-sum unless a subclass checks what it proves.
+        An equilibrium of a two-player zero-sum game, unless a subclass certifies other games.
     options : Options
     """
 
@@ -119,10 +119,10 @@ class PlanStepper(Stepper):
 
     @abstractmethod
     def lasting(self) -> dict[str, Any]:
-        """Return what a method keeps beside plans and averages, by name: an array, or one for each player."""
+        """Return the data of a method other than plans and averages, by name: an array, or one per player."""
 
     def average(self) -> list[Floats]:
-        """Return the averages, or the current plans where there is none."""
+        """Return the averages, or the current plans if there are no averages."""
         return [
             total / total[0] if total[0] > 0.0 else plan for total, plan in zip(self._sums, self._plans, strict=True)
         ]
@@ -137,11 +137,11 @@ class PlanStepper(Stepper):
         return list(self._plans) if self.method.iterate == "last" else self.average()
 
     def saved(self) -> Saved:
-        """Return where it stands."""
+        """Return the state."""
         return {"iterations": self._iterations, "due": self.next_check, **self._arrays()}
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there."""
+        """Restore the state."""
         fill(self._arrays(), saved)
         self._iterations, self.next_check = int(saved["iterations"]), int(saved["due"])
 
@@ -155,7 +155,7 @@ class PlanStepper(Stepper):
 
 
 def run_plans(kind: type[PlanStepper], method: Any, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate of the answer meets the tolerance or a limit comes."""
+    """Iterate until the certificate of the answer meets the tolerance or a limit is reached."""
     begun = counted_now()
     stepper = kind(method, problem, options)
     build_seconds = counted_now() - begun

@@ -1,4 +1,4 @@
-"""A game with a floor, as the compiled loop plays it: an opponent who also holds a stake in the floor."""
+"""A game with a floor in the form of the compiled loop: the opponent also has a stake in the floor."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from ...seqform.factored import FactoredPayoff
 from ...seqform.polytope import Treeplex, best_response_value
 from ...seqform.sequence_form import SequenceForm
 
-#: The first stake is so many times what the objective can win for each unit of payoff.
+#: The first stake, relative to the possible gain of the objective per unit of payoff.
 FIRST_STAKE = 4.0
-#: The stake is raised by this factor where it holds the price of the floor back.
+#: The stake is raised by this factor if it limits the price of the floor.
 RAISE = 4.0
-#: A price from this share of the stake on is held back by it.
+#: The fraction of the stake from which it counts as limiting the price.
 NEAR_STAKE = 0.8
-#: Sequences of the other player that come before its own: the empty one, to call the floor, and not to.
+#: Sequences of the other player before its own: the empty sequence, calling the floor, and not calling it.
 _CALL, _BEFORE = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
 class FloorGame:
-    """A saddle program with a floor, as the search for an equilibrium.
+    """A saddle program with a floor, as an equilibrium problem.
 
-    Before the game the other player decides whether to call the floor f; if it does, x pays it K (f − xᵀ M y_s), where
+    Before the game, the other player decides whether to call the floor f. If it does, x pays it K (f − xᵀ M y_s), where
     K is a stake. So x maximises c · x − K (f − min over y_s of xᵀ M y_s)⁺, and K times the probability of a call is the
-    price κ of the floor: with a stake above that an optimal x keeps to the floor. Dividing by K leaves the payoffs
-    alone and makes c / K of the tilt, so that the stake can be raised at any time.
+    price κ of the floor. With a stake above κ, an optimal x meets the floor. Dividing by K leaves the payoffs unchanged
+    and turns the tilt c into c / K, so that the stake can be raised at any time.
 
     Attributes
     ----------
     saddle : Saddle
-        With a tilt and a floor, and without a free opponent beside.
+        With a tilt and a floor, and without a free opponent.
     form : SequenceForm
         The game without its tilt.
     """
@@ -85,7 +85,7 @@ class FloorGame:
 
     @property
     def first_stake(self) -> float:
-        """A stake to begin with."""
+        """The initial stake."""
         size = best_response_value(self.saddle.view.own, np.abs(self.saddle.tilt))
         return FIRST_STAKE * (size or 1.0) / (self.saddle.view.game.sequence_form.payoff_scale or 1.0)
 
@@ -94,12 +94,12 @@ class FloorGame:
         return stake * float(reply[_CALL])
 
     def reply(self, chosen: Floats) -> Floats:
-        """Return y_s, the other player's plan once it has called; uniform where it never does."""
+        """Return y_s, the other player's plan after a call; uniform if it never calls."""
         called = float(chosen[_CALL])
         if called <= 0.0:
             return self.saddle.view.other.uniform_plan()
         return np.append(1.0, chosen[_BEFORE + 1 :] / called)
 
     def behaviour(self, of_reply: Floats) -> Floats:
-        """Return a behaviour that calls half of the time, and then plays as one in the game."""
+        """Return a behaviour that calls half of the time, and then plays a given behaviour."""
         return np.concatenate([[1.0, 0.5, 0.5], of_reply[1:]])

@@ -38,7 +38,7 @@ def interpret(loop: LoopArrays) -> tuple[float, int, int]:
         part = run._replace(
             iterations=min(CHUNK, last - before), checked=run.checked[checks:], values=run.values[checks:]
         )
-        with holding_signals(), np.errstate(all="ignore"):  # as where compiled code runs
+        with holding_signals(), np.errstate(all="ignore"):  # as for compiled code
             exploitability, more = python(loop._replace(run=part), True, 0)
         checks += more
         PATIENCE.left -= int(clock[DONE] - before) * size

@@ -1,4 +1,4 @@
-"""Regret minimisation where payoffs are an operator on the plans of several players."""
+"""Regret minimisation for payoffs that are an operator on the plans of several players."""
 
 import functools
 from typing import Any
@@ -17,12 +17,12 @@ from .first_order import PlanStepper, run_plans
 
 
 class JointStepper(PlanStepper):
-    """The players' regrets at all infosets, and the operator that prices their sequences.
+    """A stepper on the players' regrets at all infosets, with the operator that evaluates their sequences.
 
     Parameters
     ----------
     method : RegretMethod
-        It returns averages.
+        A method that returns averages.
     problem : Problem
         A Nash equilibrium of a game whose payoffs are a :class:`~treeplex.seqform.joint_form.JointPayoff`.
     options : Options
@@ -62,15 +62,15 @@ class JointStepper(PlanStepper):
             self._play(player)
 
     def current_plans(self) -> list[Floats]:
-        """Return the plans that the players play now."""
+        """Return the players' current plans."""
         return list(self._plans)
 
     def lasting(self) -> dict[str, Any]:
-        """Return the regrets, the last ones, and what is played."""
+        """Return the regrets, the last instantaneous regrets and the behaviour."""
         return {"regrets": self.regrets, "recent": self.recent, "behaviour": self.behaviour}
 
     def _update(self, player: int, plans: list[Floats]) -> None:
-        """Add the regrets of the behaviour against plans, and move to the next behaviour."""
+        """Add the regrets of the behaviour against plans, and compute the next behaviour."""
         treeplex, costs = self.treeplexes[player], self._beta[player]
         values = self.payoff.gradient(player, plans, self._number)
         if self._is_conditional and costs.any():
@@ -85,7 +85,7 @@ class JointStepper(PlanStepper):
         )  # fmt: skip
 
     def _arrival(self, player: int, plans: list[Floats]) -> Floats:
-        """Return how likely the others and chance allow the infosets that may cost something, 0 for others."""
+        """Return the probability that chance and the others lead to each infoset with a possible cost; 0 for others."""
         treeplex, form = self.treeplexes[player], self.payoff.form
         nodes = np.flatnonzero(form.players == player)
         states = len(form.states[player])
@@ -110,9 +110,9 @@ def _add_regrets(
     parents: Any, offsets: Any, values: Any, costs: Any, behaviour: Any, regrets: Any, recent: Any,
     up: Any, down: Any, floor: Any,
 ) -> None:  # fmt: skip
-    """Pass values up, infosets below first, and add what each action would have gained to the discounted regrets.
+    """Pass values up, from the lowest infosets, and add each action's gain to the discounted regrets.
 
-    Of that the cost of its infoset is taken off.
+    The cost of the infoset is subtracted from the gain.
     """
     for infoset in range(len(parents) - 1, -1, -1):
         first, last = offsets[infoset], offsets[infoset + 1]
@@ -127,7 +127,7 @@ def _add_regrets(
 
 
 def _match_regrets(offsets: Any, regrets: Any, degrees: Any, fallback: Any, greedy: Any, behaviour: Any) -> None:
-    """Play in proportion to δ R⁺, or the first action of the largest alone."""
+    """Set behaviour in proportion to δ R⁺, or to the first action with the largest δ R⁺."""
     for infoset in range(len(offsets) - 1):
         first, last = offsets[infoset], offsets[infoset + 1]
         total, best, most = 0.0, first, 0.0
@@ -156,7 +156,7 @@ add_regrets, match_regrets, make_plan = (
 
 @functools.cache
 def warm() -> None:
-    """Compile, or load from the cache, so that no solve's seconds hold that."""
+    """Compile the functions or load them from the cache, so that this time does not count for a solve."""
     with compiling():
         two, one, numbers = np.zeros(1, np.int32), np.array([1, 2], np.int32), np.zeros(2)
         add_regrets(two, one, numbers.copy(), np.zeros(1), numbers, numbers.copy(), numbers.copy(), 1.0, 1.0, 0.0)
@@ -165,12 +165,12 @@ def warm() -> None:
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate until NashConv of the averages meets the tolerance or a limit comes.
+    """Iterate until NashConv of the averages meets the tolerance or a limit is reached.
 
     Raises
     ------
     UnsupportedProblemError
-        If the request is not for the averages of a fresh start.
+        If the options do not ask for averages from a fresh start.
     """
     if method.iterate == "last" or options.start is not None or method.initial_regrets or method.precision == "half":
         raise UnsupportedProblemError(

@@ -1,4 +1,4 @@
-"""Mirror prox on treeplexes with a dilated Euclidean distance, steps as long as they can be, and restarts."""
+"""Mirror prox on treeplexes with a dilated Euclidean distance, the longest valid steps, and restarts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .first_order import FIRST_LOOK, PlanStepper, begins_anew, on_simplices, run
 if TYPE_CHECKING:
     from ..methods import MirrorProx
 
-#: Steps are made longer by this factor after each iteration, and halved until they are short enough.
+#: Steps grow by this factor after each iteration, and are halved until they are short enough.
 LONGER = 1.2
-#: Round-off of what a step is judged by, relative to its parts.
+#: The round-off in the test of a step, relative to its terms.
 ROUNDING = 1e-12
 
 
 def weights_of(treeplex: Treeplex) -> Floats:
-    """Return what squared distances count at each infoset: 1 and the most that is counted below one of its actions.
+    """Return the weight of squared distances at each infoset: 1 plus the largest sum of weights below an action.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def weights_of(treeplex: Treeplex) -> Floats:
 
 
 def nearest(treeplex: Treeplex, weights: Floats, centre: Floats, gradient: Floats) -> Floats:
-    """Return the behaviour whose plan x maximises g · x − D(x ‖ c), from the bottom up.
+    """Return the behaviour whose plan x maximises g · x − D(x ‖ c), computed bottom-up.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def nearest(treeplex: Treeplex, weights: Floats, centre: Floats, gradient: Float
 
 
 class MirrorProxStepper(PlanStepper):
-    """Both players' behaviour, and how long the next step is tried."""
+    """A stepper on both players' behaviour, with the length of the next step to try."""
 
     def __init__(self, method: MirrorProx, problem: Problem, options: Options) -> None:
         super().__init__(method, problem, options)
@@ -71,7 +71,7 @@ class MirrorProxStepper(PlanStepper):
         self._begun = np.zeros(1, dtype=np.int64)
 
     def move(self) -> None:
-        """Take a step by the gradients at the centre, then one from there by the gradients at its end."""
+        """Take a step by the gradients at the centre, then a step from the centre by the gradients at its end."""
         first = self._gradients(
             [treeplex.plan(each) for treeplex, each in zip(self.treeplexes, self.centres, strict=True)]
         )
@@ -98,7 +98,7 @@ class MirrorProxStepper(PlanStepper):
             self._look()
 
     def _look(self) -> None:
-        """Begin anew at the averages, or the last iterates, if the better ones have become good enough."""
+        """Restart from the averages or the last iterates if the better ones have improved enough."""
         choices = [self.average(), self._plans]
         errors = [
             sum(best_response_value(*each) for each in zip(self.treeplexes, self._gradients(plans), strict=True))
@@ -114,7 +114,7 @@ class MirrorProxStepper(PlanStepper):
             self._begun[0] = self._iterations
 
     def lasting(self) -> dict[str, Any]:
-        """Return centres, the length of steps, and what the next restart is decided by."""
+        """Return the centres, the step length, and the data for the next restart."""
         return {"centres": self.centres, "rate": self._rate, "restarts": self._restarts, "begun": self._begun}
 
     def _gradients(self, plans: list[Floats]) -> list[Floats]:
@@ -129,7 +129,7 @@ class MirrorProxStepper(PlanStepper):
         ]
 
     def _distance(self, plans: list[Floats], behaviours: list[Floats], others: list[Floats]) -> float:
-        """Return D of plans with such behaviours from others."""
+        """Return the distance D of plans, with their behaviours, from other behaviours."""
         total = 0.0
         for treeplex, weights, plan, one, other in zip(
             self.treeplexes, self.weights, plans, behaviours, others, strict=True
@@ -141,5 +141,5 @@ class MirrorProxStepper(PlanStepper):
 
 
 def run(method: MirrorProx, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate of averages, or of the last iterates, meets the tolerance or a limit comes."""
+    """Iterate until the certificate of averages, or of the last iterates, meets the tolerance or a limit is reached."""
     return run_plans(MirrorProxStepper, method, problem, options)

@@ -8,30 +8,30 @@ from dataclasses import dataclass
 from ...models.constraints import Constraint
 from ...seqform.arrays import Floats
 
-#: Iterations after which it is first asked whether multipliers are held back, or prove that constraints exclude each
-#: other; then after twice as many each time.
+#: Iterations before the first check of whether the bound limits multipliers, or whether they prove that constraints
+#: exclude each other; each later check is after twice as many.
 FIRST_LOOK = 256
-#: Averaged multipliers from this share of the bound on are held back by it.
+#: The fraction of the bound from which it counts as limiting averaged multipliers.
 NEAR = 0.9
-#: After this many iterations under one bound, an average of half the bound already counts as held back: with decreasing
-#: steps averages approach the bound slowly.
+#: After this many iterations under one bound, half the bound already counts as limiting: with decreasing steps averages
+#: approach the bound slowly.
 PATIENCE = 2048
-#: After so many doublings the bound stays: it has grown by a factor of 10^18.
+#: The largest number of doublings: the bound has then grown by a factor of 10^18.
 MOST_DOUBLINGS = 60
 
 
 @dataclass(frozen=True)
 class MultiplierBound:
-    """A bound on multipliers in a run without a penalty, which is doubled while it holds them back.
+    """A bound on multipliers in a run without a penalty, which is doubled while it limits them.
 
     Attributes
     ----------
     beta : float
         Payoff units.
     doublings : int
-        How often it has been doubled.
+        The number of doublings so far.
     begun : int
-        Iterations done when averaging began under it.
+        The iterations done when averaging began under this bound.
     """
 
     beta: float
@@ -39,7 +39,7 @@ class MultiplierBound:
     begun: int = 0
 
     def doubled(self, iterations: int) -> MultiplierBound:
-        """Return twice the bound, from an iteration on."""
+        """Return the doubled bound, starting at an iteration."""
         return MultiplierBound(2.0 * self.beta, self.doublings + 1, iterations)
 
     def holds_back(
@@ -50,17 +50,17 @@ class MultiplierBound:
         tolerance: float,
         iterations: int,
     ) -> bool:
-        """Whether a constraint is violated by averaged plans although its averaged multiplier is near the bound.
+        """Whether averaged plans violate a constraint although its averaged multiplier is near the bound.
 
         Parameters
         ----------
         constraints : sequence of Constraint
         plans : sequence of ndarray of float64
-            Averages, one a player.
+            Averages, one per player.
         multipliers : mapping of str to float
-            Averages by constraint, payoff units.
+            Averages by constraint, in payoff units.
         tolerance : float
-            By how much constraints may be violated.
+            The allowed violation of constraints.
         iterations : int
             Iterations done.
         """

@@ -1,4 +1,4 @@
-"""The passes over polytopes and payoffs of which the compiled loop is made.
+"""The passes over polytopes and payoffs that make up the compiled loop.
 
 Gradients of the payoffs; the bottom-up pass with the local regret minimiser at each infoset; the top-down pass that
 averages plans and forms the next ones; best responses.
@@ -32,7 +32,7 @@ def add_runs(runs: Any, share: Any, source: Any, scale: Any, target: Any) -> Non
 
 @compiled
 def add_tiles(tiles: Any, share: Any, source: Any, scale: Any, target: Any) -> None:
-    """Do what :func:`add_runs` does, for tiles."""
+    """Like :func:`add_runs`, for tiles."""
     scales, lanes = spread(source.dtype.type(scale)), width(source)
     columns, starts, cells, patterns = tiles.columns, tiles.starts, tiles.cells, tiles.patterns
     for c in range(np.uint64(tiles.ranges[share]), np.uint64(tiles.ranges[share + ONE])):
@@ -49,7 +49,7 @@ def add_tiles(tiles: Any, share: Any, source: Any, scale: Any, target: Any) -> N
 
 @compiled
 def add_cells(cells: Any, share: Any, source: Any, scale: Any, target: Any) -> None:
-    """Do what :func:`add_runs` does, cell by cell."""
+    """Like :func:`add_runs`, for single cells."""
     real = source.dtype.type
     columns, starts, rows, values = cells.columns, cells.starts, cells.rows, cells.values
     for c in range(np.uint64(cells.ranges[share]), np.uint64(cells.ranges[share + ONE])):
@@ -61,7 +61,7 @@ def add_cells(cells: Any, share: Any, source: Any, scale: Any, target: Any) -> N
 
 @compiled
 def add_factored(factored: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
-    """Do what :func:`add_gradient` does for the part of the payoff that is kept in factors."""
+    """Like :func:`add_gradient`, for the factored part of the payoff."""
     if factored is not None:
         for k in range(np.uint64(len(factors))):
             factors[k] = factors.dtype.type(0.0)
@@ -80,7 +80,7 @@ def add_factored(factored: Any, player: Any, plan: Any, scale: Any, gradient: An
 
 @compiled
 def _add_blocks(payoffs: Any, share: Any, plan: Any, scale: Any, gradient: Any) -> None:
-    """Do what :func:`add_runs` does, for two actions of an opponent's infoset against two of one's own."""
+    """Like :func:`add_runs`, for blocks of two actions of an opponent's infoset against two own actions."""
     nothing = plan.dtype.type(0.0)
     blocks, patterns, columns, starts = payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
     for c in range(np.uint64(payoffs.block_ranges[share]), np.uint64(payoffs.block_ranges[share + ONE])):
@@ -96,7 +96,7 @@ def _add_blocks(payoffs: Any, share: Any, plan: Any, scale: Any, gradient: Any) 
 
 @compiled
 def add_gradient(game: Any, player: Any, share: Any, plan: Any, scale: Any, gradient: Any) -> None:
-    """Add ``scale`` times a player's payoff per sequence of a share, the others playing their part of ``plan``."""
+    """Add ``scale`` times a player's payoff per sequence of a share, against the others' part of ``plan``."""
     leaves = game.leaves
     scale = plan.dtype.type(scale)
     if leaves is None:
@@ -117,16 +117,17 @@ def add_gradient(game: Any, player: Any, share: Any, plan: Any, scale: Any, grad
 
 @compiled
 def clearly(plan: Any) -> Any:
-    """Return by which factor a sum of plans exceeds an earlier one if that is more than round-off."""
+    """Return the threshold factor by which a sum of plans must exceed an earlier sum to be more than round-off."""
     real = plan.dtype.type
     return real(1.0) + real(FOLD) * np.finfo(plan.dtype).eps
 
 
 @compiled
 def price_infosets(preferences: Any, bases: Any, player: Any, state: Any) -> None:
-    """Write down what a player's infosets are to cost, by the others' plans of late.
+    """Write the costs of a player's infosets, from the others' recent plans.
 
-    Of two players it is the mean over the iterations since they were last looked at, from the sums of plans.
+    With two players, the recent plan is the mean over the iterations since the last update of costs, from sums of
+    plans.
     """
     pricing, costs, num_players = preferences.pricing, preferences.local.costs, np.uint64(len(bases)) - ONE
     seen, recent, plan, plan_sums = pricing.seen, pricing.recent, state.plan, state.plan_sums
@@ -136,9 +137,9 @@ def price_infosets(preferences: Any, bases: Any, player: Any, state: Any) -> Non
     if num_players == TWO:
         other = ONE - player
         base, end, kept = np.uint64(bases[other]), np.uint64(bases[other + ONE]), real(pricing.kept[other])
-        share = plan_sums[base] - kept * seen[base]  # the weights since then
+        share = plan_sums[base] - kept * seen[base]  # the weights since the last update
         if share > real(0.0):
-            # What was not played is to count nothing, round-off or not: most columns are then left out.
+            # Sequences that were not played count as zero in spite of round-off, so that most columns are skipped.
             least = spread(clearly(plan))
             shares, decays, zeros = spread(real(1.0) / share), spread(kept), spread(real(0.0))
             for s in range(base, end, width(plan)):
@@ -167,7 +168,7 @@ def price_infosets(preferences: Any, bases: Any, player: Any, state: Any) -> Non
 def _choose_of_two(
     polytopes: Any, b: Any, regrets: Any, behaviour: Any, gradient: Any, discounts: Any, above: Any, offset: Any
 ) -> None:
-    """Do what :func:`_choose` does for infosets with two actions and nothing else, all of which stays in registers."""
+    """Like :func:`_choose`, for infosets with two actions and no other data, which all stay in registers."""
     real = regrets.dtype.type
     start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
     parents, first = polytopes.parents, np.uint64(polytopes.buckets[b, 3])
@@ -196,14 +197,14 @@ def _choose(
     polytopes: Any, b: Any, regrets: Any, behaviour: Any, gradient: Any, discounts: Any, above: Any, offset: Any,
     bias: Any, on_one: Any, part: Any,
 ) -> None:  # fmt: skip
-    """Update regrets and behaviour at the infosets of a bucket, and let their values come up."""
+    """Update regrets and behaviour at the infosets of a bucket, and pass their values up."""
     real = regrets.dtype.type
     zeros, ones = spread(real(0.0)), spread(real(1.0))
     start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
     arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
     parents, lanes = polytopes.parents, width(gradient)
     uniform = spread(real(1.0) / real(arity))
-    # What is None, here and below, is not compiled.
+    # Branches for values that are None, here and below, are not compiled.
     if bias is not None:
         bias_places, bias_patterns, vulnerability = bias.places, bias.patterns, bias.costs
     if part is not None:
@@ -222,7 +223,7 @@ def _choose(
             there = here + action * size
             gained = load(gradient, there)
             if bias is not None:
-                gained = gained - costs  # before what has to be waited for
+                gained = gained - costs  # before the results that take longer
             gained = gained - values
             store(gradient, there, zeros)
             regret = accumulated(load(regrets, there), gained, discounts)
@@ -238,7 +239,7 @@ def _choose(
         divisors = where_positive(totals, totals, ones)
         shares = where_positive(totals, zeros, uniform)
         if on_one is not None:
-            # All is played on the first of the best actions.
+            # Only the first of the best actions is played.
             best, left = zeros, ones
             for action in range(arity):
                 best = larger(best, load(behaviour, here + action * size))
@@ -272,7 +273,7 @@ def _choose(
 
 @compiled
 def _pay_inflow(inflow: Any, b: Any, i: Any, reaches: Any, values: Any, gradient: Any) -> None:
-    """Let values of infosets of a flow, and what their reaches are paid, come up to all that leads there."""
+    """Pass the values of a flow's infosets, and the payoffs of their reaches, up to all sequences that lead there."""
     values = values + load(gradient, reaches)
     store(gradient, reaches, spread(gradient.dtype.type(0.0)))
     group = np.uint64(inflow.groups[b]) + i // width(gradient)
@@ -285,9 +286,9 @@ def _pay_inflow(inflow: Any, b: Any, i: Any, reaches: Any, values: Any, gradient
 def bottom_up(
     polytopes: Any, share: Any, state: Any, now: Any, branches: Any, shift: Any, bias: Any, on_one: Any, part: Any
 ) -> None:
-    """Update regrets and behaviour of a share from the gradient, which is left zero, infosets below first.
+    """Update regrets and behaviour of a share bottom-up from the gradient, and reset the gradient to zero.
 
-    Values that reach the trunk from a branch are added to its arrivals, at the trunk's positions and a shift.
+    Values that a branch passes up to the trunk are added to its arrivals, at the trunk's positions plus a shift.
     """
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
     discounts = in_registers(now, regrets)
@@ -307,7 +308,7 @@ def bottom_up(
 
 @compiled
 def collect(polytopes: Any, share: Any, branches: Any, gradient: Any) -> None:
-    """Add what has come up from the branches to the gradient of their trunk, branch after branch."""
+    """Add the values from the branches to the gradient of the trunk, branch after branch."""
     zeros, lanes, arrivals = spread(gradient.dtype.type(0.0)), width(gradient), branches.arrivals
     base, size = np.uint64(polytopes.shares[share]), np.uint64(polytopes.shares[share + ONE] - polytopes.shares[share])
     for start in range(ZERO, np.uint64(len(arrivals)), branches.stride):
@@ -329,7 +330,7 @@ def top_down(polytopes: Any, share: Any, state: Any, decay: Any, part: Any) -> N
         entering = part.inflow
     more = ZERO
     if inflow is not None:
-        more = ONE  # reaches are like one more action that is always taken
+        more = ONE  # reaches are like an additional action that is always taken
     for b in range(np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])):
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
@@ -352,14 +353,15 @@ def top_down(polytopes: Any, share: Any, state: Any, decay: Any, part: Any) -> N
 
 @compiled
 def fold(bases: Any, state: Any, preferences: Any) -> None:
-    """Add the sums of the latest iterates to the older ones, and begin anew.
+    """Add the sums of the latest iterates to the older ones, and reset them.
 
-    In single precision a long sum takes in a new plan to a thousandth of it or worse, and always errs to one side.
+    In single precision, adding a new plan to a long sum has a relative error of a thousandth or more, always in one
+    direction.
     """
     older, plan_sums, lag = state.older, state.plan_sums, state.lag[0]
     real = plan_sums.dtype.type
     if preferences is not None:
-        # What came since the plans were last looked at stays to be counted.
+        # The plans since the last update of costs still count for the next one.
         seen, least = preferences.pricing.seen, clearly(plan_sums)
         for player in range(np.uint64(len(bases)) - ONE):
             kept = real(preferences.pricing.kept[player])
@@ -375,7 +377,7 @@ def fold(bases: Any, state: Any, preferences: Any) -> None:
 
 @compiled
 def best_response(polytopes: Any, share: Any, gradient: Any, branches: Any, shift: Any) -> None:
-    """Let what a best response to a gradient earns come up, as values do in :func:`bottom_up`."""
+    """Pass the values of a best response to a gradient up, as in :func:`bottom_up`."""
     zeros = spread(gradient.dtype.type(0.0))
     parents, lanes = polytopes.parents, width(gradient)
     first_bucket, b = np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])
@@ -403,8 +405,8 @@ def best_response(polytopes: Any, share: Any, gradient: Any, branches: Any, shif
 
 @compiled
 def arrived(base: Any, gradient: Any) -> Any:
-    """Return what has come up to a player's empty sequence, which is left zero."""
-    # In flows more than one position stands for it; in trees what follows it is zero.
+    """Return the value at a player's empty sequence, and reset it to zero."""
+    # In flows several positions represent it; in trees the numbers after it are zero.
     value = 0.0
     for lane in range(width(gradient)):
         value += gradient[base + lane]

@@ -1,4 +1,4 @@
-"""What Preference-CFR proves of its play: bounds of regrets, and of NashConv, by the vulnerabilities."""
+"""Proven bounds of Preference-CFR: on regrets and on NashConv, from the vulnerabilities."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,18 +20,18 @@ from .loop import LATE_BLOCK
 
 @dataclass(frozen=True)
 class PreferenceBound:
-    """Bounds of what each player may gain by deviating from what Preference-CFR played.
+    """Bounds on each player's gain by deviating from the play of Preference-CFR.
 
     Attributes
     ----------
     vulnerability : tuple of float
-        Bᵢ, what the vulnerabilities allow player i to gain, payoff units.
+        Bᵢ, the gain of player i that the vulnerabilities allow, in payoff units.
     finite_run : tuple of float or None
-        The amount that a run of that many iterations may add; it falls like one over their square root. ``None`` where
-        nothing is proven: by the rule ``br``, and where regrets are discounted or iterates weighted otherwise than they
-        count.
+            The additional amount for a run of that many iterations, which falls like one over their square root.
+            ``None`` if nothing is proven: with the rule ``br``, with discounted regrets, or if weights of iterates
+            differ from those of regrets.
     is_saddle : bool
-        Whether the game is one of two players with a constant sum, where regrets bound NashConv of the averages.
+        Whether the game is a two-player constant-sum game, where regrets bound NashConv of the averages.
     """
 
     vulnerability: tuple[float, ...]
@@ -40,19 +40,19 @@ class PreferenceBound:
 
     @property
     def asymptotic(self) -> float:
-        """Σ Bᵢ, below which the sum of the regrets comes in the end: NashConv for two players with a constant sum."""
+        """Σ Bᵢ, the limit of the bound on the sum of regrets: on NashConv in two-player constant-sum games."""
         return sum(self.vulnerability)
 
     @property
     def regrets(self) -> tuple[float, ...] | None:
-        """What each player's regret is proven to be below now: what a plan fixed beforehand gains over the play."""
+        """The proven bound on each player's regret: on the gain of a plan fixed beforehand over the play."""
         if self.finite_run is None:
             return None
         return tuple(bound + more for bound, more in zip(self.vulnerability, self.finite_run, strict=True))
 
     @property
     def cce_gap(self) -> float | None:
-        """ε of the coarse correlated ε-equilibrium that the joint play of the iterations is proven to be."""
+        """The ε for which the joint play of the iterations is proven to be a coarse correlated ε-equilibrium."""
         return None if self.regrets is None else max(self.regrets)
 
     @property
@@ -62,29 +62,29 @@ class PreferenceBound:
 
 
 def regret_bound(largest: Floats, total: Floats, least: Floats, iterations: int, first: float = 0.0) -> Floats:
-    """Return L √(Σδ / (T min δ)): how far averaged regrets are at most from those that nobody regrets, by rule ``rm``.
+    """Return L √(Σδ / (T min δ)): a bound on the distance of averaged regrets from non-positive ones, for rule ``rm``.
 
     Parameters
     ----------
     largest : ndarray of float64, shape (num_infosets,)
-        L, the most that an entry of an update can be, payoff units.
+        L, the largest possible entry of an update, in payoff units.
     total, least : ndarray of float64, shape (num_infosets,)
         Σδ and min δ over an infoset's actions.
     iterations : int
         T.
     first : float
-        The most that a regret was before the first update, payoff units.
+        The largest regret before the first update, in payoff units.
 
     Returns
     -------
     ndarray of float64, shape (num_infosets,)
-        Of the Euclidean norm of (R̄ − β)⁺, so of its largest entry too.
+        Bounds on the Euclidean norm of (R̄ − β)⁺, and so also on its largest entry.
 
     Notes
     -----
-    Φ = Σ δ (B⁺)² grows by at most L² Σδ an update, and is at least min δ times the norm of B⁺ squared. The paper's
-    appendix B.2 has ``L |A| δ* / √T`` (equation 26), which is never less: δ* is the largest δ, and Σδ / min δ at most
-    ``|A| δ*``.
+    Φ = Σ δ (B⁺)² grows by at most L² Σδ per update, and is at least min δ times the squared norm of B⁺. The paper's
+    appendix B.2 has ``L |A| δ* / √T`` (equation 26), which is never smaller: δ* is the largest δ, and Σδ / min δ is at
+    most ``|A| δ*``.
 
     Examples
     --------
@@ -98,14 +98,14 @@ def regret_bound(largest: Floats, total: Floats, least: Floats, iterations: int,
 
 @dataclass(frozen=True, eq=False)
 class Approach:
-    """How far each infoset's averaged regrets are from those that nobody regrets, and how far they may be.
+    """The distance of each infoset's averaged regrets from non-positive regrets, and its bounds.
 
     Attributes
     ----------
     distances : tuple of ndarray of float64, shape (num_infosets,)
-        The Euclidean norm of (R̄ − β)⁺, one array a player, payoff units: equations 23 and 28.
+        The Euclidean norm of (R̄ − β)⁺, one array per player, in payoff units: equations 23 and 28.
     bounds : tuple of ndarray of float64, shape (num_infosets,)
-        :func:`regret_bound`, which is proven of the rule ``rm``.
+        :func:`regret_bound`, which is proven for the rule ``rm``.
     rates : tuple of ndarray of float64, shape (num_infosets,)
         ``L |A| δ* / √T``, equation 26.
     """
@@ -116,12 +116,12 @@ class Approach:
 
 
 def approach(solution: Solution) -> Approach:
-    """Return what appendix B.2 of the paper on Preference-CFR is about, at each infoset of a run.
+    """Return the quantities of appendix B.2 of the paper on Preference-CFR, at each infoset of a run.
 
     Parameters
     ----------
     solution : Solution
-        By ``pref-cfr`` with the base ``cfr`` and without first regrets, of a game with a table of leaves.
+        A solution by ``pref-cfr`` with base ``cfr`` and without initial regrets, of a game with a table of leaves.
 
     Returns
     -------
@@ -130,15 +130,15 @@ def approach(solution: Solution) -> Approach:
     Raises
     ------
     UnsupportedProblemError
-        If it is not.
+        If it is not such a solution.
 
     Notes
     -----
-    Equation 26 claims that dist(R̄_T, γ_T) ≤ ``L |A| δ* / √T`` of both rules, γ_T being the nearest regrets of which
-    none is positive. Of ``rm`` it follows from :func:`regret_bound`. Of ``br`` it is false: with one positive entry
-    chosen, equation 22 is 0 ≤ 0 for every update, and the point ψ that the distance is taken from moves. In the battle
-    of the sexes two players who prefer what they like best may never meet, and the distance stays (the tests, and the
-    theory page on Preference-CFR, have the game).
+    Equation 26 claims dist(R̄_T, γ_T) ≤ ``L |A| δ* / √T`` for both rules, where γ_T are the nearest regrets of which
+    none is positive. For ``rm`` this follows from :func:`regret_bound`. For ``br`` it is false: if one positive entry
+    is chosen, equation 22 is 0 ≤ 0 for every update, and the point ψ from which the distance is measured moves. In the
+    battle of the sexes, two players who each prefer their favourite may never meet, and the distance remains (the
+    tests, and the theory page on Preference-CFR, have the game).
 
     Examples
     --------
@@ -169,12 +169,12 @@ def approach(solution: Solution) -> Approach:
 
 
 def preference_bound(solution: Solution) -> PreferenceBound:
-    """Return what Preference-CFR proves of its play, computed from preferences and strategies.
+    """Return the bounds that Preference-CFR proves on its play, computed from preferences and strategies.
 
     Parameters
     ----------
     solution : Solution
-        By ``pref-cfr``, of an equilibrium of a game of any number of players and any payoffs.
+        An equilibrium by ``pref-cfr``, for any number of players and any payoffs.
 
     Returns
     -------
@@ -183,27 +183,28 @@ def preference_bound(solution: Solution) -> PreferenceBound:
     Raises
     ------
     UnsupportedProblemError
-        If it is not by that method, or a vulnerability is in conditional units and the game has no table of leaves.
+        If another method found it, or a vulnerability is in conditional units and the game has no table of leaves.
 
     Notes
     -----
-    The paper's ε ≤ β holds in normal form. In extensive games, if the averaged regrets R̄(I, a) of a player are at most
-    β(I) everywhere, a deviation x' gains Σ_I x'(σ(I)) Σ_a σ'(I, a) R̄(I, a) (Zinkevich et al., "Regret minimization in
-    games with incomplete information", NeurIPS 2007, unrolled), at most
+    The paper's ε ≤ β holds in normal form. In extensive games, suppose that the averaged regrets R̄(I, a) of a player
+    are at most β(I) everywhere. Then a deviation x' gains Σ_I x'(σ(I)) Σ_a σ'(I, a) R̄(I, a) (Zinkevich et al., "Regret
+    minimization in games with incomplete information", NeurIPS 2007, unrolled), at most
 
         Bᵢ = max over x' of Σ_I x'(σ(I)) β(I),
 
-    which bounds the player's regret in the joint play of the iterations, whatever the payoffs: the play is a coarse
-    correlated equilibrium up to the largest of them (:class:`~treeplex.solvers.EmpiricalRun` records it). In a zero-sum
-    game of two players NashConv of the averages is the sum of both players' regrets. In conditional units β(I) is
-    multiplied by how often the opponent's average, and chance, allow I; of more than two players by how often chance
-    may at most, for the averages do not tell how often all others do at once.
+    which bounds the player's regret in the joint play of the iterations for any payoffs. The play is therefore a coarse
+    correlated equilibrium up to the largest of these bounds (:class:`~treeplex.solvers.EmpiricalRun` records the play).
+    In a two-player zero-sum game, NashConv of the averages is the sum of both players' regrets. In conditional units
+    β(I) is multiplied by the probability that the opponent's average and chance lead to I. With more than two players
+    it is multiplied by chance's largest probability, because the averages do not determine how often all others do so
+    together.
 
-    That R̄ ≤ β in the end follows for the rule ``rm`` as Blackwell's theorem does, from the potential Σ_a δ_a (B_a⁺)² of
-    the regrets B less what is charged for them: σ is in proportion to δ B⁺, so that Σ_a δ_a B_a⁺ b_a ≤ 0 for each
-    update b, and after T of them max_a B_a / T ≤ L √(Σ_a δ_a / (T min_a δ_a)), with L the most that an entry of b can
-    be. ``finite_run`` sums these over the infosets that a deviation can reach. With the base ``cfr+`` and weights t^p
-    each term counts p + 1 times. Both players have to learn at once: in turn the same is observed, not proven.
+    In the limit, R̄ ≤ β follows for the rule ``rm`` as in Blackwell's theorem, from the potential Σ_a δ_a (B_a⁺)² of
+    the regrets B minus their charges. σ is proportional to δ B⁺, so that Σ_a δ_a B_a⁺ b_a ≤ 0 for each update b. After
+    T updates max_a B_a / T ≤ L √(Σ_a δ_a / (T min_a δ_a)), where L is the largest possible entry of b. ``finite_run``
+    sums these bounds over the infosets that a deviation can reach. With base ``cfr+`` and weights t^p, each term is
+    multiplied by p + 1. Updates must be simultaneous; with alternating updates the same is observed, but not proven.
 
     Examples
     --------
@@ -242,13 +243,13 @@ def _charged(game: Game, preference: Preference, player: int, profile: Profile) 
 
 
 def _most(game: Game, player: int, rewards: Floats) -> float:
-    """Return the most that a plan collects of rewards for coming to infosets."""
+    """Return the largest sum of rewards that a plan collects for reaching infosets."""
     treeplex = game.sequence_form.treeplexes[player]
     return best_response_value(treeplex, np.asarray(treeplex.inflow.T @ rewards))
 
 
 def _finite_run(solution: Solution, method: PrefCFR, preference: Preference) -> tuple[float, ...] | None:
-    """Return what the length of a run adds to each player's bound."""
+    """Return the part of each player's bound that depends on the length of the run."""
     game, iterations = solution.problem.game, solution.iterations
     plain = method.base == "cfr" and method.averaging_power == 0.0
     growing = isinstance(method.base_method, CFRPlus)
@@ -267,14 +268,14 @@ def _finite_run(solution: Solution, method: PrefCFR, preference: Preference) -> 
     for player in range(game.num_players):
         largest, cost, total, least = _updates(game, preference, player)
         regrets = regret_bound(largest, total, least, iterations, method.initial_regrets)
-        # What is charged lags behind the plans by two blocks at most.
+        # Charges lag behind the plans by at most two blocks.
         late = cost * 2.0 * LATE_BLOCK / iterations if preference.units == "conditional" else 0.0
         terms.append(_most(game, player, repeats * (regrets + late)))
     return tuple(terms)
 
 
 def _updates(game: Game, preference: Preference, player: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return at each infoset the most that an update adds to a regret, the most that is charged, Σδ and min δ."""
+    """Return for each infoset the largest update of a regret, the largest charge, Σδ and min δ."""
     beta, delta = preference.vulnerability[player], preference.degrees[player][1:]
     counts = game.sequence_form.treeplexes[player].num_actions
     starts = np.cumsum(counts) - counts
@@ -286,13 +287,13 @@ def _updates(game: Game, preference: Preference, player: int) -> tuple[Floats, F
 
 
 def _from_the_beginning(solution: Solution) -> bool:
-    """Whether a run began with no more regrets than its method says."""
+    """Whether a run began with at most the initial regrets of its method."""
     state: Any = getattr(solution.state, "state", None)
     return state is not None and (state.origin is None or solution.method.initial_regrets > 0.0)
 
 
 def _most_reach(game: Game, player: int) -> Floats:
-    """Return a bound of how often chance and the opponent can allow each infoset."""
+    """Return a bound on the probability that chance and the opponent lead to each infoset."""
     table = game.sequence_form.leaves
     assert table is not None
     rows, leaves = leaves_below(game, player)

@@ -1,4 +1,4 @@
-"""Preferences for actions as the compiled loop takes them."""
+"""Preferences for actions in the form of the compiled loop."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 
 def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout, on_one: bool) -> PreferenceArrays:
-    """Lay preferences out for the compiled loop.
+    """Return preferences in the layout of the compiled loop.
 
     Parameters
     ----------
     game : Game
     preference : Preference
-        On that game.
+        The preferences on that game.
     layout : KernelLayout
-        Of its sequence form.
+        The layout of its sequence form.
     on_one : bool
-        Whether all is played on the first action whose δ (R − β)⁺ is largest; otherwise in proportion to these.
+        Whether to play only the first action with the largest δ (R − β)⁺, instead of in proportion to these numbers.
 
     Returns
     -------
     PreferenceArrays
-        With scratch of their own, so that two runs at once need two of them.
+        With their own scratch arrays, so that two simultaneous runs need two of them.
     """
     treeplexes = game.sequence_form.treeplexes
     degrees, fallback = np.ones(layout.size), np.ones(layout.size)
     costs = np.zeros(layout.size)
-    # Places that are no sequences play as if they were an infoset without preferences.
+    # Positions without a sequence are treated as an infoset without preferences.
     for start, count, arity, _ in layout.buckets.tolist():
         fallback[start : start + count * arity] = 1.0 / arity
     for player, treeplex in enumerate(treeplexes):
@@ -52,7 +52,7 @@ def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout,
             costs[layout.positions[player][treeplex.offsets[:-1]]] = preference.vulnerability[player] / layout.unit
     runs, cells = _reaching(game, preference, layout, any(depending) and two)
     infosets, histories, ranges, weights = _histories(game, preference, layout, any(depending) and not two)
-    # The best-response rule is another one without preferences too.
+    # The best-response rule differs from the plain rule even without preferences.
     bias = [
         ON_ONE if on_one else IN_PROPORTION * bool((delta != 1.0).any() or beta.any())
         for delta, beta in zip(preference.degrees, preference.vulnerability, strict=True)
@@ -78,7 +78,7 @@ def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout,
 
 
 def biases(local: BiasArrays, layout: KernelLayout) -> tuple[Floats, Floats]:
-    """Return the degrees, and what is played where no regret is above the vulnerability, as kernel vectors."""
+    """Return the degrees, and the behaviour if no regret is above the vulnerability, as kernel vectors."""
     vectors, width = np.ones((2, layout.size)), layout.width
     for start, count, arity, first in layout.buckets.tolist():
         places = local.places[first // width : (first + count) // width].astype(np.int64)
@@ -88,7 +88,7 @@ def biases(local: BiasArrays, layout: KernelLayout) -> tuple[Floats, Floats]:
 
 
 def _patterns(vectors: Floats, layout: KernelLayout) -> tuple[Any, Any]:
-    """Return where each register of infosets has its degrees and fallbacks, and the distinct ones: they are few."""
+    """Return the place of each register's degrees and fallbacks among the few distinct ones, and these."""
     width, buckets = layout.width, layout.buckets.astype(np.int64)
     places = np.zeros(int((buckets[-1, 1] + buckets[-1, 3]) // width) if len(buckets) else 0, dtype=np.int64)
     patterns: list[Floats] = []
@@ -114,7 +114,7 @@ def _aligned(vector: Floats, layout: KernelLayout) -> Any:
 
 
 def _reaching(game: Game, preference: Preference, layout: KernelLayout, wanted: bool) -> tuple[Runs, Cells]:
-    """Return the costs of both players' infosets by the opponent's positions: in runs, and what stands alone."""
+    """Return the costs of both players' infosets by the opponent's positions: runs and single cells."""
     if not wanted:
         return Runs.none(layout.number), Cells.none(layout.number)
     runs: list[Pieces] = []
@@ -140,7 +140,7 @@ def _reaching(game: Game, preference: Preference, layout: KernelLayout, wanted: 
 def _histories(
     game: Game, preference: Preference, layout: KernelLayout, wanted: bool
 ) -> tuple[Integers, Integers, Integers, Floats]:
-    """Return histories that stand for the infosets that cost something, player by player, for more than two players."""
+    """Return histories that represent the infosets with costs, by player, for more than two players."""
     infosets: list[Integers] = []
     histories: list[Any] = []
     weights: list[Floats] = []

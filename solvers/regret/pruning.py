@@ -1,4 +1,4 @@
-"""Constraints that leave no room: the game without the actions that break them, and what they cost."""
+"""Constraints without slack: the game without the actions that violate them, and their prices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,24 +19,24 @@ from ..exclusion import EXCLUDED, excluded
 from ..outcome import Options, Outcome, Status, nearest_profile
 from ..solution import RunState, Solution
 
-#: Up to which room, relative to the largest number of a constraint, it counts as leaving none.
+#: The slack, relative to a constraint's largest number, up to which it counts as none.
 HAIR = 1e-12
-#: Steps towards a multiplier; each is to the next kink of a piecewise linear function, and few are needed.
+#: The largest number of steps towards a multiplier. Each goes to a kink of a piecewise linear function; few are needed.
 _STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A constraint g · x ≤ h that leaves no room, and the face on which g · x is least.
+    """A constraint g · x ≤ h without slack, and the face on which g · x is least.
 
     Attributes
     ----------
     constraint : LinearConstraint
     before, after : Face
-        Of the player's polytope, without and with it.
+        Faces of the player's polytope, without and with the constraint.
     reduced : ndarray of float64, shape (before.treeplex.num_sequences,)
-        What g · x is above its least value for a plan x in ``before`` is what these costs are for it; 0 for sequences
-        of ``after``.
+            The costs whose sum for a plan x in ``before`` is the excess of g · x over its least value; 0 for sequences
+            of ``after``.
     is_met : bool
         Whether the least value is h; false if it is more.
     """
@@ -63,17 +63,17 @@ class PrunedState(RunState):
 
 @dataclass(frozen=True, eq=False)
 class PrunedProblem:
-    """A constrained problem on the faces that constraints without room leave.
+    """A constrained problem on the faces of constraints without slack.
 
     Attributes
     ----------
     original : ConstrainedNash
     problem : ConstrainedNash
-        On the game that is left, under the constraints that leave room in it.
+        The problem on the remaining game, under the constraints that have slack in it.
     faces : tuple of Face
-        One a player.
+        One per player.
     cuts : tuple of tuple of Cut
-        A player's in the order in which they were found, each on the face of the one before.
+        Each player's cuts in the order in which they were found, each on the face of the previous one.
     """
 
     original: ConstrainedNash
@@ -86,16 +86,16 @@ class PrunedProblem:
         return tuple(face.sequences.tobytes() for face in self.faces)
 
     def options(self, options: Options) -> Options:
-        """Return the options of a run on what is left: the same, but for the start and a little of the tolerance.
+        """Return the options of a run on the remaining game: another start and a slightly smaller tolerance.
 
-        Multipliers of constraints without room can be large, and with them the rounding in the certificate.
+        Multipliers of constraints without slack can be large, and increase the round-off of the certificate.
         """
         return replace(
             options, tol=0.999 * options.tol, violation=0.999 * options.violation, start=self._start(options.start)
         )
 
     def _start(self, start: Any) -> Any:
-        """Return a start of the original game as one of what is left."""
+        """Return a start of the original game as a start of the remaining game."""
         if isinstance(start, Solution):
             kept, same = start.state, start.problem.game.fingerprint == self.original.game.fingerprint
             if isinstance(kept, PrunedState) and same and kept.faces == self._identity:
@@ -107,7 +107,7 @@ class PrunedProblem:
         return self._restricted(start)
 
     def _restricted(self, profile: Profile) -> Profile:
-        """Return strategies without the actions that are gone; uniform where these were all that they played."""
+        """Return strategies without the removed actions; uniform where only removed actions were played."""
         return Profile(
             [
                 Strategy(self.problem.game, player, face.treeplex.behaviour(strategy.behaviour[face.sequences]))
@@ -116,7 +116,7 @@ class PrunedProblem:
         )
 
     def outcome(self, outcome: Outcome) -> Outcome:
-        """Return the outcome of a run on what is left as one of the original problem, multipliers of cuts included."""
+        """Return the outcome of a run on the remaining game for the original problem, including multipliers of cuts."""
         assert outcome.plans is not None
         game = self.original.game
         plans = [
@@ -135,15 +135,15 @@ class PrunedProblem:
             plans=plans,
             multipliers={one.name: multipliers[one.name] for one in self.original.constraints},
             state=PrunedState(self._identity, outcome.state),
-            proof=None,  # it was of what is left
+            proof=None,  # the proof was for the remaining game
         )
 
 
 def prune(problem: Problem) -> PrunedProblem | Outcome | None:
-    """Remove the actions that constraints without room exclude.
+    """Remove the actions that constraints without slack exclude.
 
-    If h is the least that g · x can be, g · x ≤ h says: no action of positive reduced cost
-    (:func:`~treeplex.seqform.face.cheapest`). On the face that is left another constraint may have no room.
+    If h is the least value of g · x, the constraint g · x ≤ h forbids all actions of positive reduced cost
+    (:func:`~treeplex.seqform.face.cheapest`). On the remaining face another constraint may have no slack.
 
     Parameters
     ----------
@@ -152,15 +152,15 @@ def prune(problem: Problem) -> PrunedProblem | Outcome | None:
     Returns
     -------
     PrunedProblem, or Outcome, or None
-        ``None`` if there are no constraints, none excludes an action, violations are paid for, or a constraint is not
-        linear. If one cannot be met at all, or not where those before it are met, and multipliers prove that, an
-        outcome that says so.
+            ``None`` if there are no constraints, none excludes an action, violations are paid for, or a constraint is
+            not linear. An infeasible outcome if a constraint cannot be met at all, or not together with the previous
+            ones, and multipliers prove that.
 
     Notes
     -----
-    A constraint whose bound is that least value has no plan in its interior. Multipliers exist still, for it is linear,
-    but they are as large as the smallest reduced cost is small, and learning them takes forever. A plan that
-    is cut off meets the constraint by no more than :data:`HAIR` of its largest number.
+    A constraint whose bound is that least value has no plan in its interior. Because it is linear, multipliers still
+    exist. But they are large if the smallest reduced cost is small, and learning them takes forever. A plan that is cut
+    off violates the constraint by at least :data:`HAIR` of its largest number, or the cut changes it by no more.
     """
     if not isinstance(problem, ConstrainedNash) or problem.penalty is not None:
         return None
@@ -181,7 +181,7 @@ def prune(problem: Problem) -> PrunedProblem | Outcome | None:
                 if cut is None:
                     continue
                 if not cut.is_met:
-                    # An infeasibility that is too small to be proven leaves no face to play on.
+                    # If an infeasibility is too small to be proven, there is no face to play on.
                     return _nothing(problem, constraint) if _is_excluded(problem, constraint, found) else None
                 found.append(cut)
                 pending.remove(constraint)
@@ -197,12 +197,12 @@ def prune(problem: Problem) -> PrunedProblem | Outcome | None:
 
 
 def _cut(constraint: LinearConstraint, treeplex: Treeplex, face: Face) -> Cut | None:
-    """Return what a constraint leaves of a face of a player's polytope; ``None`` if it leaves room."""
+    """Return the cut of a face of a player's polytope by a constraint; ``None`` if the constraint has slack."""
     costs = _costs(constraint, treeplex)[face.sequences]
     size = float(np.abs(constraint.coefficients).max(initial=0.0)) or abs(constraint.limit)
     hair = HAIR * max(size, abs(constraint.limit))
     if costs @ face.treeplex.uniform_plan() - constraint.limit < -2.0 * hair:
-        return None  # one plan that has room is enough
+        return None  # one plan with slack is enough
     least = cheapest(face.treeplex, costs)
     room = constraint.limit - least.value
     if room > hair + least.error:
@@ -226,14 +226,14 @@ def _on_face(constraint: LinearConstraint, face: Face) -> LinearConstraint:
 
 
 def prices(cuts: Sequence[Cut], gradient: Floats) -> dict[str, float]:
-    """Return the least multipliers at which no plan of a player gains by breaking the constraints of cuts.
+    """Return the least multipliers at which no plan of a player gains by violating the constraints of cuts.
 
     Parameters
     ----------
     cuts : sequence of Cut
-        Of one player, in the order in which they were found.
+        The cuts of one player, in the order in which they were found.
     gradient : ndarray of float64, shape (num_sequences,)
-        What each of its sequences pays against the other's plan, less what other constraints take.
+        The payoff of each of its sequences against the other's plan, minus the cost of other constraints.
 
     Returns
     -------
@@ -242,20 +242,20 @@ def prices(cuts: Sequence[Cut], gradient: Floats) -> dict[str, float]:
 
     Notes
     -----
-    On the polytope before a cut g · x − h = Σ x(I, a) r(I, a), with r ≥ 0 the reduced costs, which are zero on the face
-    after it. So the λ that are sought are those with
+    On the polytope before a cut, g · x − h = Σ x(I, a) r(I, a), with r ≥ 0 the reduced costs, which are zero on the
+    face after it. So the required λ satisfy
 
         max over all x of (d − λ r) · x  =  max over x in the face of d · x,
 
-    d the gradient. That there are any: with D(I, a) and W(I) the values from the bottom up where the player keeps to
-    actions of the face, d · x = W(∅) + Σ x(I, a) (D(I, a) − W(I)) for all x, as in
-    :func:`~treeplex.seqform.face.cheapest`. Each D − W is at most 0 within the face, hence each λ of at least
-    (D − W) / r for all other actions will do. The least one is a zero of the left side minus the right one, which is
-    convex, piecewise linear and falls in λ: Newton's steps from 0 rise to it and end there (W. Dinkelbach, "On
+    where d is the gradient. To see that λ exist, compute the values D(I, a) and W(I) bottom-up for a player restricted
+    to the actions of the face. Then d · x = W(∅) + Σ x(I, a) (D(I, a) − W(I)) for all x, as in
+    :func:`~treeplex.seqform.face.cheapest`. Each D − W is at most 0 within the face, so any λ that is at least (D − W)
+    / r for all other actions is valid. The least λ is a zero of the left side minus the right side, which is convex,
+    piecewise linear and decreasing in λ. Newton's steps from 0 increase to it and end there (W. Dinkelbach, "On
     nonlinear fractional programming", Management Science 13, 1967).
 
-    Faces are nested, so the last cut comes first, and what its constraint takes is then part of the gradient of the one
-    before: the maximum over the whole polytope becomes that over the last face, cut by cut.
+    Faces are nested, so the last cut comes first, and the cost of its constraint becomes part of the gradient of the
+    previous cut: cut by cut, the maximum over the whole polytope becomes the maximum over the last face.
     """
     found: dict[str, float] = {}
     gradient = gradient.copy()
@@ -268,7 +268,7 @@ def prices(cuts: Sequence[Cut], gradient: Floats) -> dict[str, float]:
 
 
 def _price(cut: Cut, gradient: Floats, best: float) -> float:
-    """Return the least λ at which no plan before the cut is worth more than ``best``, the most on the face."""
+    """Return the least λ at which no plan before the cut is worth more than ``best``, the maximum on the face."""
     price = 0.0
     for _ in range(_STEPS):
         plan = best_response_plan(cut.before.treeplex, gradient - price * cut.reduced).plan

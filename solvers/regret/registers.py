@@ -1,11 +1,11 @@
-"""Vector registers as values in compiled code: some numbers of one type, side by side.
+"""Vector registers as values in compiled code: several numbers of one type.
 
-numba does not vectorise straight-line code, and vectorises short loops only behind tests for overlap that take longer
-than the loops. Here each operation is one of LLVM's on vectors, in the order in which it is written.
+numba does not vectorise straight-line code, and vectorises short loops only with tests for overlap that take longer
+than the loops. Here each operation is one of LLVM's vector operations, in the order in which it is written.
 
-Arrays of 16 bits (uint16) are read and written as numbers of 32: as upper halves of these by ``load`` and ``store``, as
-whole numbers by ``load_whole`` and ``store_whole``. What is written is rounded up as often as its lost bits say: errors
-have no side. A mixture of all its bits decides, so that equal numbers are rounded the same way, whoever writes them.
+Arrays of 16 bits (uint16) are read and written as 32-bit numbers: ``load`` and ``store`` treat them as upper halves,
+``load_whole`` and ``store_whole`` as integers. Written numbers are rounded up with a probability given by the lost
+bits, so that errors have no bias. A hash of all bits decides, so that equal numbers are always rounded the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .placement import REGISTER
 
 
 class Register(types.Type):
-    """The type of a register of such numbers."""
+    """The type of a register of numbers of one type."""
 
     def __init__(self, number: Any) -> None:
         self.number, self.width = number, REGISTER // (number.bitwidth // 8)
@@ -33,7 +33,7 @@ class _RegisterModel(models.PrimitiveModel):
 
 
 class Registers(types.Type):
-    """The type of so many registers, one behind the other: what is done, is done with each of them."""
+    """The type of several registers; every operation applies to each of them."""
 
     def __init__(self, number: Any, count: int) -> None:
         self.register, self.count = Register(number), count
@@ -83,7 +83,7 @@ _arithmetic(operator.truediv, "fdiv")
 
 
 def _width(typing_context: Any, array: Any) -> Any:
-    """Return how many of an array's numbers a register holds."""
+    """Return the number of an array's entries that a register holds."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.get_constant(types.uint64, Register(array.dtype).width)
@@ -130,7 +130,7 @@ def _store(typing_context: Any, array: Any, place: Any, register: Any) -> Any:
 
 
 def _none_of(count: int) -> Any:
-    """Return the function that makes so many registers of an array's numbers, all of them zero."""
+    """Return the function that creates a number of zero registers for an array's type."""
 
     def of(typing_context: Any, array: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -142,7 +142,7 @@ def _none_of(count: int) -> Any:
 
 
 def _length(typing_context: Any, registers: Any) -> Any:
-    """Return how many numbers registers hold."""
+    """Return the number of entries that registers hold."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.get_constant(types.uint64, registers.count * registers.register.width)
@@ -151,14 +151,14 @@ def _length(typing_context: Any, registers: Any) -> Any:
 
 
 def _each_pointer(context: Any, builder: Any, registers: Any, array_type: Any, array: Any, place: Any) -> Any:
-    """Yield the pointers to what is loaded into, or stored from, each of the registers."""
+    """Yield the pointers from which each register is loaded, or to which it is stored."""
     for i in range(registers.count):
         at = builder.add(place, context.get_constant(types.uint64, i * registers.register.width))
         yield _pointer(context, builder, array_type, array, at)
 
 
 def _load_each(typing_context: Any, array: Any, place: Any, like: Any) -> Any:
-    """Return registers like others with the numbers of an array from a place on."""
+    """Return registers of the same type as others, with the numbers of an array from a place on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointers = _each_pointer(context, builder, like, signature.args[0], *arguments[:2])
@@ -180,7 +180,7 @@ def _store_each(typing_context: Any, array: Any, place: Any, registers: Any) -> 
 
 
 def _spread_each(typing_context: Any, number: Any, like: Any) -> Any:
-    """Return registers like others that hold one number everywhere."""
+    """Return registers of the same type as others, filled with one number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         one = _everywhere(context.get_value_type(like.register), builder, arguments[0])
@@ -190,7 +190,7 @@ def _spread_each(typing_context: Any, number: Any, like: Any) -> Any:
 
 
 def _load_whole(typing_context: Any, array: Any, place: Any) -> Any:
-    """Return the register that holds the whole numbers, of 16 bits, of an array from a place on."""
+    """Return the register with the 16-bit integers of an array from a place on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         found = builder.load(_pointer(context, builder, signature.args[0], *arguments), align=2)
@@ -200,7 +200,7 @@ def _load_whole(typing_context: Any, array: Any, place: Any) -> Any:
 
 
 def _store_whole(typing_context: Any, array: Any, place: Any, register: Any, scale: Any) -> Any:
-    """Write a register times a scale, in units of 2 ** -WHOLE, into an array as whole numbers, from a place on."""
+    """Write a register times a scale, in units of 2 ** -WHOLE, into an array as integers, from a place on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         numbers, factors = arguments[2:]
@@ -213,7 +213,7 @@ def _store_whole(typing_context: Any, array: Any, place: Any, register: Any, sca
     return types.void(array, place, register, scale), generate
 
 
-#: By so many powers of two what is to become a whole number is multiplied.
+#: The power of two by which numbers are multiplied before they become integers.
 WHOLE = 15
 _INTEGER = ir.IntType(32)
 
@@ -227,7 +227,7 @@ def _widened(builder: Any, shorts: Any) -> Any:
 
 
 def _shortened(builder: Any, integers: Any, lost: int, salt: Any = None) -> Any:
-    """Return integers without so many of their lowest bits, as 16 bits; these say how often they are rounded up."""
+    """Return integers without their lowest bits, as 16 bits; the lost bits give the probability of rounding up."""
     count = integers.type.count
     mixed = integers if salt is None else builder.xor(integers, salt)
     mixed = builder.mul(mixed, _constants(count, 0x85EBCA6B))
@@ -237,7 +237,7 @@ def _shortened(builder: Any, integers: Any, lost: int, salt: Any = None) -> Any:
 
 
 def _spread(typing_context: Any, number: Any) -> Any:
-    """Return a register that holds one number everywhere."""
+    """Return a register filled with one number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _everywhere(context.get_value_type(signature.return_type), builder, arguments[0])
@@ -316,7 +316,7 @@ def _lanes(
     place: Any,
     shift: Any = None,
 ) -> Any:
-    """Yield the number of each lane, and a pointer to the number of an array that its index, shifted, means."""
+    """Yield the number of each lane, and a pointer to the array's entry at its shifted index."""
     data = context.make_array(array_type)(context, builder, array).data
     if shift is not None:
         data = builder.gep(data, [shift])
@@ -328,7 +328,7 @@ def _lanes(
 
 
 def _gather(typing_context: Any, array: Any, indices: Any, place: Any) -> Any:
-    """Return the register of an array's numbers at the indices (unsigned, of 32 bits) from a place on."""
+    """Return the register of an array's entries at the indices (unsigned, 32 bits) from a place on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         register = ir.Constant(context.get_value_type(signature.return_type), ir.Undefined)
@@ -341,7 +341,7 @@ def _gather(typing_context: Any, array: Any, indices: Any, place: Any) -> Any:
 
 
 def _add_at(typing_context: Any, array: Any, shift: Any, indices: Any, place: Any, register: Any) -> Any:
-    """Add each number of a register to an array's, one after the other: at the indices from a place on, and a shift."""
+    """Add the numbers of a register to an array one by one, at the indices from a place on, plus a shift."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         types_of = signature.args
@@ -355,7 +355,7 @@ def _add_at(typing_context: Any, array: Any, shift: Any, indices: Any, place: An
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Return the columns of a square whose rows are registers, by swaps of its halves, of their halves, and so on."""
+    """Return the columns of a square whose rows are registers, by recursively swapping halves."""
     count, index = len(rows), ir.IntType(32)
     half = 1
     while half < count:
@@ -379,9 +379,9 @@ def _element(context: Any, builder: Any, array_type: Any, array: Any, place: Any
 def _side_by_side(
     typing_context: Any, rows: Any, starts: Any, first: Any, column: Any, columns: Any, place: Any, stride: Any
 ) -> Any:
-    """Write a square of numbers in columns: those of as many rows as a register holds, from a column on.
+    """Write a square of numbers, as many rows as a register holds, in columns, starting from a column.
 
-    Row ``i`` begins in ``rows`` at ``starts[first + i]``; column ``j`` is written into ``columns`` at ``place`` and
+    Row ``i`` begins in ``rows`` at ``starts[first + i]``; column ``j`` is written to ``columns`` at ``place`` plus
     ``j`` strides.
     """
 
@@ -407,7 +407,7 @@ def _in_rows(
     typing_context: Any, columns: Any, place: Any, stride: Any, scales: Any, rows: Any, starts: Any, first: Any,
     column: Any,
 ) -> Any:  # fmt: skip
-    """Write a square of numbers back in rows, each times its own of the ``scales`` from ``first`` on."""
+    """Write a square of numbers back in rows, each multiplied by its entry of ``scales`` from ``first`` on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         count, kinds, bytes_each = Register(rows.dtype).width, signature.args, rows.dtype.bitwidth // 8
@@ -427,7 +427,7 @@ def _in_rows(
 
 
 def _number_in(kind: Any, conversion: str | None) -> Any:
-    """Return the function that reads a number of a kind, as a double, among the bytes of an array."""
+    """Return the function that reads a number of a kind from the bytes of an array, as a double."""
 
     def of(typing_context: Any, data: Any, place: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The compiled loop, begun anew from its averages whenever these have become much better."""
+"""The compiled loop with restarts from its averages whenever these have become much better."""
 
 from ...models.problems import Problem
 from ..methods import RegretMethod
@@ -10,11 +10,11 @@ from .warm_start import restart
 
 
 class RestartedStepper(RegretStepper):
-    """The compiled loop, which begins anew at its averages, or at its current plans if these are better."""
+    """The compiled loop, which restarts from its averages, or from its current plans if these are better."""
 
     @property
     def room(self) -> int:
-        """Not beyond the next look."""
+        """The iterations up to the next look."""
         return min(super().room, max(1, self._due - self.iterations))
 
     @property
@@ -22,7 +22,7 @@ class RestartedStepper(RegretStepper):
         return int(self.state.restarts[2]) or FIRST_LOOK
 
     def look(self) -> Status | None:
-        """Begin anew if the error has fallen far enough since the last time."""
+        """Restart if the error has fallen far enough since the last restart."""
         found = super().look()
         if found is not None or self.iterations < self._due:
             return found
@@ -40,6 +40,6 @@ class RestartedStepper(RegretStepper):
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate and begin anew until the certificate meets the tolerance or a limit comes."""
+    """Iterate and restart until the certificate meets the tolerance or a limit is reached."""
     check_precision(method, problem)
     return run_steps(method, problem, options, RestartedStepper)

@@ -9,12 +9,12 @@ from ...models.convex import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, OPAQUE, SQU
 from ..compilation import call_address, compiled
 from .passes import ONE, TWO, ZERO
 
-INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
+INWARDS = 1e-9  # the step of logarithms' arguments towards those of an interior plan
 
 
 @compiled
 def add_multipliers(constraints: Any, player: Any, multipliers: Any, gradient: Any) -> Any:
-    """Take what constraints cost from a player's gradient; return what the multipliers are worth at the limits."""
+    """Subtract the costs of constraints from a player's gradient; return the multipliers times the limits."""
     worth = 0.0
     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
         multiplier = multipliers[i]
@@ -27,7 +27,7 @@ def add_multipliers(constraints: Any, player: Any, multipliers: Any, gradient: A
 
 @compiled
 def row_value(constraints: Any, i: Any, plan: Any) -> Any:
-    """Return by how much a plan violates a row; negative where there is room."""
+    """Return the violation of a row by a plan; negative if there is slack."""
     value = -constraints.limits[i]
     for k in range(np.uint64(constraints.starts[i]), np.uint64(constraints.starts[i + ONE])):
         value += constraints.coefficients[k] * plan[constraints.positions[k]]
@@ -38,7 +38,7 @@ def row_value(constraints: Any, i: Any, plan: Any) -> Any:
 def move_multipliers(limits: Any, player: Any, plan: Any, decay: Any, step: Any) -> None:
     """Add the multipliers to ``decay`` times their sums, then move them along the violations of a plan.
 
-    Where there is a bound on their sum they are projected to meet it.
+    If their sum is bounded, they are projected onto the bound.
     """
     constraints, multipliers = limits.rows, limits.multipliers
     optimism, total = limits.dual.optimism, limits.dual.total
@@ -57,8 +57,8 @@ def move_multipliers(limits: Any, player: Any, plan: Any, decay: Any, step: Any)
         values[i] = min(max(moved, 0.0), constraints.caps[i])
         whole += values[i]
     if whole > total:
-        # Projection onto a simplex: all are lowered alike, down to zero at the least. Those that would fall below it
-        # are left out of the count until none is (Michelot 1986, Journal of Optimization Theory and Applications 50).
+        # Projection onto a simplex: subtract a constant from all and clip at zero. Numbers that would fall below zero
+        # are left out until none is (Michelot 1986, Journal of Optimization Theory and Applications 50).
         count = last - first
         lowered = (whole - total) / np.float64(count)
         while True:
@@ -77,10 +77,10 @@ def move_multipliers(limits: Any, player: Any, plan: Any, decay: Any, step: Any)
 
 @compiled
 def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
-    """Take the slopes of a term at its arguments, and its offset; return its value there.
+    """Compute the slopes of a term at its arguments, and its offset; return its value there.
 
-    Where Python knows it alone, the value is needed only ``exactly``, and the slopes only otherwise. Norms and maxima
-    with kinks keep the slopes that they choose.
+    For a term that only Python knows, the value is needed only with ``exactly``, and the slopes only without. Norms and
+    maxima with kinks keep their chosen slopes.
     """
     kind = curves.kinds[j]
     first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
@@ -113,7 +113,7 @@ def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
             own, other = max(arguments[i], 0.0), max(arguments[i + ONE], 0.0)
             if own > 0.0:
                 value += own * math.log(own / other) if other > 0.0 else np.inf
-            # Any other point has a tangent too, and at 0 the logarithm has none.
+            # At 0 the logarithm has no tangent, but a nearby point has one.
             own += INWARDS * (curves.anchors[i] - own)
             other += INWARDS * (curves.anchors[i + ONE] - other)
             ratio = max(own, 1e-300) / max(other, 1e-300)
@@ -125,7 +125,7 @@ def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
 
 @compiled
 def _look(constraints: Any, curves: Any, j: Any, plan: Any, sums: Any, decay: Any, weight: Any) -> None:
-    """Write the arguments of a term at a plan, or at the average of it and of ``decay`` times sums of such a weight."""
+    """Write the arguments of a term at a plan, or at its average with ``decay`` times sums of a given weight."""
     share = 1.0 / (1.0 + decay * weight)
     for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
         total = 0.0
@@ -137,7 +137,7 @@ def _look(constraints: Any, curves: Any, j: Any, plan: Any, sums: Any, decay: An
 
 @compiled
 def _project(values: Any, first: Any, last: Any, kind: Any) -> None:
-    """Project slopes onto those of a norm or a maximum: a cube, a cross-polytope or a simplex."""
+    """Project slopes onto the set of a norm's or maximum's slopes: a cube, a cross-polytope or a simplex."""
     if kind == NORM_1:
         for i in range(first, last):
             values[i] = min(max(values[i], -1.0), 1.0)
@@ -177,7 +177,7 @@ def _has_kinks(kind: Any) -> Any:
 def choose(limits: Any, player: Any, plan: Any, step: Any) -> None:
     """Move the slopes of a player's norms and maxima along their arguments at a plan.
 
-    With the largest ones instead, a plan at a kink would be driven from one side to the other.
+    With the largest slopes instead, a plan at a kink would oscillate from one side to the other.
     """
     constraints, curves, optimism = limits.rows, limits.curves, limits.dual.optimism
     choices, before = limits.multipliers.choices, limits.multipliers.arguments
@@ -196,7 +196,7 @@ def choose(limits: Any, player: Any, plan: Any, step: Any) -> None:
 
 @compiled
 def _put_together(constraints: Any, curves: Any, c: Any, coefficients: Any, limits: Any) -> None:
-    """Write the row that the slopes and offsets of its terms make."""
+    """Write the row from the slopes and offsets of its terms."""
     row = np.uint64(curves.rows[c])
     limit = curves.limits[row]
     for k in range(np.uint64(constraints.starts[row]), np.uint64(constraints.starts[row + ONE])):
@@ -214,11 +214,11 @@ def _put_together(constraints: Any, curves: Any, c: Any, coefficients: Any, limi
 
 @compiled
 def linearise(limits: Any, player: Any, state: Any, base: Any, decay: Any) -> None:
-    """Replace a player's curved rows by their tangents at the plan, or at the average that it is going to be part of.
+    """Replace a player's curved rows by their tangents at the plan, or at the average that will include the plan.
 
-    With tangents at averages the violations still bound that of the average, since for weights w and W = Σ w
-    Σ w (f(x̄) + ∇f(x̄) · (x − x̄)) ≥ W f(x̄), tangents taken at the averages so far (A. Cutkosky, "Anytime
-    online-to-batch, optimism and acceleration", ICML 2019, theorem 1), and they come to rest as averages do.
+    With tangents at averages, the violations still bound that of the average. For weights w, W = Σ w and tangents at
+    the averages so far, Σ w (f(x̄) + ∇f(x̄) · (x − x̄)) ≥ W f(x̄) (A. Cutkosky, "Anytime online-to-batch, optimism and
+    acceleration", ICML 2019, theorem 1). These tangents also converge as averages do.
     """
     constraints, curves = limits.rows, limits.curves
     decay = decay if limits.dual.at_average else 0.0
@@ -251,9 +251,9 @@ def add_tangents(limits: Any, player: Any, decay: Any) -> None:
 
 @compiled
 def prove(limits: Any, player: Any, plan: Any, last_iterate: Any) -> None:
-    """Write what the average tangents of a player's curved rows are, and the functions' values at an average plan.
+    """Write the average tangents of a player's curved rows, and the functions' values at an average plan.
 
-    Slopes and arguments are left as they are needed for this, not as tangents need them.
+    Slopes and arguments are left in the state for this, not for tangents.
     """
     constraints, curves, multipliers = limits.rows, limits.curves, limits.multipliers
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
@@ -279,7 +279,7 @@ def prove(limits: Any, player: Any, plan: Any, last_iterate: Any) -> None:
 
 @compiled
 def excess(limits: Any, player: Any, plan: Any) -> Any:
-    """Return by how much a plan violates the worst row, and what its player pays for that, in the unit of payoffs."""
+    """Return a plan's violation of the worst row, and the cost to its player, in the unit of payoffs."""
     constraints, total = limits.proven, limits.dual.total
     curves = limits.curves
     worst, paid, most = 0.0, 0.0, 0.0

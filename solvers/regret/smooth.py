@@ -1,4 +1,4 @@
-"""Smooth regret matching+: regrets that are kept away from zero, moved by predictive or extragradient steps."""
+"""Smooth regret matching+: regrets kept away from zero, with predictive or extragradient steps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .first_order import PlanStepper, on_simplices, run_plans
 if TYPE_CHECKING:
     from ..methods import SmoothCFRPlus
 
-#: Regrets are begun anew where what they move by has fallen to this, and each time to half of that.
+#: Regrets restart when their movement has fallen to this number, and then each time to half of that.
 FIRST_RESIDUAL = 8.0
 
 
 def kept_away(treeplex: Treeplex, regrets: Floats) -> Floats:
-    """Return the nearest point to regrets that is not negative and at every infoset adds up to 1 at the least.
+    """Return the nearest non-negative point to regrets whose sum at every infoset is at least 1.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def kept_away(treeplex: Treeplex, regrets: Floats) -> Floats:
 
 
 def lipschitz(form: SequenceForm) -> float:
-    """Return √6 ‖A‖₂ √d, with d the most actions of an infoset: on matrix games instantaneous regrets change by that.
+    """Return √6 ‖A‖₂ √d, with d the largest number of actions of an infoset: a Lipschitz constant on matrix games.
 
-    ‖A‖₂ is what forty steps of the power method find.
+    ‖A‖₂ is the result of forty steps of the power method.
 
     Examples
     --------
@@ -65,13 +65,13 @@ def lipschitz(form: SequenceForm) -> float:
 
 
 class SmoothStepper(PlanStepper):
-    """The players' regrets at work; by two gradients an iteration if steps are extragradient, else by one.
+    """A stepper on the players' regrets, with two gradients per iteration for extragradient steps, otherwise one.
 
     Parameters
     ----------
     method : SmoothCFRPlus
     problem : Problem
-        An equilibrium of two players' zero-sum game.
+        An equilibrium of a two-player zero-sum game.
     options : Options
     """
 
@@ -83,7 +83,7 @@ class SmoothStepper(PlanStepper):
         self._residual = np.array([FIRST_RESIDUAL])
 
     def move(self) -> None:
-        """Move both players' regrets, twice."""
+        """Update both players' regrets twice."""
         if self.method.gradients == "extragradient":
             self._forecast = self._gains(self.regrets)
         between = self._moved(self._forecast)
@@ -100,7 +100,7 @@ class SmoothStepper(PlanStepper):
             self._residual /= 2.0
 
     def lasting(self) -> dict[str, Any]:
-        """Return regrets, forecasts, and how long a step was at the last restart."""
+        """Return regrets, forecasts, and the length of a step at the last restart."""
         return {"regrets": self.regrets, "forecast": self._forecast, "residual": self._residual}
 
     def _behaviour(self, player: int, regrets: Floats) -> Floats:
@@ -114,7 +114,7 @@ class SmoothStepper(PlanStepper):
         return self.treeplexes[player].plan(self._behaviour(player, regrets))
 
     def _gains(self, regrets: list[Floats]) -> list[Floats]:
-        """Return what each action would gain at its infoset, by both players' behaviour: the instantaneous regrets."""
+        """Return the instantaneous regrets: each action's gain at its infoset against both players' behaviour."""
         behaviours = [self._behaviour(player, each) for player, each in enumerate(regrets)]
         plans = [treeplex.plan(each) for treeplex, each in zip(self.treeplexes, behaviours, strict=True)]
         found = []
@@ -141,5 +141,5 @@ def _distance(first: list[Floats], second: list[Floats]) -> float:
 
 
 def run(method: SmoothCFRPlus, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate of the last iterates, or of averages, meets the tolerance or a limit comes."""
+    """Iterate until the certificate of the last iterates, or of averages, meets the tolerance or a limit is reached."""
     return run_plans(SmoothStepper, method, problem, options)

@@ -1,4 +1,4 @@
-"""States of the compiled loop that begin from strategies, from another state, or anew from their own averages."""
+"""States of the compiled loop that start from strategies, from another state, or from their own averages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .preferences import biases
 
 
 def restart(kernel: Kernel, state: KernelState, last_iterate: bool = False) -> None:
-    """Begin a state anew at its average plans, or its current ones: they are what is averaged first.
+    """Restart a state from its average plans, or its current ones, which become the first plans of the average.
 
-    Regrets become proportional to that behaviour, and their Euclidean norm at each infoset stays: it is the inverse
-    of how far behaviour moves in an update. Infosets that plans do not reach keep their behaviour.
+    Regrets become proportional to that behaviour and keep their Euclidean norm at each infoset, whose inverse is the
+    size of an update's change of behaviour. Infosets that plans do not reach keep their behaviour.
     """
     arrays, plan = state.arrays, state.arrays.plan if last_iterate else kernel.average(state)
     behaviour = np.array(arrays.behaviour, dtype=np.float64)
@@ -41,8 +41,8 @@ def start_from(
 ) -> KernelState:
     """Return a state that plays a behaviour (a kernel vector) and is biased towards it.
 
-    Its regrets are substitutes: in the behaviour's proportions, and at each infoset ``trust`` times as large as the
-    largest regret that one update at that behaviour gives. Without them the first update would forget the start.
+    Its regrets are substitutes: proportional to the behaviour, and at each infoset ``trust`` times as large as the
+    largest regret of one update at that behaviour. Without them the first update would forget the start.
 
     Notes
     -----
@@ -60,7 +60,7 @@ def start_from(
         state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
     if preferences is not None:
         degrees, _ = biases(preferences.local, kernel.layout)
-        state.arrays.regrets[:] /= degrees  # what is played is in proportion to the product
+        state.arrays.regrets[:] /= degrees  # behaviour is proportional to the product
     state.origin = np.array(state.arrays.regrets)
     return state
 
@@ -79,9 +79,9 @@ def adopt(
     ratio = other.layout.unit / kernel.layout.unit
     for own, array in zip(adopted.multipliers, state.multipliers, strict=True):
         own[:] = array * ratio
-    for name in ("violations", "choices", "arguments"):  # these are not in units of payoffs
+    for name in ("violations", "choices", "arguments"):  # these are not in payoff units
         getattr(adopted.multipliers, name)[:] = getattr(state.multipliers, name)
-    adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # nor are sums of violations in units of payoffs
+    adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # sums of violations are not in payoff units either
 
     def carry(vector: Floats, to: Floats, factor: float = 1.0) -> None:
         for player in range(kernel.layout.num_players):
@@ -99,7 +99,7 @@ def adopt(
         carry(state.origin, adopted.origin, ratio)
     mine.clock[:], adopted.restarts[:] = theirs.clock, state.restarts
     if preferences is not None and state.preferences is not None:
-        # What infosets cost, and what of the plans their next prices are still to count.
+        # The costs of infosets, and the plans that still count for the next costs.
         pricing, asked = state.preferences.pricing, preferences.pricing
         carry(state.preferences.local.costs, preferences.local.costs, ratio)
         for player in range(kernel.layout.num_players):

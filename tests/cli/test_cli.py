@@ -366,10 +366,10 @@ def test_tolerance_zero_runs_exactly_the_iterations_asked_for(capsys: pytest.Cap
     record = json_of(capsys, *arguments)
     assert record["iterations"] == 17
     assert record["status"] == "iteration_limit"
-    assert record["message"] == "all requested iterations were run"
+    assert record["message"] == "all requested iterations have been run"
     assert main(list(arguments)) == 0
     shown = capsys.readouterr().out
-    assert "all requested iterations were run" in shown
+    assert "all requested iterations have been run" in shown
     assert "tolerance" not in shown
 
 

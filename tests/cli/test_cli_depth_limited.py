@@ -121,7 +121,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         (("solve", "goofspiel", "--problem", "lbr", "--opponent", "uniform"), "lbr is for poker, kuhn and leduc"),
         (("solve", "kuhn", "--method", "lp"), "method lp cannot solve nash: use highs"),
         (("solve", "kuhn", "--lookahead", "1"), "--lookahead is not for nash"),
-        (("solve", "transit:width=2", *CDBR[2:], "--lookahead", "1"), "has no histories to walk"),
+        (("solve", "transit:width=2", *CDBR[2:], "--lookahead", "1"), "has no histories to visit"),
         (("reproduce", "cdrnr-table-3"), "unknown experiment 'cdrnr-table-3' (did you mean cdrnr-table-"),
     ],
 )  # fmt: skip
@@ -161,7 +161,7 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
     record = json_of(capsys, *asked, *limits, "--method", "cfr+", "--value", path)
     assert (record["method"], record["value_errors"]) == ("cfr+ with value linear", [None, 0.0])
     assert record["steps"][0] == pytest.approx(5 / 36, abs=0.1)
-    for value, said in (("cfr+:iterations=9", "on average in a step, at most"), (path, "not measured; gaps are")):
+    for value, said in (("cfr+:iterations=9", "at most, on average in a step"), (path, "not measured; gaps are")):
         assert main([*asked, *limits, "--method", "cfr+", "--value", value]) == 0
         line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("value errors"))
         assert said in line

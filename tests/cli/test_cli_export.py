@@ -204,7 +204,7 @@ BAD_FILES = {
     "broken npz": ("broken.npz", "broken.npz: not an .npz archive of arrays"),
     "no game": ("forgets.json", "forgets.json: node 0 lies on a cycle"),
     "parameters": ("broken.json:cards=3", "broken.json: a game in a file takes no parameters, received cards=3"),
-    "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: no such file: the name holds a zero byte"),
+    "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: no such file: the name contains a zero byte"),
     "odd slashes": (".//broken.efg", ".//broken.efg: line 1, column 1: "),
     "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel:NAME?)"),
     "long name": ("x" * 5000 + ".efg", "it cannot be read: file name too long"),

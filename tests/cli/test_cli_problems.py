@@ -102,7 +102,7 @@ def test_constraints_that_cannot_be_met_exit_1_and_say_which(capsys: pytest.Capt
         assert record[key] is None
     shown = printed(capsys, *CONSTRAINED, *INFEASIBLE, status=1)
     rows = dict(line.split("  ", 1) for line in shown.splitlines() if "  " in line and line[0] != " ")
-    assert rows["least violation"].strip() == "0.3 in sum, 0.15 at most for one"
+    assert rows["least violation"].strip() == "0.3 in sum, at most 0.15 for one constraint"
     assert rows["conflict"].strip() == "often, seldom"
     assert "value" not in rows
     assert shown.splitlines()[-4].split() == ["constraint", "player", "violation"]
@@ -143,7 +143,7 @@ def test_what_a_bound_is_worth(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(capsys, *arguments)
     assert "bound of 0/J_:b>=1/2" in shown
     assert " 0.3333333333\n" in shown
-    assert "what loosening it by one unit earns player 0" in shown
+    assert "what loosening the bound by one unit earns player 0" in shown
 
 
 def test_bounds_that_cannot_be_met_are_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -306,7 +306,7 @@ MISTAKES = {
     ),
     "a bound of multipliers beside a penalty": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),
-        "leave out one of the two",
+        "omit one of the two",
     ),
     "no constraint": ((*CONSTRAINED,), "constrained needs --constrain"),
     "a constraint of an equilibrium": (("solve", "kuhn", "--constrain", "0/K_:b<=1"), "--constrain is not for nash"),
@@ -512,7 +512,7 @@ def test_numbers_say_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert "5/36 = 0.1388888889 to player 0, against the model with probability 1/2, else at worst" in shown
     assert "1/18 = 0.0555555556 of the value of the game may be lost" in shown
     shown = printed(capsys, *STYLE, "--maximise", "0/J_:b", "--epsilon", "1/50", "--method", "rational")
-    assert "-17/225 = -0.0755555556 to player 0, at worst" in shown
+    assert "-17/225 = -0.0755555556 to player 0, in the worst case" in shown
     assert "violation        0\n" in shown  # 6.9e-17 in floats
 
 
@@ -568,7 +568,7 @@ def test_what_cannot_be_met_is_shown_by_every_method(capsys, method):
     assert main([*CONSTRAINED, *bounds, "--method", method]) == 1
     shown = capsys.readouterr().out
     assert "often, seldom" in shown
-    assert ("3/10 in sum, 3/20 at most for one" if method == "rational" else "0.3 in sum") in shown
+    assert ("3/10 in sum, at most 3/20 for one constraint" if method == "rational" else "0.3 in sum") in shown
 
 
 def test_a_gap_within_the_tolerance_is_called_so_whatever_is_violated(capsys: pytest.CaptureFixture[str]) -> None:
@@ -673,7 +673,7 @@ def test_what_is_held_against_the_tolerance_is_what_stands_beside_it(
     assert main(["solve", *asked]) in (0, 1)
     printed = capsys.readouterr().out
     judged = JUDGED.findall(printed)
-    assert len(judged) == 1 or "at round-off" in printed, printed
+    assert len(judged) == 1 or "at the level of round-off" in printed, printed
     for name, number, relation, tolerance in judged:
         assert (float(number) <= float(tolerance)) == (relation == "at most"), (name, printed)
 

@@ -81,7 +81,7 @@ def test_what_does_not_fit_is_sized_too(
 @pytest.mark.usefixtures("unbuilt")
 def test_public_states_are_refused_before_anything_is_built(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", "three_handed", "--public"]) == 2
-    assert "three_handed has no histories to walk" in capsys.readouterr().err
+    assert "three_handed has no histories to visit" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("unbuilt")
@@ -194,5 +194,5 @@ def test_a_walk_that_does_not_fit_ends_with_what_it_has_met(
     monkeypatch.setenv("TREEPLEX_MEMORY", "1MB")
     record = record_of(capsys, "leduc:ranks=6")
     assert 1 < record["at_least"] < 100_993
-    assert "the game is not finished and has taken" in record["stopped"]
+    assert "the game is not finished and has used" in record["stopped"]
     assert main(["info", "leduc:ranks=6", "--public"]) == 2

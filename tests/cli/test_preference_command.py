@@ -87,7 +87,7 @@ def test_the_table_says_what_became_of_preferences(capsys):
     shown = capsys.readouterr().out
     assert "of the time" in shown
     assert "NashConv bound" in shown
-    assert "0.06 in the end" in shown
+    assert "0.06 in the limit" in shown
     assert "after this many iterations" in shown
     assert main(["solve", "kuhn", "--method", "pref-cfr", *arguments, "--updates", "alternating"]) == 0
     assert "0.06 in the limit, not proven with these options" in capsys.readouterr().out
@@ -104,7 +104,7 @@ MISTAKES = {
     "a seat that is none": (("--prefer", "x/bet:5"), "received the seat 'x', expected a number, such as 0"),
     "a contradiction": (("--prefer", "bet:5", "--prefer", "bet:6"), "contradict each other"),
     "a vulnerability below zero": (("--prefer", "bet:5", "--vulnerability", "-1"), "expected a number of at least 0"),
-    "a vulnerability of nothing": (("--vulnerability", "0.1"), "vulnerability = 0.1 without any preference"),
+    "a vulnerability of nothing": (("--vulnerability", "0.1"), "vulnerability = 0.1 without a preference"),
     "an unknown rule": (
         ("--prefer", "bet:5", "--rule", "rmm"),
         "--rule rmm (did you mean rm?): expected one of",

@@ -152,7 +152,7 @@ def test_what_is_no_game_or_no_tree_cannot_be_abstracted():
 
 def test_only_strategies_of_the_abstract_game_are_lifted():
     found = leduc_abstraction(MERGED)
-    with pytest.raises(InvalidStrategyError, match="is of another game"):
+    with pytest.raises(InvalidStrategyError, match="belongs to another game"):
         found.lift(Strategy.uniform(MERGED, 0))
     with pytest.raises(InvalidStrategyError, match="expected a Profile"):
         found.lift_profile("uniform")

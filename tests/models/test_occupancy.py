@@ -146,7 +146,7 @@ def test_games_without_a_grid_are_refused_in_one_line(tmp_path: Path) -> None:
 def test_wrong_strategies_are_refused_in_one_line() -> None:
     game = load_game("transit:width=2")
     wrong: list[tuple[Any, type[Exception], str]] = [
-        (Strategy.uniform(load_game("transit:width=3"), 1), InvalidStrategyError, "is of another game"),
+        (Strategy.uniform(load_game("transit:width=3"), 1), InvalidStrategyError, "belongs to another game"),
         ({"a": Strategy.uniform(game, 1), "b": 3}, InvalidStrategyError, "strategy is 3, expected a Strategy"),
         ({}, InvalidStrategyError, "an empty mapping"),
         ([Strategy.uniform(game, 1)], InvalidStrategyError, "expected a Strategy, a Profile or a mapping"),

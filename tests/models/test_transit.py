@@ -307,7 +307,7 @@ def test_parameters_that_make_no_game_are_refused(parameters, message):
 
 def test_what_needs_histories_refuses_flows_by_name():
     game = load_game("transit:width=2")
-    with pytest.raises(UnsupportedProblemError, match="transit:width=2 has no histories to walk"):
+    with pytest.raises(UnsupportedProblemError, match="transit:width=2 has no histories to visit"):
         _ = game.tree
 
 

@@ -300,7 +300,7 @@ class Wide(Endless):
 def test_games_of_unknown_size_stop_at_the_budget(rules: Any, build: Any) -> None:
     with pytest.raises(
         GameTooLargeError,
-        match=r"^after [\d,]+ histories the game is not finished and has taken .* of a budget of 20 MB; ",
+        match=r"^after [\d,]+ histories the game is not finished and has used .* of a budget of 20 MB; ",
     ) as error:
         build(rules, memory="20MB")
     assert "\n" not in str(error.value)
@@ -540,7 +540,7 @@ class LargeStates:
 
 
 def test_large_states_are_seen_before_many_of_them_are_made():
-    with pytest.raises(GameTooLargeError, match=r"has taken .* of a budget of 100 MB") as refused:
+    with pytest.raises(GameTooLargeError, match=r"has used .* of a budget of 100 MB") as refused:
         enumerate_game(LargeStates(), memory="100MB")
     histories = int(re.search(r"after ([\d,]+) histories", str(refused.value))[1].replace(",", ""))
     assert histories < 60  # of which each leaves seven states of a megabyte waiting

@@ -504,7 +504,7 @@ REFUSED = {
     "player too large": (HEAD + 'p "" 3 1 "i" { "l" } 0', 2, 6, "expected a player from 1 to 2, received 3"),
     "player zero": (HEAD + 'p "" 0 1 "i" { "l" } 0', 2, 6, "expected a player from 1 to 2, received 0"),
     "no infoset": (HEAD + 'p "" 1 "i" { "l" } 0', 2, 8, "expected the infoset's number"),
-    "unknown infoset": (HEAD + 'p "" 1 4 0', 2, 8, "infoset 4 of player 1 is not defined before"),
+    "unknown infoset": (HEAD + 'p "" 1 4 0', 2, 8, "infoset 4 of player 1 is not defined yet"),
     "unknown chance infoset": (HEAD + 'c "" 4 0', 2, 6, "chance infoset 4 is not defined before"),
     "no actions": (HEAD + 'p "" 1 1 "i" { } 0', 2, 16, "expected an action's label in quotes, received }"),
     "word for a label": (
@@ -534,7 +534,7 @@ REFUSED = {
         8,
         "the probabilities sum to 0.833333333333, expected 1",
     ),
-    "missing node": (PAIR + 't "" 0\n', 4, 1, "the node that 'r' of the node in line 2 leads to, received the end"),
+    "missing node": (PAIR + 't "" 0\n', 4, 1, "the node after 'r' at the node in line 2, received the end"),
     "missing nodes further up": (
         PAIR + 'p "" 2 1 "" { "q" } 0\nt "" 0',
         4,
@@ -548,13 +548,13 @@ REFUSED = {
         "nothing after the complete tree, received t",
     ),
     "zero byte": (HEAD + "\0", 2, 1, r"received \x00"),
-    "zero byte at the end": (HEAD + 't "" 0\0', 2, 7, r"which is complete, received \x00"),
+    "zero byte at the end": (HEAD + 't "" 0\0', 2, 7, r"nothing after the complete tree, received \x00"),
     "no blank of ASCII": (HEAD + 't\xa0"" 0', 2, 1, r"received t\xa0"),
     "other labels": (
         TWICE + 'p "" 2 5 "j" { "l" "r" } 0',
         4,
         10,
-        "infoset 5 of player 2 has 'j' here, expected 'i' as where it is",
+        "infoset 5 of player 2 has 'j' here, expected 'i' as in its def",
     ),
     "other actions": (
         TWICE + 'p "" 2 5 "i" { "l" "s" } 0',

@@ -109,7 +109,7 @@ def test_weights_tell_flows_apart():
 @pytest.mark.parametrize(
     ("inflow", "num_actions", "message"),
     [
-        ([[1, 0], [0, 1]], [1], "num_actions has 1 entries, but inflow has 2: one each an infoset"),
+        ([[1, 0], [0, 1]], [1], "num_actions has 1 entries, inflow has 2: expected one per infoset"),
         ([[1, 0]], [2], r"inflow has shape \(1, 2\), expected \(1, 3\)"),
         ([[1, 0, 0], [0, 0, 0]], [1, 1], "infoset 1 has no inflow"),
         ([[1, 0, 0], [0, 0, 1]], [1, 1], "infoset 1 has inflow from sequence 2, expected sequences before its own"),
@@ -232,7 +232,7 @@ def test_factors_have_to_fit_their_game():
     treeplexes = [Treeplex([0], [2]), Treeplex([0], [2])]
     with pytest.raises(InvalidGameError, match=r"shape \(2, 2\), expected \(3, 3\)"):
         SequenceForm(treeplexes, factored=FactoredPayoff(np.ones((2, 1)), np.ones((1, 2))))
-    with pytest.raises(InvalidGameError, match="one of the three"):
+    with pytest.raises(InvalidGameError, match="exactly one of"):
         SequenceForm(treeplexes, payoff_matrices=[np.ones((3, 3))] * 2, factored=FactoredPayoff(np.eye(3), np.eye(3)))
     with pytest.raises(InvalidGameError, match="expected a FactoredPayoff"):
         SequenceForm(treeplexes, factored=np.eye(3))
@@ -255,7 +255,7 @@ def test_a_functional_may_be_of_one_game():
     for each in (often, pickle.loads(pickle.dumps(often))):  # noqa: S301
         assert each.value(Strategy.uniform(form, 0)) == 0.5
         assert not each.coefficients.flags.writeable
-        with pytest.raises(ValueError, match="the strategy of player 0 is of another game"):
+        with pytest.raises(ValueError, match="the strategy of player 0 belongs to another game"):
             each.value(Strategy.uniform(other, 0))
 
 

@@ -540,7 +540,7 @@ def test_the_users_graph_is_not_changed():
     ("outcomes", "message"),
     [
         ([], "the root is a chance node without outcomes"),
-        ([("l", 0.5), ("l", 0.5)], "the root is a chance node that has an outcome twice"),
+        ([("l", 0.5), ("l", 0.5)], "the root is a chance node with the same outcome twice"),
         ([("l", 0.5), ("r", None)], "the root has chance probabilities [0.5, None], expected numbers"),
         (None, "the root has chance outcomes None, expected pairs"),
         ([("l", 0.5, 1)], "the root has chance outcomes [('l', 0.5, 1)], expected pairs"),

@@ -1,4 +1,4 @@
-"""Labels that Python holds equal, such as 1 and True, and labels that read alike, such as 1 and "1"."""
+"""Labels that Python holds equal, such as 1 and True, and labels that print as alike, such as 1 and "1"."""
 
 import json
 from collections.abc import Callable, Hashable
@@ -153,9 +153,9 @@ def test_a_text_that_stands_for_two_labels_is_refused() -> None:
     with pytest.raises(InvalidConstraintError, match="2 actions whose labels read '2'"):
         parse_constraint("2@all <= 0.5", game)
     for prefer in ("0/2:5", "0/1:r:5", Prefer(["2"], 5)):
-        with pytest.raises(InvalidPreferenceError, match="has 2 labels that read"):
+        with pytest.raises(InvalidPreferenceError, match="has 2 labels that print as"):
             preference_on(game, prefer)
-    with pytest.raises(InvalidStrategyError, match="has 2 labels that read '2', 2 and '2'"):
+    with pytest.raises(InvalidStrategyError, match="has 2 labels that print as '2', 2 and '2'"):
         uniform_without(game, 0, "2")
     assert preference_on(game, Prefer([2], 5)).degrees[0].tolist() == [1.0, 5.0, 1.0, 1.0, 1.0]
 

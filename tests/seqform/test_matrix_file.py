@@ -140,7 +140,7 @@ def test_games_of_three_players_have_no_matrices(tmp_path: Path) -> None:
 def test_labels_that_no_file_takes_are_refused(tmp_path: Path) -> None:
     treeplexes = [Treeplex([0], [1], [object()], [("a",)]), Treeplex([0], [1])]
     form = SequenceForm(treeplexes, payoff_matrices=[np.eye(2), -np.eye(2)])
-    with pytest.raises(InvalidGameError, match="a file takes text, numbers"):
+    with pytest.raises(InvalidGameError, match="a file can hold text, numbers"):
         write_matrices(form, tmp_path / "odd.npz")
 
 
@@ -170,7 +170,7 @@ WRONG = {
     "no e": ({"e": None}, "the array e is missing"),
     "no A": ({"A_data": None}, "the array A_data is missing"),
     "text": ({"A_data": np.array(["one"])}, "the array A_data is of type <U3, expected numbers"),
-    "complex": ({"A_data": np.array([1j] * 4)}, "type complex128: not an array of numbers"),
+    "complex": ({"A_data": np.array([1j] * 4)}, "type complex128, which are not numeric"),
     "floats as indices": ({"A_indices": np.zeros(4)}, "the array A_indices is of type float64"),
     "index too large": ({"A_indices": np.array([1, 2, 1, 3])}, "is not a matrix of numbers: ind"),
     "negative index": ({"A_indices": np.array([1, 2, 1, -1])}, "is not a matrix of numbers: ind"),
@@ -189,7 +189,7 @@ WRONG = {
     "wrong e": ({"e": np.array([1.0])}, "e has shape (1,), expected (2,)"),
     "metadata": ({"metadata": np.array("{")}, "its metadata cannot be read: line 1, column 2: not JSON"),
     "metadata of numbers": ({"metadata": np.arange(3)}, "its metadata is not text"),
-    "format": ({"metadata": np.array('{"format": "numpy"}')}, "a file of format 'numpy' version None, expected"),
+    "format": ({"metadata": np.array('{"format": "numpy"}')}, "the file has format 'numpy' version None, expected"),
     "infosets": ({"metadata": labels({"infosets": ["a", "b"], "actions": [["H", "T"]]})}, "its labels do not fit"),
     "actions": ({"metadata": labels({"infosets": ["a"], "actions": ["HT"]})}, "'actions' are not an array of arrays"),
     "no actions": ({"metadata": labels({"infosets": ["a"]})}, "its labels do not fit its matrices: 1 infoset labels"),
@@ -243,13 +243,13 @@ TRAPS = {
     "pickle": (pickle.dumps({"E": [1]}), "or a damaged one"),
     "no array": (archive_of({"E.npy": b"E"}), "or a damaged one"),
     "objects": (archive_of({"E.npy": objects()}), "not an array of numbers"),
-    "huge header": (archive_of({"E.npy": header("(1000000, 1000000)")}), "or not what is there"),
-    "overflowing header": (archive_of({"E.npy": header("(4294967296, 4294967296)")}), "or not what is there"),
-    "negative header": (archive_of({"E.npy": header("(-1, -1)") + bytes(8)}), "or not what is there"),
+    "huge header": (archive_of({"E.npy": header("(1000000, 1000000)")}), "or do not match the data"),
+    "overflowing header": (archive_of({"E.npy": header("(4294967296, 4294967296)")}), "or do not match the data"),
+    "negative header": (archive_of({"E.npy": header("(-1, -1)") + bytes(8)}), "or do not match the data"),
     "header of code": (archive_of({"E.npy": header("__import__('os')")}), "or a damaged one"),
     "records": (archive_of({"E.npy": header("(1,)", "V8") + bytes(8)}), "not an array of numbers"),
     "bzip2": (archive_of({"E.npy": header("()") + bytes(8)}, zipfile.ZIP_BZIP2), "not compressed by deflate"),
-    "two names": (archive_of({"E.npy": header("()") + bytes(8), "E": b""}), "E is there twice"),
+    "two names": (archive_of({"E.npy": header("()") + bytes(8), "E": b""}), "E occurs twice"),
     "strategies": (archive_of({"behaviour_0.npy": header("()") + bytes(8)}), "it holds strategies"),
 }
 
@@ -283,10 +283,12 @@ def test_matrices_that_may_take_more_memory_than_the_budget_are_refused(
     path = tmp_path / "dense.npz"  # a kilobyte packed, a megabyte unpacked, and sixty as sparse matrices
     np.savez_compressed(path, E=E, F=E, e=np.array([1, 0]), f=np.array([1, 0]), A=A)
     monkeypatch.setenv("TREEPLEX_MEMORY", "50MB")
-    with pytest.raises(GameTooLargeError, match=r"dense\.npz: reading it may take 64\.\d MB, but the budget is 50 MB"):
+    with pytest.raises(
+        GameTooLargeError, match=r"dense\.npz: reading the file may take 64\.\d MB, but the budget is 50 MB"
+    ):
         read_matrices(path)
     monkeypatch.setenv("TREEPLEX_MEMORY", "1MB")
-    with pytest.raises(GameTooLargeError, match=r"dense\.npz: reading it may take 8\.\d+ MB"):
+    with pytest.raises(GameTooLargeError, match=r"dense\.npz: reading the file may take 8\.\d+ MB"):
         read_matrices(path)
     monkeypatch.delenv("TREEPLEX_MEMORY")
     assert read_matrices(path).treeplexes[0].num_sequences == actions + 1
@@ -305,7 +307,7 @@ def test_empty_arrays_count_as_their_shapes(
     with zipfile.ZipFile(path, "a") as file, file.open(f"{name}.npy", "w") as member:
         np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": shape})
     monkeypatch.setenv("TREEPLEX_MEMORY", "100MB")
-    with pytest.raises(GameTooLargeError, match="reading it may take"):
+    with pytest.raises(GameTooLargeError, match="reading the file may take"):
         read_matrices(path)
     assert main(["info", str(path)]) == 2
 

@@ -430,7 +430,7 @@ BAD_GRAPHML = {
     "hyperedge": (graphml("<hyperedge/>"), "<hyperedge> within <graph> is not part of a game tree"),
     "port": (graphml('<node id="1"><port name="p"/></node>'), "<port> within <node>"),
     "misplaced": (graphml('<node id="1"><edge source="1" target="1"/></node>'), "column 14: <edge> within <node> is"),
-    "node in a group": (graphml('<group><node id="1"/></group>'), "<node> within <group> is out of place"),
+    "node in a group": (graphml('<group><node id="1"/></group>'), "<node> within <group> is not allowed there"),
     "graph alone": ("<graph/>", "not GraphML: the outermost element is <graph>, expected <graphml>"),
     "markup": (graphml('<node id="1"><data key="infoset">K<b>_</b></data></node>'), "<b> within <data> is out of"),
     "no id": (graphml("<node/>"), "line 6, column 1: <node> without the attribute 'id'"),
@@ -524,7 +524,9 @@ def test_files_that_may_take_more_memory_than_the_budget_are_refused(
     write, read = (write_efg, read_efg) if name == "efg" else FILES[name]
     write(tree, path)
     monkeypatch.setenv("TREEPLEX_MEMORY", "2MB")
-    with pytest.raises(GameTooLargeError, match=rf"leduc\.{name}: reading it may take .* MB, but the budget is 2 MB; "):
+    with pytest.raises(
+        GameTooLargeError, match=rf"leduc\.{name}: reading the file may take .* MB, but the budget is 2 MB; "
+    ):
         read(path)
     monkeypatch.setenv("TREEPLEX_MEMORY", "40MB")
     assert read(path).num_nodes == tree.num_nodes
@@ -561,7 +563,7 @@ def test_a_long_default_for_many_nodes_is_taken_for_what_it_becomes(monkeypatch:
     monkeypatch.setenv("TREEPLEX_MEMORY", "100MB")
     key = '<key id="k" for="node" attr.name="infoset" attr.type="string"><default>%s</default></key>'
     assert parse_graphml(graphml_of_leaves(100, key % ("x" * 100))).num_nodes == 101
-    with pytest.raises(GameTooLargeError, match=r"reading it may take 1\.28 GB"):
+    with pytest.raises(GameTooLargeError, match=r"reading the file may take 1\.28 GB"):
         parse_graphml(graphml_of_leaves(1000, key % ("x" * 20_000)))
 
 
@@ -583,7 +585,7 @@ def test_labels_whose_hashes_were_made_alike_are_refused_soon(tag: str) -> None:
 
 def test_an_efg_file_with_more_actions_than_memory_has_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREEPLEX_MEMORY", "20MB")
-    with pytest.raises(GameTooLargeError, match="reading it may take 30 MB"):
+    with pytest.raises(GameTooLargeError, match="reading the file may take 30 MB"):
         parse_efg('EFG 2 R "" { "a" } p "" 1 1 "" { ' + '"a"' * 19_999 + " } 0")
 
 
@@ -595,7 +597,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
             read(tmp_path)
         with pytest.raises(GameFileError, match="it is not a regular file"):
             read("/dev/zero")
-        with pytest.raises(GameFileError, match="the name holds a zero byte"):
+        with pytest.raises(GameFileError, match="the name contains a zero byte"):
             read("zero\0byte")
 
 

@@ -153,7 +153,7 @@ def test_public_states_are_found_by_the_actions_that_lead_there():
         ("x", "there is no 'x' at the root; expected c or r"),
         ("c,, r", "there is no '' after c; "),
         ("c, c, 10", "there is no '10' after c, c; expected "),
-        ("r, f, c", "there is no 'c' after r, f; nothing follows there"),
+        ("r, f, c", "there is no 'c' after r, f; no action follows there"),
     ]:
         with pytest.raises(InvalidGameError, match=re.escape(message)):
             form.find(text)

@@ -461,7 +461,7 @@ def test_a_game_without_order_in_time_is_refused():
 
 def test_a_game_given_as_matrices_is_refused():
     pennies = SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]])
-    with pytest.raises(UnsupportedProblemError, match="has no histories to walk"):
+    with pytest.raises(UnsupportedProblemError, match="has no histories to visit"):
         _ = Game.from_sequence_form(pennies).public_tree
 
 
@@ -654,4 +654,4 @@ def test_info_says_why_a_game_has_no_public_states(capsys):
     assert main(["info", "transit:width=2"]) == 0
     assert "none, without histories" in capsys.readouterr().out
     assert main(["info", "transit:width=2", "--public"]) == 2
-    assert "has no histories to walk" in capsys.readouterr().err
+    assert "has no histories to visit" in capsys.readouterr().err

@@ -427,14 +427,14 @@ def test_a_payoff_matrix_needs_two_players():
     form = load_game("kuhn:players=3").sequence_form
     assert form.num_players == 3
     assert form.is_zero_sum
-    with pytest.raises(UnsupportedProblemError, match="needs a game of two players, this one has 3"):
+    with pytest.raises(UnsupportedProblemError, match="needs two players, and this game has 3"):
         _ = form.A
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0, 1], [2]), "num_actions has 1 entries, but parents has 2"),
+        (([0, 1], [2]), "num_actions has 1 entries, parents has 2"),
         (([0], [0]), "infoset 0 has 0 actions"),
         (([1], [2]), "infoset 0 has parent sequence 1: it must lie between 0 and 0"),
         (([0, -1], [2, 2]), "infoset 1 has parent sequence -1: it must lie between 0 and 2"),
@@ -458,7 +458,7 @@ def test_a_game_of_a_sequence_form_has_no_histories():
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]]), name="pennies")
     assert (game.num_players, repr(game)) == (2, "Game('pennies')")
     for walk in ("tree", "exact_sequence_form"):
-        with pytest.raises(UnsupportedProblemError, match="pennies has no histories to walk"):
+        with pytest.raises(UnsupportedProblemError, match="pennies has no histories to visit"):
             getattr(game, walk)
     with pytest.raises(InvalidGameError, match="game 'nothing' needs rules, a tree or a sequence form"):
         Game("nothing")
@@ -730,7 +730,7 @@ def test_sequences_that_a_player_does_not_have_are_refused(players, sequence):
         InvalidGameError, match=f"leaf 1 has sequence {sequence} of player {players - 1}, expected one from 0 to 2"
     ):
         SequenceForm(treeplexes, leaf_table(sequences, payoffs=np.zeros((2, players))))
-    with pytest.raises(InvalidGameError, match=f"leaf table is of {players} players, but there are 1 treeplexes"):
+    with pytest.raises(InvalidGameError, match=f"leaf table has {players} players, but there are 1 treeplexes"):
         SequenceForm(treeplexes[:1], leaf_table(sequences, payoffs=np.zeros((2, players))))
 
 
@@ -753,7 +753,7 @@ ZEROS = np.zeros((3, 3))
         (lambda: SequenceForm(PENNIES, payoff_matrices=3), "the payoff matrices are 3, expected two"),
         (lambda: SequenceForm(PENNIES, payoff_matrices=[ZEROS, "x"]), "payoff matrix of player 1 is not a matrix"),
         (lambda: SequenceForm(PENNIES * 2, payoff_matrices=[ZEROS] * 4), "for two players, but there are 4"),
-        (lambda: SequenceForm(PENNIES, leaf_table(), [ZEROS, ZEROS]), "one of the three"),
+        (lambda: SequenceForm(PENNIES, leaf_table(), [ZEROS, ZEROS]), "exactly one of"),
         (lambda: SequenceForm(PENNIES, leaves=[1]), r"the leaves are \[1\], expected a LeafTable"),
         (lambda: SequenceForm(3, leaf_table()), "the treeplexes are 3, expected"),
         (lambda: SequenceForm([], leaf_table()), r"the treeplexes are \[\], expected"),

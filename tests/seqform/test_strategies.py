@@ -493,18 +493,18 @@ UNIFORM = np.array([1.0] + [0.5] * 12)
 @pytest.mark.parametrize(
     ("changes", "arrays", "message"),
     [
-        ({"format": "numpy"}, {}, ": a file of format 'numpy' version 1, expected 'treeplex strategies' version 1"),
+        ({"format": "numpy"}, {}, ": the file has format 'numpy' version 1, expected 'treeplex strategies' version 1"),
         ({"version": 2}, {}, "version 2, expected 'treeplex strategies' version 1"),
-        ({"format": ...}, {}, "is not a strategy file, or a damaged one: 'format'"),
-        ({"version": ...}, {}, "is not a strategy file, or a damaged one: 'version'"),
-        ({"fingerprint": ...}, {}, "is not a strategy file, or a damaged one: 'fingerprint'"),
-        ({"game": ...}, {}, "is not a strategy file, or a damaged one: 'game'"),
-        ({"players": ...}, {}, "is not a strategy file, or a damaged one: 'players'"),
-        ({"players": None}, {}, "is not a strategy file, or a damaged one"),
-        ({"players": 0}, {}, "is not a strategy file, or a damaged one"),
-        ({"players": ["first"]}, {}, "is not a strategy file, or a damaged one"),
+        ({"format": ...}, {}, "is not a strategy file, or is damaged: 'format'"),
+        ({"version": ...}, {}, "is not a strategy file, or is damaged: 'version'"),
+        ({"fingerprint": ...}, {}, "is not a strategy file, or is damaged: 'fingerprint'"),
+        ({"game": ...}, {}, "is not a strategy file, or is damaged: 'game'"),
+        ({"players": ...}, {}, "is not a strategy file, or is damaged: 'players'"),
+        ({"players": None}, {}, "is not a strategy file, or is damaged"),
+        ({"players": 0}, {}, "is not a strategy file, or is damaged"),
+        ({"players": ["first"]}, {}, "is not a strategy file, or is damaged"),
         ({"players": []}, {}, "holds no strategy"),
-        ({"players": [0, 1, 2]}, {}, "is not a strategy file, or a damaged one: 'behaviour_2"),
+        ({"players": [0, 1, 2]}, {}, "is not a strategy file, or is damaged: 'behaviour_2"),
         ({"players": [0, 5]}, {"behaviour_5": UNIFORM}, "player is 5, expected one from 0 to 1"),
         ({"players": [0]}, {}, "is not a complete profile: it holds no strategy of player 1"),
         ({"fingerprint": "0" * 16}, {}, "holds strategies of another game (kuhn): its fingerprint is 0000000000000000"),
@@ -513,10 +513,10 @@ UNIFORM = np.array([1.0] + [0.5] * 12)
         ({}, {"behaviour_1": UNIFORM * np.nan}, "not finite"),
         ({}, {"behaviour_1": UNIFORM * 2}, "has probabilities [1.0, 1.0], expected non-negative numbers that sum to 1"),
         ({}, {"behaviour_1": np.array(["a"] * 13)}, "is not an array of numbers"),
-        ({}, {"metadata": np.array("{")}, "is not a strategy file, or a damaged one"),
-        ({}, {"metadata": np.array("[]")}, "is not a strategy file, or a damaged one"),
-        ({}, {"metadata": np.arange(3)}, "is not a strategy file, or a damaged one"),
-        ({}, {"metadata": UNIFORM}, "is not a strategy file, or a damaged one"),
+        ({}, {"metadata": np.array("{")}, "is not a strategy file, or is damaged"),
+        ({}, {"metadata": np.array("[]")}, "is not a strategy file, or is damaged"),
+        ({}, {"metadata": np.arange(3)}, "is not a strategy file, or is damaged"),
+        ({}, {"metadata": UNIFORM}, "is not a strategy file, or is damaged"),
     ],
 )
 def test_archives_of_something_else(kuhn, tmp_path, changes, arrays, message):
@@ -530,9 +530,9 @@ def test_archives_of_something_else(kuhn, tmp_path, changes, arrays, message):
 
 def test_a_file_of_a_profile_needs_the_player_to_be_named(kuhn, tmp_path):
     Profile.uniform(kuhn).save(tmp_path / "profile.npz")
-    with pytest.raises(InvalidStrategyError, match=r"holds strategies of players \[0, 1\]: say which"):
+    with pytest.raises(InvalidStrategyError, match=r"holds strategies of players \[0, 1\]: choose one"):
         Strategy.load(tmp_path / "profile.npz", kuhn)
-    with pytest.raises(InvalidStrategyError, match=r"holds no strategy of player 2, but of \[0, 1\]"):
+    with pytest.raises(InvalidStrategyError, match=r"holds no strategy of player 2, only of \[0, 1\]"):
         Strategy.load(tmp_path / "profile.npz", kuhn, player=2)
 
 
@@ -556,10 +556,10 @@ def test_nothing_is_ever_unpickled(kuhn, tmp_path):
         )
     ):
         path = written(tmp_path / f"{index}.npz", **contents)
-        with pytest.raises(InvalidStrategyError, match="is not a strategy file, or a damaged one"):
+        with pytest.raises(InvalidStrategyError, match="is not a strategy file, or is damaged"):
             Profile.load(path, kuhn)
     (tmp_path / "bare.npz").write_bytes(pickle.dumps(Trap(sprung)))
-    with pytest.raises(InvalidStrategyError, match=r"is not a strategy file, or a damaged one|is a pickle of Python"):
+    with pytest.raises(InvalidStrategyError, match=r"is not a strategy file, or is damaged|is a pickle of Python"):
         Profile.load(tmp_path / "bare.npz", kuhn)
     assert not sprung.exists()
 
@@ -574,7 +574,7 @@ def test_files_of_other_kinds(kuhn, tmp_path):
     with zipfile.ZipFile(tmp_path / "zip.npz", "w") as archive:
         archive.writestr("metadata.npy", "no array")
     for name in ("empty.npz", "text.npz", "folder.npz", "zip.npz"):
-        with pytest.raises(InvalidStrategyError, match="is not a strategy file, or a damaged one") as caught:
+        with pytest.raises(InvalidStrategyError, match="is not a strategy file, or is damaged") as caught:
             Profile.load(tmp_path / name, kuhn)
         assert "\n" not in str(caught.value)
     with pytest.raises(InvalidStrategyError, match=r"absent\.npz: no such file"):

@@ -245,7 +245,7 @@ def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "not a strategy file, or a damaged one: line 1, column 2: not JSON"),
+        ("{", "not a strategy file, or is damaged: line 1, column 2: not JSON"),
         ("3", "its first line is '3', expected a table with the columns player, infoset, action, probability"),
         ("[]", "holds no strategy"),
         ('{"J": {"p": 1}}', "no player has an infoset 'J'"),
@@ -257,9 +257,15 @@ def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
             "wrong.txt: player 0: infoset 'J_' has probabilities [0.3, 0.0], expected non-negative numbers",
         ),
         ('{"0": {"J_": [[0, 1]]}}', "or one pair (number, probability) for each of its 2 actions"),
-        ('{"format": "x", "version": 1}', "a file of format 'x' version 1, expected 'treeplex strategies' version 1"),
+        (
+            '{"format": "x", "version": 1}',
+            "the file has format 'x' version 1, expected 'treeplex strategies' version 1",
+        ),
         ("player,infoset,action,probability\n7,J_,p,1\n", "player is 7, expected 0 to 1"),
-        ("player,infoset,action,probability\nx,J_,p,1\n", "line 2: player is 'x', expected a number from 0 on"),
+        (
+            "player,infoset,action,probability\nx,J_,p,1\n",
+            "line 2: player is 'x', expected a whole number of at least 0",
+        ),
         ("player,infoset,action,probability\n0,J_,p,1\n0,J_,p,1\n", "line 3: action 'p' of infoset 'J_' again"),
         ("player,infoset,action,probability\n0,J_\n", "infoset 'J_' has no action None"),
         ("NE,1,0", "an equilibrium has 2 probabilities, expected 24, those of behaviour strategies"),
@@ -281,7 +287,7 @@ def test_what_is_no_strategy_is_said_in_one_line(content, message, kuhn, tmp_pat
 
 
 def test_endings_that_are_not_written_are_refused(kuhn, tmp_path):
-    with pytest.raises(InvalidStrategyError, match=r"expected a name that ends with \.npz, \.json or \.csv"):
+    with pytest.raises(InvalidStrategyError, match=r"expected a name that ends in \.npz, \.json or \.csv"):
         Profile.uniform(kuhn).save(tmp_path / "profile.xlsx")
     assert not list(tmp_path.iterdir())
 

@@ -275,7 +275,8 @@ class Changed(Kuhn):
     [
         (
             {"private": lambda right, state: ""},
-            "alike to player 0, who has '' and has seen (), but lie in the infosets 'J_' and 'Q_': expected one",
+            "the same to player 0, who has ''  and has seen (), but lie in the infosets 'J_' and 'Q_': expected a "
+            "single",
         ),
         (
             {"public": lambda right, state: ()},
@@ -334,7 +335,7 @@ def test_a_sequence_form_of_another_game_is_refused():
 def test_memory_is_watched():
     game = load_game("leduc:ranks=4")
     game.sequence_form  # noqa: B018
-    with pytest.raises(GameTooLargeError, match="what an observer sees of them would take about"):
+    with pytest.raises(GameTooLargeError, match="leaves would take about"):
         observer_tree(game, player=0, memory="100kB")
-    with pytest.raises(GameTooLargeError, match="has taken"):
+    with pytest.raises(GameTooLargeError, match="has used"):
         observer_tree(game, player=0, memory="3MB")

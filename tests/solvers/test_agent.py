@@ -177,7 +177,7 @@ def test_a_time_budget_ends_a_decision():
 
 def test_what_is_no_agent_is_refused_in_one_line():
     problem = CDBR(KUHN, Strategy.uniform(KUHN, 1), lookahead=1)
-    with pytest.raises(UnsupportedProblemError, match="decided in steps"):
+    with pytest.raises(UnsupportedProblemError, match="computed in steps"):
         Agent(Nash(KUHN))
     with pytest.raises(UnsupportedProblemError, match="highs cannot solve cdbr"):
         Agent(problem, "highs")

@@ -205,7 +205,7 @@ def test_what_makes_no_sense_is_refused():
     profile = Profile.uniform(KUHN)
     with pytest.raises(InvalidStrategyError, match="no profile has been added yet: add one first"):
         _ = EmpiricalPlay(KUHN).cce_gap
-    with pytest.raises(InvalidStrategyError, match="is of another game"):
+    with pytest.raises(InvalidStrategyError, match="belongs to another game"):
         cce_gap(LEDUC, [profile])
     with pytest.raises(InvalidStrategyError, match=r"profile is .*, expected a Profile"):
         cce_gap(KUHN, [profile[0]])

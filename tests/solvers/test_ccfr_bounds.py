@@ -251,7 +251,7 @@ def test_free_multipliers_that_stay_below_beta_are_bounded_by_it():
     free = solve(ConstrainedNash(KUHN, CASES["B"]), recipe(), tol=0, max_iterations=1000)
     bounded = run(KUHN, CASES["B"], 5.0, 1000)
     assert ccfr_bounds(free, beta=5.0).to_dict() == ccfr_bounds(bounded).to_dict()
-    with pytest.raises(UnsupportedProblemError, match=r"a multiplier has come to .* above beta 0\.1: give"):
+    with pytest.raises(UnsupportedProblemError, match=r"a multiplier reached .* above beta 0\.1: pass"):
         ccfr_bounds(free, beta=0.1)
     with pytest.raises(UnsupportedProblemError, match="the multipliers of this run are free"):
         ccfr_bounds(free)
@@ -442,9 +442,9 @@ def test_other_runs_are_refused():
     with pytest.raises(UnsupportedProblemError, match="not a solution of a constrained problem"):
         ccfr_bounds(3)
     largest = ConstrainedNash(KUHN, CASES["A"], penalty=1.0, penalise="largest")
-    with pytest.raises(UnsupportedProblemError, match="penalise the sum"):
+    with pytest.raises(UnsupportedProblemError, match="use penalise='sum'"):
         ccfr_bounds(solve(largest, recipe(), tol=0, max_iterations=10))
-    with pytest.raises(UnsupportedProblemError, match="has left no averages: pose the problem with a penalty"):
+    with pytest.raises(UnsupportedProblemError, match="has no averages: pose the problem with a penalty"):
         ccfr_bounds(solve(ConstrainedNash(KUHN, CASES["E"]), recipe()))
     with pytest.raises(UnsupportedProblemError, match="the theorems divide by the bound"):
         ccfr_bounds(run(KUHN, CASES["B"], 0.0, 10))
@@ -452,7 +452,7 @@ def test_other_runs_are_refused():
         ccfr_bounds(run(KUHN, CASES["B"], 2.0, 10), beta=3)
     with pytest.raises(UnsupportedProblemError, match="beta is nan, expected a number above 0"):
         ccfr_bounds(run(KUHN, CASES["B"], 2.0, 10), beta=math.nan)
-    with pytest.raises(UnsupportedProblemError, match="averaged no iterations"):
+    with pytest.raises(UnsupportedProblemError, match="has not averaged any iterations"):
         ccfr_bounds(run(KUHN, CASES["B"], 2.0, 0))
     for wrong in ({"beta": -1.0, "iterations": 1}, {"beta": 1.0, "iterations": 0}, {"beta": "1", "iterations": 1}):
         with pytest.raises(InvalidConstraintError, match="expected"):

@@ -111,7 +111,7 @@ def test_curves_show_their_pieces_and_a_picture():
     frontier = restricted_nash_frontier(KUHN, Strategy.uniform(KUHN, 1))
     curves = {
         frontier: ("3 restricted Nash responses", frontier.gains),
-        trade_off(KUHN, frequency(KUHN, 0, "bet")): ("Least loss by how often player 0 takes b", ()),
+        trade_off(KUHN, frequency(KUHN, 0, "bet")): ("Least loss as a function of how often player 0 takes b", ()),
         parametric_value(ConstrainedNash(KUHN, bluff), "bets", 0, 1): ("Optimum by bound of bets", ()),
     }
     for curve, (title, numbers) in curves.items():

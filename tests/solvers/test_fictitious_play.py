@@ -206,7 +206,7 @@ def test_it_fails_by_the_rule_br_where_players_who_want_to_meet_never_do():
 
 
 def test_what_cannot_be_read_is_refused():
-    with pytest.raises(UnknownMethodError, match="returns its last iterates"):
+    with pytest.raises(UnknownMethodError, match="returns its last iterate"):
         fictitious_play(KUHN, CFR(iterate="last"), 10)
     with pytest.raises(UnknownMethodError, match="iterations is 0"):
         fictitious_play(KUHN, AT_ONCE, 0)

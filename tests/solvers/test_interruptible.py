@@ -130,5 +130,5 @@ def test_work_apart_is_ended_by_ctrl_c(ctrl_c):
 
 @apart
 def test_work_apart_that_is_killed_is_said_to_be():
-    with pytest.raises(MemoryError, match="ended from outside"):
+    with pytest.raises(MemoryError, match="another program ended"):
         run_apart(lambda: os.kill(os.getpid(), signal.SIGKILL))

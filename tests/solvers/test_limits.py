@@ -41,7 +41,9 @@ def test_the_time_limit_of_a_solve_is_that_of_all_its_parts(clock):
         _ = load_game("leduc").sequence_form
     game = load_game("leduc")
     _ = game.sequence_form
-    with pytest.raises(TimeLimitError, match=r"while the value of leduc, which epsilon-safe needs, was sought; raise"):
+    with pytest.raises(
+        TimeLimitError, match=r"while the value of leduc that epsilon-safe needs was being computed; raise"
+    ):
         solve(EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0.1), time_limit=0.0)
     with time_limited(20), pytest.raises(TimeLimitError, match=r"while nash was solved on leduc; raise it$"):
         opponent_strategy("cfr:iterations=1e15", game, 1)

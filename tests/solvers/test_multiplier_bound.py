@@ -157,5 +157,5 @@ def test_bounds_that_are_none_are_refused():
         with pytest.raises(UnknownMethodError, match=r"ccfr: beta = .*; expected a number above 0"):
             CCFR(beta=beta)
     problem = ConstrainedNash(KUHN, CASES["A"], penalty=0.5)
-    with pytest.raises(UnsupportedProblemError, match="leave out one of the two"):
+    with pytest.raises(UnsupportedProblemError, match="omit one of the two"):
         solve(problem, CCFR(beta=0.5))

@@ -304,7 +304,7 @@ def test_exactly_as_many_iterations_as_asked_for():
     for count in (0, 1, 2, 31, 32, 33, 1000):
         solution = solve(problem, "cfr", tol=0, max_iterations=count)
         assert (solution.iterations, solution.status) == (count, Status.ITERATION_LIMIT)
-        assert solution.message == "all requested iterations were run"
+        assert solution.message == "all requested iterations have been run"
     assert solve(problem, "cfr", max_iterations=3).message == Status.ITERATION_LIMIT.advice
     assert solve(problem, "cfr", tol=0, max_iterations=7.0).iterations == 7
     assert solve(problem, "cfr", tol=1e-2, max_iterations=math.inf).status is Status.CONVERGED
@@ -729,7 +729,7 @@ def test_starts_of_another_kind_or_game():
     other = load_game("kuhn:cards=4")
     foreign = solve(Nash(other), "cfr", max_iterations=1)
     for start in (Profile.uniform(other), foreign):
-        with pytest.raises(InvalidStrategyError, match="is of another game"):
+        with pytest.raises(InvalidStrategyError, match="belongs to another game"):
             solve(Nash(game), "cfr", start=start)
     for start in (Strategy.uniform(game, 0), list(Profile.uniform(game)), "uniform", 1):
         with pytest.raises(InvalidStrategyError, match=r"start is .*, expected a Profile or a Solution"):

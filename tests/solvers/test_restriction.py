@@ -139,7 +139,7 @@ def test_a_river_spot_from_the_loop(locks):
 
 def test_what_is_no_start():
     game, other = load_game("kuhn"), load_game("kuhn:cards=4")
-    with pytest.raises(InvalidStrategyError, match="is of another game"):
+    with pytest.raises(InvalidStrategyError, match="belongs to another game"):
         solve(Nash(game), "highs-ipm", start=Profile.uniform(other))
     with pytest.raises(InvalidStrategyError, match="start is 'uniform', expected a Profile or a Solution"):
         solve(Nash(game), "highs-ipm", start="uniform")

@@ -165,7 +165,7 @@ def test_files_that_hold_no_run_are_refused(tmp_path):
         "menu_0": arrays["menu_0"] + 7,
     }.items():
         write_archive(path, metadata, arrays | {name: wrong})
-        with pytest.raises(InvalidStrategyError, match="is not the file of a run, or damaged") as refused:
+        with pytest.raises(InvalidStrategyError, match="is not the file of a run, or is damaged") as refused:
             StreamedMCCFR.load(path, KUHN)
         assert "\n" not in str(refused.value)
     path.write_text("nothing")
@@ -416,7 +416,7 @@ def test_strategies_are_written_and_read(tmp_path):
         ('HEAD\n{"player":0,"infoset":"a","actions":["x"],"probabilities":[]}', "not two lists of the same length"),
         ('HEAD\n{"player":0,"infoset":"a","actions":["x"],"probabilities":[0.5]}', "that sum to 1"),
         ('HEAD\n{"player":0,"infoset":"a","actions":["x","x"],"probabilities":[0.5,0.5]}', "expected distinct labels"),
-        ("HEAD\nLINE\nLINE", "line 3: infoset 'a' of player 0 stands there twice"),
+        ("HEAD\nLINE\nLINE", "line 3: infoset 'a' of player 0 occurs twice"),
     ],
 )
 def test_files_that_hold_no_strategies_are_refused_in_one_line(tmp_path, text, message):
@@ -484,9 +484,9 @@ class Broken:
         ({"payoffs": None}, "expected 2 finite numbers, one per player"),
         ({"actions": ()}, "expected distinct labels"),
         ({"actions": ("a", "a")}, "expected distinct labels"),
-        ({"actions": 5}, "expected a hashable label and a sequence of such"),
+        ({"actions": 5}, "expected a hashable label and a sequence of hashable labels"),
         ({"infoset": []}, "expected a hashable label"),
-        ({"other": ("b", "a")}, "expected the same all over an infoset"),
+        ({"other": ("b", "a")}, "expected the same actions throughout an infoset"),
     ],
     ids=str,
 )

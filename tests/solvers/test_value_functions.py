@@ -573,7 +573,7 @@ def test_what_cannot_be_done_is_one_line(learned):
             CallableValue(lambda border, ranges, answer=answer: answer, "guess").query(border, ranges)
     with pytest.raises(SolverError, match="was not trained on public state"):
         learned[0].query(border_at(KUHN, 0), tuple(np.ones(ways) for ways in border_at(KUHN, 0).num_ways))
-    with pytest.raises(SolverError, match="has learned kuhn, and not leduc"):
+    with pytest.raises(SolverError, match="was trained on kuhn, not on leduc"):
         learned[1].query(border_at(LEDUC, 1), tuple(np.ones(ways) for ways in border_at(LEDUC, 1).num_ways))
     with pytest.raises(UnknownMethodError, match="examples is 2, expected a whole number of at least 5"):
         LinearValue.train(KUHN, 1, examples=2)
