@@ -1,4 +1,4 @@
-"""Solutions as pages: the question, the answer, its proof, prices, strategies, and what would change it."""
+"""Solutions as pages: the question, the answer, its proof, prices, strategies and alternatives."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,11 +65,11 @@ from .parametric.trade_off import TradeOff
 from .solution import Solution
 from .solve import solve_part
 
-#: Games of at most so many sequences are solved for other values of p, ε or a bound too, unless it is asked for.
+#: The number of sequences up to which games are by default also solved for other values of p, ε or a bound.
 SMALL = 400
-#: Numbers that a slider holds at most, and values of a bound for which it has a strategy.
+#: The largest number of stops of a slider, and of values of a bound with a strategy.
 _NUMBERS, _KNOTS = 60_000, 60
-#: Prices below this part of the stakes are round-off.
+#: Prices below this fraction of the stakes are round-off.
 _NOTHING = 1e-9
 
 
@@ -82,8 +82,8 @@ def solution_page(
 ) -> Page:
     """Return the page of a solution; see :meth:`Solution.report <treeplex.Solution.report>`.
 
-    A slider moves the bound that `moved` names between the two numbers there, instead of those that bind; of a patrol,
-    further blocks stand after the prices.
+    A slider moves the bound named in `moved` between the two given numbers, instead of the binding bounds. For a
+    patrol, further blocks follow the prices.
     """
     problem, game = solution.problem, solution.problem.game
     if isinstance(game, PatrolGame):
@@ -105,7 +105,7 @@ def solution_page(
 
 
 def _ending(solution: Solution, again: str) -> Iterator[Content]:
-    """Return how it converged and was found, and what to type and to cite."""
+    """Yield the convergence, the way to reproduce the solution, and citations."""
     if len(solution.history) > 1:
         caption = "The proven error at each check."
         yield from (heading("Convergence"), figure(lambda: solution.figure("convergence"), caption))
@@ -120,7 +120,7 @@ def _spot_page(
     explore: bool | None,
     moved: tuple[str, float, float] | None,
 ) -> Page:
-    """Return the page of a solved spot of hold'em: what both earn, and a browser through betting and cards."""
+    """Return the page of a solved hold'em spot: both players' payoffs, and a browser of betting and cards."""
     problem = solution.problem
     lost = f" The best reply gains on average {typeset(solved.spot.of_pot(solution.exploitability))}."
     said = _said(solution)
@@ -145,7 +145,7 @@ def _spot_page(
 
 
 def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequence[Content]) -> Page:
-    """Return the page of a solved patrol: what attackers gain, a map with a slider through time, prices, and routes."""
+    """Return the page of a solved patrol: the attackers' gain, a map with a time slider, prices and routes."""
     problem, prices = solution.problem, solution.multipliers
     dear = [
         one
@@ -229,17 +229,17 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
     return Page(f"frontier on {game.spec}", tuple(blocks))
 
 
-# What every page has
+# Parts of every page
 
 
 def opening(kicker: str, question: str) -> Iterator[Content]:
-    """Return the question of a page, below a line that says what it is about."""
+    """Yield the question of a page, below a line with its topic."""
     yield prose(kicker, cls="kicker")
     yield heading(question, 1)
 
 
 def verdict(said: Iterable[Content], status: str, message: str, colour: str = "") -> Element:
-    """Return the answer in a box, with how the computation ended."""
+    """Return the answer in a box, with the status of the computation."""
     colour = colour or _COLOUR.get(status, "warn")
     ended = prose(emphasis(str(status).replace("_", " "), colour), f": {message}" if message else None, cls="dim")
     return callout(prose(*said), ended, cls=colour)
@@ -249,7 +249,7 @@ def verdict(said: Iterable[Content], status: str, message: str, colour: str = ""
 
 
 def number(value: Any, exact: Fraction | None = None) -> str:
-    """Return a number in six digits, after the fraction that it is where that is known.
+    """Return a number with six digits, after its exact fraction if that is known.
 
     Examples
     --------
@@ -277,7 +277,7 @@ _COLOUR: Mapping[str, str] = {
 
 
 def sentence(*parts: str) -> list[Content]:
-    """Return text of which every second part is in bold."""
+    """Return text in which every second part is bold."""
     return [emphasis(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
@@ -326,7 +326,7 @@ def _said(solution: Solution) -> list[Content]:
 
 
 def certificate_blocks(solution: Solution) -> Iterator[Content]:
-    """Say what is proven, from what, and what it would take to be wrong."""
+    """Yield the explanation of the proof: the claim, its basis, and how it could fail."""
     yield heading("Why you can trust this")
     certificate, problem, player = solution.certificate, solution.problem, solution.player
     lower, upper, game = solution.lower, solution.upper, problem.game
@@ -399,7 +399,7 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
 
 
 def _prices(solution: Solution) -> Iterator[Content]:
-    """Say what loosening each constraint is worth."""
+    """Yield the gains from loosening each constraint."""
     problem = solution.problem
     constraints, prices = problem.constraints, solution.multipliers
     if solution.infeasibility is not None or not (prices or constraints):
@@ -426,7 +426,7 @@ def _prices(solution: Solution) -> Iterator[Content]:
 
 
 def _said_of_price(solution: Solution, name: str, price: float, player: int | None, unit: str) -> str:
-    """Return a sentence about the worth of moving a constraint, limited to what was found."""
+    """Return a sentence about the known gains and costs of moving a constraint."""
     nothing = _NOTHING * solution.problem.unit
     what = "allowing one more unit of loss" if name == SAFETY else f"loosening “{name}” by one unit"
     whom = "" if player is None else f" to player {player}"
@@ -446,30 +446,30 @@ def _said_of_price(solution: Solution, name: str, price: float, player: int | No
     return f"{earned}, and tightening it costs {number(found.tightening)}."
 
 
-# What would change it
+# Alternatives
 
 
 @dataclass(frozen=True, eq=False)
 class Exploration:
-    """Answers for every value of a number.
+    """Answers for every value of a parameter.
 
     Attributes
     ----------
     name, words : str
-        Of the number, and its caption.
+        The name of the parameter, and its caption.
     stops : sequence of float
-        Rising; twice the same where the answer jumps.
+        Ascending; repeated where the answer jumps.
     columns : mapping of str to sequence of float
-        What is shown, by name; linear between stops.
+        The numbers shown, by name; linear between stops.
     strategies : sequence of Strategy
-        One a stop, if they are known.
+        One per stop, if they are known.
     start : float
     picture : callable
-        Makes a figure.
+        Creates a figure.
     panes : sequence of int
-        Which of its axes are over the number.
+        The axes of the figure whose x-axis is the parameter.
     rest : str or None
-        What strategies elsewhere on the page are for, such as ``p = 0.5``; ``None`` if there are none.
+        The value for strategies elsewhere on the page, such as ``p = 0.5``; ``None`` if there are none.
     """
 
     name: str
@@ -486,7 +486,7 @@ class Exploration:
 def _changes(solution: Solution, explore: bool | None, moved: tuple[str, float, float] | None) -> Iterator[Content]:
     problem = solution.problem
     small = explore
-    if explore is None:  # a spot of hold'em has linear programs only if it was solved by one
+    if explore is None:  # a hold'em spot has a linear program only if it was solved by one
         built = problem.game.public_form is None or "sequence_form" in vars(problem.game)
         small = built and sum(sizes_of(problem.game)["sequences"]) <= SMALL
     if solution.infeasibility is not None or not (small or moved) or solution.status is Status.INTERRUPTED:
@@ -569,7 +569,7 @@ def _moved(solution: Solution, name: str, low: float, high: float) -> Iterator[E
         owner = next((each.player for each in problem.constraints if each.name == name), problem.player or 0)
         if len(knots) <= _KNOTS:
             strategies = [solve_part(problem.with_bound(name, knot), "highs-simplex").profile[owner] for knot in knots]
-    except TreeplexError:  # of this bound there is nothing more to say
+    except TreeplexError:  # this bound cannot be explored
         return
     piece = min(int(np.searchsorted(function.breakpoints, start, side="right")), len(function.prices) - 1)
     called = "ε" if name == SAFETY else name
@@ -594,7 +594,7 @@ def _moved(solution: Solution, name: str, low: float, high: float) -> Iterator[E
 def traded(
     game: Game, functional: Functional, curve: TradeOff, start: float, picture: "Callable[[], Figure]"
 ) -> Element:
-    """Return what every value of a functional costs at least, and a strategy that costs no more, by a slider."""
+    """Return a slider over the values of a functional, with the least cost and a strategy of each."""
     strategies: list[Strategy] = []
     knots = curve.knots.tolist()
     try:
@@ -603,7 +603,7 @@ def traded(
                 ends = [functional_bound(functional, **{side: knot}, name=side) for side in ("at_least", "at_most")]
                 found = solve_part(ConstrainedNash(game, ends), "highs-simplex")
                 strategies.append(found.profile[functional.player])
-    except TreeplexError:  # at an end that is known but for round-off
+    except TreeplexError:  # at an end that is known only up to round-off
         strategies = []
     return slider_block(
         Exploration(
@@ -622,7 +622,7 @@ def traded(
 
 
 def slider_block(found: Exploration) -> Element:
-    """Return the numbers and the strategy that follow a value."""
+    """Return a slider with the numbers and the strategy for each value."""
     series: list[Floats] = [np.asarray(column) for column in found.columns.values()]
     shown: dict[str, Content] = {
         name: reading(place, _between(found.stops, column, found.start), digits=6)
@@ -664,7 +664,7 @@ def slider_block(found: Exploration) -> Element:
 
 
 def _between(stops: Sequence[float], numbers: Any, value: float) -> float:
-    """Return what a slider shows at a value: of a jump the right side."""
+    """Return the number that a slider shows at a value; at a jump, the right side."""
     last = min(max(1, int(np.searchsorted(np.asarray(stops), value, side="right"))), len(stops) - 1)
     low, high = stops[last - 1], stops[last]
     part = min(1.0, (value - low) / (high - low)) if high > low else 1.0
@@ -680,7 +680,7 @@ def _asked(solution: Solution) -> list[Strategy]:
 
 
 def strategy_blocks(strategies: Sequence[Strategy], more: str = "", model: Strategy | None = None) -> Iterator[Content]:
-    """Return strategies as tables, a model of the opponent after them: how often each action is taken where."""
+    """Yield strategies as tables of action frequencies, followed by a model of the opponent."""
     more = more or "--out FILE writes them all, and treeplex show FILE prints them"
     shown = [(each, f"Player {each.player}") for each in strategies]
     if model is not None:
@@ -699,11 +699,11 @@ def _strategy_table(
 
 
 def game_blocks(game: Game, strategies: Sequence[Strategy]) -> Iterator[Content]:
-    """Return a picture of what strategies do in a game, if there is one: a small tree, or a map."""
+    """Yield a picture of strategies in a game, if there is one: a small tree, or a map."""
     for picture in _PICTURES:
         try:
             drawn = picture(game, strategies)
-        except TreeplexError:  # too large to be read, or another game
+        except TreeplexError:  # too large to be readable, or another game
             continue
         yield heading("The game")
         yield drawn
@@ -727,11 +727,11 @@ def _patrol(game: Game, strategies: Sequence[Strategy]) -> Element:
     return figure(lambda: draw_occupancy(game, names), caption, wide=True, paper=True)
 
 
-#: Kinds of pictures, the first of which that a game has is shown; others raise.
+#: Kinds of pictures; the first one that does not raise an error for a game is shown.
 _PICTURES: tuple[Callable[[Game, Sequence[Strategy]], Element], ...] = (_tree, _patrol)
 
 
-# How it was found
+# How to reproduce it
 
 
 def _how(solution: Solution) -> Iterator[Content]:
@@ -745,14 +745,14 @@ def _how(solution: Solution) -> Iterator[Content]:
 
 
 def origin(again: str, *citations: str) -> Iterator[Content]:
-    """Return what makes a page again, and its footer."""
+    """Yield the way to reproduce a page, and its footer."""
     yield heading("Reproduce this result")
     yield code_block(again)
     yield footer(*citations)
 
 
 def _python(solution: Solution) -> str:
-    """Return Python that poses and solves the problem again; what has no text is left to be filled in."""
+    """Return Python code that poses and solves the problem again; arguments without a text are left open."""
     problem, method = solution.problem, solution.method
     top_level = dir(import_module("..", __package__))
     kind, names, lines = type(problem).__name__, {"load_game", "solve"}, []

@@ -1,4 +1,4 @@
-"""An agent that answers a model of its opponent decision by decision, as somebody at play does."""
+"""An agent that responds to a model of its opponent one decision at a time, during play."""
 
 import dataclasses
 import math
@@ -27,32 +27,32 @@ from .regret_steps import RegretStepSolver, check_double, compile_loop
 from .resolving import equilibrium_of
 from .value_steps import ValueStepSolver
 
-#: By default a decision by regret minimisation is as good as this share of the range of payoffs.
+#: The default tolerance of a decision by regret minimisation, as a fraction of the range of payoffs.
 TOLERANCE = 1e-3
-#: The most iterations of a decision that has neither a tolerance nor a time budget that ends it first.
+#: The iteration limit of a decision without a tolerance or time budget.
 MOST_ITERATIONS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Decision:
-    """How an agent came to one of its decisions.
+    """The record of one of an agent's decisions.
 
     Attributes
     ----------
     step : int
-        Which step of the problem it is.
+        The number of the problem's step.
     level : int
-        Of the decision, in the public tree.
+        The level of the decision in the public tree.
     states : tuple of int
-        The public states decided for.
+        The public states that it covers.
     seconds : float
-        From the step's program to its answer.
+        The time from the step's program to its answer.
     iterations : int
-        Of the method; 0 where the answer of the step before served.
+        The iterations of the method; 0 if the answer of the previous step was reused.
     gap : float
-        What a better decision could add to the step's objective at most, payoff units.
+        A bound on the gain in the step's objective from a better decision, in payoff units.
     warm : bool
-        Whether a linear program began at the basis of the one before it. Regret minimisation begins each step anew.
+        Whether a linear program started from the previous basis. Regret minimisation starts each step from scratch.
     """
 
     step: int
@@ -72,39 +72,39 @@ class Agent:
     problem : CDBR, CDRNR, CDBRNE or SES
         The game, the seat, the model of the opponent, the confidence in it and the lookahead of each step. Along
         ``level``, the default, the first decision requested on a level makes all decisions of that level, and with
-        the full gadget the response is as safe as :class:`CDRNR` says. Along ``path`` a decision covers only the public
-        state that play has reached; this is less work, and safe only with the gadget ``reach-resolving``.
-        alone.
+            ``level``, the default, the first decision requested on a level makes all decisions of that level, and with
+            the full gadget the response is as safe as :class:`CDRNR` states. Along ``path`` a decision covers only the
+            public state that play has reached; this is less work, and safe only with the gadget ``reach-resolving``.
     method : str or Method
         ``cfr+`` or another method of regret minimisation, or ``lp``.
     seconds : float
         The time limit of each decision, which always completes one round of iterations. Regret minimisation then
         decides by its current strategies; linear programs have no answer before they are solved.
     tolerance : float, optional
-        Of the gap of each decision by regret minimisation, payoff units; 0 for none, so that the time or the
-        iterations end it. By default a thousandth of the range of payoffs. The linear programs have none.
+            The tolerance for the gap of each decision by regret minimisation, in payoff units. With 0, the time or the
+            iterations end it. By default a thousandth of the range of payoffs. Linear programs have no tolerance.
     max_iterations : int
-        The most of each decision.
+        The iteration limit of each decision.
 
     Attributes
     ----------
     decisions : tuple of Decision
-        What has been decided, in the order in which it was.
+        The decisions so far, in order.
 
     Raises
     ------
     UnsupportedProblemError
-        If the problem is not decided in steps, or the method does not solve it.
+        If the problem is not computed in steps, or the method does not solve it.
     UnknownMethodError
-        If there is no such method, or a limit is none.
+        If there is no such method, or a limit is not valid.
 
     Notes
     -----
-    A step is solved when play first comes to it, after those that it goes on from, and remembered: as long as the model
-    stays the same it is solved once. Regret minimisation begins each step with regrets of zero: what is decided does
-    not depend on the order in which play comes to public states, unless a time budget ends a decision. The linear
-    programs go on from the basis that was last: where plans are equally good, the order may tell which it is. Whatever
-    is decided stays, and :meth:`strategy` is what was and will be played.
+    A step is solved when play first reaches it, after the steps that it depends on, and is remembered: while the model
+    stays the same it is solved once. Regret minimisation starts each step with zero regrets, so decisions do not depend
+    on the order in which play reaches public states, unless a time budget ends a decision. Linear programs continue
+    from the last basis: if plans are equally good, the order may determine which one is chosen. Decisions never change,
+    and :meth:`strategy` is what was and will be played.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 3 and 4.
@@ -154,7 +154,7 @@ class Agent:
 
     @property
     def player(self) -> int:
-        """The seat that the agent plays in."""
+        """The seat of the agent."""
         return self.problem.player
 
     @property
@@ -164,16 +164,16 @@ class Agent:
 
     @property
     def num_steps(self) -> int:
-        """How many decisions there are in all."""
+        """The total number of decisions."""
         return len(self._started().steps)
 
     def new_game(self, opponent: Strategy | None = None) -> None:
-        """Begin a new game.
+        """Start a new game.
 
         Parameters
         ----------
         opponent : Strategy, optional
-            A new model of the opponent. Then everything is decided anew. Without it all decisions stand.
+            A new model of the opponent, which discards all decisions. Without it all decisions are kept.
 
         Raises
         ------
@@ -185,12 +185,12 @@ class Agent:
             self._forget()
 
     def act(self, infoset: Hashable) -> dict[Hashable, float]:
-        """Return with which probability the agent takes each action, deciding now if that is needed.
+        """Return the probability of each action of the agent, making the decision now if necessary.
 
         Parameters
         ----------
         infoset : hashable
-            Its label, as the rules have it.
+            The infoset's label from the rules.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class Agent:
         InvalidStrategyError
             If the agent has no such infoset.
         SolverError
-            If a linear program had no answer within the limits.
+            If a linear program has no answer within the limits.
         """
         own = self.problem.view().own
         number = own.find_infoset(infoset)
@@ -213,7 +213,7 @@ class Agent:
         return dict(zip(own.action_labels[number], self._behaviour()[first:last].tolist(), strict=True))
 
     def decide(self, infoset: int) -> None:
-        """Make the decision at an infoset, by its number, if it is not made yet; errors as :meth:`act`."""
+        """Make the decision at an infoset, by its number, if it is not made yet; raises the errors of :meth:`act`."""
         steps = self._started().steps
         step: int | None = int(self._step_of[infoset])
         waiting: list[int] = []
@@ -224,14 +224,14 @@ class Agent:
             self._solve(number)
 
     def strategy(self) -> Strategy:
-        """Return what the agent plays everywhere, as one strategy, after it has made the decisions that are left."""
-        for number in range(self.num_steps):  # a step comes after the one that it goes on from
+        """Make all remaining decisions, and return the agent's strategy."""
+        for number in range(self.num_steps):  # a step comes after the step that it depends on
             if number not in self._answers:
                 self._solve(number)
         return Strategy(self.problem.game, self.player, self._behaviour())
 
     def certificate(self) -> Certificate:
-        """Return what :meth:`strategy` gains and can lose, exactly, and what is proven of each of its decisions."""
+        """Return the exact gain and possible loss of :meth:`strategy`, and the proven bounds on each decision."""
         if self.problem.game_value is None:
             self.problem = with_game_value(self.problem)
         own, model = self.strategy(), self.problem.opponent
@@ -252,14 +252,14 @@ class Agent:
             if self.problem.needs_equilibrium and self._equilibrium is None:
                 self._equilibrium = equilibrium_of(self.problem)
             self._run = self.problem.start(self._equilibrium)
-            # Which step decides at each infoset; none where an equilibrium strategy is kept to.
+            # The step that decides at each infoset; none where an equilibrium strategy is used.
             self._step_of = np.full(self.problem.view().own.num_infosets, -1, dtype=np.int32)
             for number, step in enumerate(self._run.steps):
                 self._step_of[step.decided] = number
         return self._run
 
     def _behaviour(self) -> Floats:
-        """Return the behaviour that is decided so far, uniform elsewhere."""
+        """Return the behaviour decided so far, uniform elsewhere."""
         if self._kept is None:
             run = self._started()
             if self.problem.needs_equilibrium:
@@ -269,7 +269,7 @@ class Agent:
         return self._kept
 
     def _solve(self, number: int) -> None:
-        """Make one decision; the one that it goes on from has been made."""
+        """Make one decision; the decision that it depends on must be made."""
         run = self._started()
         step = run.steps[number]
         if isinstance(self.method, RegretMethod):
@@ -290,7 +290,7 @@ class Agent:
         )
 
     def _answer(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
-        """Return the answer of a step, the iterations that it took, and whether the solver had a basis before."""
+        """Return the answer of a step, its iterations, and whether the solver started from a basis."""
         run = self._started()
         warm = isinstance(self._solver, ProgramStepSolver)
         if self._solver is None:

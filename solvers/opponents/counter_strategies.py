@@ -1,4 +1,4 @@
-"""Responses to an opponent of whom games were observed: the best against the worst opponent that fits them."""
+"""Responses to an observed opponent: the best strategy against the worst opponent that fits the observations."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -25,17 +25,17 @@ from ..outcome import Progress, Status
 from ..solution import Solution
 from ..solve import solve, solve_part
 
-#: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
+#: The default β if observations exclude each other, in units of the game's largest payoff.
 DEFAULT_PENALTY = 100.0
-#: How near the value of a game is found by regret minimisation, in units of the game's largest payoff.
+#: The tolerance for the value of a game by regret minimisation, in units of the game's largest payoff.
 _VALUE = 1e-4
-#: How many times as many games are considered at most where those seen are too few.
+#: The largest multiple of the observed games that is considered if they are too few.
 MOST_TIMES = 4096
-#: Iterations for each of them.
+#: Iterations for each multiple.
 MOST_ITERATIONS = 1000
-#: Of a sum of products, relative to their size.
+#: The round-off of a sum of products, relative to their size.
 _ROUND_OFF = 16 * float(np.finfo(np.float64).eps)
-#: What is worth less than this, in units of the game's largest payoff, is worth nothing.
+#: A smaller worth, in units of the game's largest payoff, counts as zero.
 _NOTHING = 1e-9
 
 
@@ -46,20 +46,20 @@ class Evidence:
     Attributes
     ----------
     name : str
-        As :attr:`OpponentModel.names <treeplex.OpponentModel.names>` has it.
+        The name in :attr:`OpponentModel.names <treeplex.OpponentModel.names>`.
     event : str
-        The same without the interval.
+        The name without the interval.
     count : int or None
-        Games in which it happened; ``None`` where its probability is known.
+        The number of games in which it happened; ``None`` if its probability is known.
     frequency, lower, upper : float
-        The share of games, and the bounds.
+        The fraction of games, and its bounds.
     side : {"at least", "at most"}
-        The bound that counts.
+        The bound that matters.
     price : float
-        Its multiplier: the payoff that each unit of probability costs by which it is loosened.
+        Its multiplier: the cost in payoff per unit of probability by which the bound is loosened.
     worth : float
-        The price times by how much an equilibrium opponent misses the bound, in payoff units: what the observation
-        contributes to what the response earns beyond the value of the game.
+            The price times the violation of the bound by an equilibrium opponent, in payoff units: the observation's
+            contribution to the response's gain over the value of the game.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class CounterStrategy:
-    """A response to an opponent model, and what it is worth.
+    """A response to an opponent model, and its worth.
 
     Payoffs are the responder's. Results that need further linear programs are computed on first use.
 
@@ -83,11 +83,11 @@ class CounterStrategy:
     ----------
     model : OpponentModel
     solution : Solution
-        Of :class:`~treeplex.ConstrainedNash` with the opponent constrained, and its certificate.
+        The solution of :class:`~treeplex.ConstrainedNash` with the opponent constrained, with its certificate.
     penalty : float or None
-        β, in payoff units per unit of violation; ``None`` where the bounds are met.
+        β, in payoff units per unit of violation; ``None`` if the bounds are met.
     p : float or None
-        How far the bounds are trusted, if they are not altogether: then it is a restricted Nash response.
+        The confidence in the bounds for a restricted Nash response; ``None`` for full confidence.
     """
 
     model: OpponentModel
@@ -107,7 +107,7 @@ class CounterStrategy:
 
     @property
     def worst_opponent(self) -> Strategy:
-        """An opponent that fits the observations and is worst for the responder, as the solution has it."""
+        """The solution's opponent that fits the observations and is worst for the responder."""
         return self.solution.profile[1 - self.player]
 
     @property
@@ -119,9 +119,9 @@ class CounterStrategy:
     def guaranteed(self) -> float | None:
         """The payoff that the response is proven to earn against every opponent that fits the observations.
 
-        Where none does: against every one whose violations sum to V* at most. The certificate of the penalised problem
-        proves u(x, y) ≥ c − β v(y) for every y with the violations v(y), so that this is c − β V*, less what
-        round-off may be, or what the response earns against everybody, if that is more.
+        If no opponent fits, the bound holds against every opponent whose violations sum to at most V*. The certificate
+        of the penalised problem proves u(x, y) ≥ c − β v(y) for every y with violations v(y). The result is therefore c
+        − β V* minus possible round-off, or the guarantee against every opponent if that is larger.
         """
         if self.p is not None:
             value, gain = self.solution.game_value, self.solution.gain
@@ -132,32 +132,32 @@ class CounterStrategy:
         proven = self._paid(lower if self.player == 0 else -upper)
         if self.penalty is None:
             return proven
-        # The difference of large numbers: what round-off may have added is taken off.
+        # A difference of large numbers: subtract the possible round-off.
         size = self.least_violation + sum(abs(one.limit) for one in self.model.constraints)
         proven -= self.penalty * (self.least_violation + _ROUND_OFF * size)
         return max(proven, worst_case(self.model.game, self.strategy))
 
     @property
     def exploits(self) -> bool:
-        """Whether it is proven to earn more than the value of the game against every opponent that fits.
+        """Whether the response provably earns more than the value of the game against every opponent that fits.
 
-        Round-off does not count: by more than the tolerance to which it was found.
+        The gain must exceed the tolerance of the solution, so that round-off does not count.
         """
         return self.guaranteed is not None and self.guaranteed > self.game_value + self.solution.tolerance
 
     @cached_property
     def infeasibility(self) -> Infeasibility | None:
-        """That no opponent fits all observations, if that is so; without the conflict, see :attr:`conflict`."""
+        """The proof that no opponent fits all observations, if there is one; for the conflict see :attr:`conflict`."""
         return find_infeasibility(self.solution.problem, conflict=False) if self.penalty is not None else None
 
     @property
     def least_violation(self) -> float:
-        """V*: by how much in total every opponent misses the bounds; 0 if some opponent meets them all."""
+        """V*, the least total violation of the bounds by any opponent; 0 if some opponent meets all bounds."""
         return 0.0 if self.infeasibility is None else float(self.infeasibility.least_violation)
 
     @cached_property
     def conflict(self) -> tuple[str, ...]:
-        """Observations that exclude each other, though not if any one of them is left out; none if all can be met."""
+        """A minimal set of observations that exclude each other; empty if all can be met."""
         if self.infeasibility is None:
             return ()
         found = find_infeasibility(self.solution.problem)
@@ -165,9 +165,9 @@ class CounterStrategy:
 
     @cached_property
     def fitted_opponent(self) -> Strategy:
-        """The opponent whose probabilities of all events differ least, in total, from the shares that were observed.
+        """The opponent whose probabilities of all events differ least, in total, from the observed frequencies.
 
-        Where no opponent that fits best goes it plays uniformly. Without games there is nothing to fit, and it is the
+        It plays uniformly where no best-fitting opponent plays to. Without games there is nothing to fit, and it is the
         worst opponent.
         """
         model = self.model
@@ -182,7 +182,7 @@ class CounterStrategy:
         return self.payoff_against(self.fitted_opponent)
 
     def payoff_against(self, opponent: Strategy) -> float:
-        """Return what the response earns against an opponent.
+        """Return the payoff of the response against an opponent.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class CounterStrategy:
 
     @cached_property
     def _equilibrium(self) -> Solution:
-        """An equilibrium, by linear programming, or as the response was found on a public form."""
+        """An equilibrium by linear programming, or on a public form by the method of the response."""
         game, needed = self.model.game, f"the value of {self.model.game.spec}"
         if game.public_form is not None and isinstance(self.solution.method, RegretMethod):
             return solve_part(Nash(game), DCFR(), tol=_VALUE * game.stakes, needed=needed)
@@ -209,7 +209,7 @@ class CounterStrategy:
         return self._paid(value if self.player == 0 else -value)
 
     def _paid(self, payoff: float) -> float:
-        """Return what the game pays the responder, from a payoff in the zero-sum game that is solved."""
+        """Convert a payoff in the zero-sum game that is solved to the responder's payoff in the game."""
         paid: float = self.solution.problem.game.as_paid(payoff, self.player)
         return paid
 
@@ -219,16 +219,16 @@ class CounterStrategy:
         return max(0.0, self.game_value - worst_case(self.model.game, self.strategy))
 
     def informative(self, count: int = 10) -> list[Evidence]:
-        """Return the observations that are worth most; fewer if no more are worth anything.
+        """Return the observations of greatest worth; fewer if no others have any worth.
 
-        Of an equation's two multipliers the larger counts, less the smaller.
+        For an equation, the price is the larger multiplier minus the smaller one.
 
         Notes
         -----
-        With multipliers λ of the bounds H y ≤ k that prove the response together (``solution.dual_multipliers``), and
-        an equilibrium strategy y* of the opponent, against whom nobody earns more than the value v, the response x is
-        sure of at most u(x, y*) + λ · (H y* − k) ≤ v + λ · (H y* − k).
-        Each observation is worth its part of the last sum.
+        Let λ be the multipliers of the bounds H y ≤ k that together prove the response (``solution.dual_multipliers``),
+        and y* an equilibrium strategy of the opponent, against whom nobody earns more than the value v. Then the
+        guarantee of the response x is at most u(x, y*) + λ · (H y* − k) ≤ v + λ · (H y* − k). The worth of each
+        observation is its term of the last sum.
         """
         model, multipliers = self.model, self.solution.dual_multipliers
         if self.p:
@@ -239,7 +239,7 @@ class CounterStrategy:
             multiplier, event = multipliers.get(constraint.name, 0.0), model.event_of[constraint.name]
             price[event] += multiplier * (-1.0 if constraint.name.endswith("(at least)") else 1.0)
             worth[event] += multiplier * float(constraint.value(equilibrium))
-        order = np.argsort(-worth.round(12), kind="stable")[:count]  # equal ones differ by round-off
+        order = np.argsort(-worth.round(12), kind="stable")[:count]  # equal numbers differ by round-off
         return [
             Evidence(
                 name=model.names[event],
@@ -257,12 +257,12 @@ class CounterStrategy:
         ]
 
     def summary(self) -> dict[str, Any]:
-        """Find whatever was not asked for yet, and return it all as ``treeplex fit`` writes it, ready for JSON.
+        """Return all results in the JSON form of ``treeplex fit``, after computing missing ones.
 
         Raises
         ------
         SolverError, TimeLimitError
-            If a program that it takes has no answer.
+            If a required linear program has no answer.
         """
         solution = self.solution
         return {
@@ -292,21 +292,21 @@ class CounterStrategy:
 def games_needed(
     response: CounterStrategy, confidence: float, interval: str | None = None, bonferroni: bool = False
 ) -> int | None:
-    """Return about how many games would prove that more than the value of the game can be earned.
+    """Return the approximate number of games that would prove a gain over the value of the game.
 
-    The opponent is taken to play as the fitted one, in 4, 16, 64, … times as many games as were observed.
+    The opponent is assumed to play like the fitted opponent, in 4, 16, 64, … times as many games as were observed.
 
     Parameters
     ----------
     response : CounterStrategy
-        To what was observed.
+        The response to the observations.
     confidence, interval, bonferroni
         As for :meth:`OpponentModel.from_observations <treeplex.OpponentModel.from_observations>`.
 
     Returns
     -------
     int or None
-        ``None`` if not even :data:`MOST_TIMES` as many would.
+        ``None`` if even :data:`MOST_TIMES` times as many games would not suffice.
     """
     model, solution, times = response.model, response.solution, 4
     shares = np.clip(model.probabilities(response.fitted_opponent.plan), 0.0, 1.0)
@@ -339,12 +339,12 @@ def games_needed(
 
 @dataclass(frozen=True, eq=False)
 class CounterProfile:
-    """Responses for both seats to what was observed from each.
+    """Responses for both seats to the observations from each seat.
 
     Attributes
     ----------
     responses : tuple of CounterStrategy
-        Of seat 0 and of seat 1.
+        The responses of seat 0 and of seat 1.
     """
 
     responses: tuple[CounterStrategy, CounterStrategy]
@@ -366,7 +366,7 @@ class CounterProfile:
         return sum(response.expected for response in self.responses) / 2.0
 
     def payoff_against(self, opponents: Profile) -> float:
-        """Return what the responses earn on the average of both seats against somebody who plays a profile."""
+        """Return the payoff of the responses against a player of a profile, averaged over both seats."""
         return sum(response.payoff_against(opponents[1 - response.player]) for response in self.responses) / 2.0
 
 
@@ -383,20 +383,20 @@ def counter_strategy(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | str | PathLike[str] | None = None,
 ) -> CounterStrategy:
-    """Return the best strategy against the worst opponent that fits what was observed.
+    """Return the best strategy against the worst opponent that fits the observations.
 
     Parameters
     ----------
     model : OpponentModel
-        What the observer, whose strategy is sought, has seen.
+        The model from the observations of the player whose strategy is returned.
     method : str or Method
-        One that serves :class:`~treeplex.ConstrainedNash`: ``highs``, ``cvxpy``, ``rational`` or ``ccfr``.
+        A method that serves :class:`~treeplex.ConstrainedNash`: ``highs``, ``cvxpy``, ``rational`` or ``ccfr``.
     p : float, optional
-        From 0 to 1: how far the bounds are trusted. Then it is the :class:`~treeplex.RestrictedNash` response to them,
-        which loses at most p / (1 − p) of what it gains to anybody, and its bounds have no penalty.
+            From 0 to 1: the confidence in the bounds. The result is then the :class:`~treeplex.RestrictedNash` response
+            to them, which loses at most p / (1 − p) of its gain to any opponent. Its bounds have no penalty.
     penalty : float, optional
-        β: bounds may be missed, and the opponent pays β for each unit. By default they are met, where some opponent
-        meets them all; where none does, β is 100 times the game's largest payoff.
+            β: the opponent may violate bounds and pays β per unit. By default bounds are met if some opponent meets all
+            of them; otherwise β is 100 times the game's largest payoff.
     tol, max_iterations, time_limit, progress, checkpoint
         As for :func:`~treeplex.solve`.
 
@@ -411,16 +411,17 @@ def counter_strategy(
     UnknownMethodError, UnsupportedProblemError
         If there is no such method, or it does not serve the problem.
     InvalidConstraintError
-        If p is given with a penalty, or where no opponent fits what was observed.
+        If p is given with a penalty, or no opponent fits the observations.
 
     Notes
     -----
-    With H y ≤ k the bounds of the model on the opponent's plan, it is max over x of
+    With the model's bounds H y ≤ k on the opponent's plan, the objective is max over x of
 
         min over y with H y ≤ k of u(x, y),  or, with β,  min over y of u(x, y) + β Σ (H y − k)⁺.
 
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, section
-    5.2. With ever more games the bounds close around the opponent, and this is a best response to it (theorem 6 there).
+    5.2. As the number of games grows, the bounds converge to the opponent, and the result to a best response (theorem 6
+    there).
 
     Examples
     --------
@@ -446,7 +447,7 @@ def counter_strategy(
     limits["checkpoint"] = checkpoint
     if p is not None and penalty is not None:
         raise InvalidConstraintError(f"penalty is {shown(penalty)}, expected none: with p, bounds are hard")
-    if p is not None and model.constraints:  # without bounds there is nothing to trust
+    if p is not None and model.constraints:  # without bounds the confidence does not matter
         restricted = solve(RestrictedNash(model.game, model.constraints, p=p), method, **limits)
         if restricted.infeasibility is not None:
             raise InvalidConstraintError(f"{restricted.message}; expected bounds that some opponent meets, or omit p")
@@ -456,7 +457,7 @@ def counter_strategy(
         excluded = find_infeasibility(met, conflict=False)
         if excluded is None:
             solution = solve(met, method, **limits)
-            excluded = solution.infeasibility  # by a hair, as the solver sees it
+            excluded = solution.infeasibility  # only slightly, according to the solver
             if excluded is None:
                 return CounterStrategy(model, solution, None)
         penalty = DEFAULT_PENALTY * model.game.payoff_scale
@@ -470,15 +471,15 @@ def counter_strategy(
 def counter_profile(
     first: OpponentModel, second: OpponentModel, method: str | Method = "highs", **options: Any
 ) -> CounterProfile:
-    """Return the responses for both seats, each to what that seat has observed.
+    """Return the responses for both seats, each to the observations of that seat.
 
     Parameters
     ----------
     first, second : OpponentModel
-        Seen from seat 0 and from seat 1.
+        The models from the observations of seat 0 and of seat 1.
     method : str or Method
     **options
-        Of :func:`counter_strategy`.
+        Options of :func:`counter_strategy`.
 
     Returns
     -------
@@ -489,7 +490,7 @@ def counter_profile(
     PlayLogError
         If they are not models of seat 0 and of seat 1, in this order.
     InvalidStrategyError
-        If they are of different games.
+        If they belong to different games.
 
     Examples
     --------

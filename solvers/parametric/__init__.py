@@ -1,1 +1,1 @@
-"""Optima as functions of a number: a bound, a confidence, a style."""
+"""Optima as functions of a parameter: a bound, a confidence, a style."""

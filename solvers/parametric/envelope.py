@@ -1,4 +1,4 @@
-"""All pieces of a convex or concave piecewise linear function of one number, from supporting lines."""
+"""All pieces of a convex or concave piecewise linear function of one variable, from supporting lines."""
 
 import itertools
 from collections.abc import Callable
@@ -11,28 +11,28 @@ from ...seqform.arrays import Floats
 
 Payload = TypeVar("Payload")
 
-# Lines are told apart to this part of their largest value too: a steep line is known as well as its slope.
+# The relative difference up to which lines are equal: a steep line is only as accurate as its slope.
 _RELATIVE = 1e-9
-# What is left between a line and the function where it touches is a part of the tolerance that tells lines apart.
+# The distance up to which a line touches the function, as a fraction of the tolerance for equal lines.
 _TOUCH = 1e-3
-# Pieces shorter than this part of the interval, at its ends, belong to the ends alone.
+# Pieces at the ends that are shorter than this fraction of the interval are ignored.
 _EDGE = 1e-9
-# The interval is searched from left to right in steps; the first is this part of it.
+# The interval is searched from left to right in steps; the first step is this fraction of it.
 _FIRST_STEP = 1 / 64
-# A step that found fewer pieces is followed by one twice as long, one that found more by one half as long.
+# If a step finds fewer pieces than this, the next step is twice as long; if it finds more, half as long.
 _FEW, _MANY = 1, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Line(Generic[Payload]):
-    """A line that supports a function: it touches it somewhere and lies on one side of it everywhere.
+    """A line that supports a function: it touches the function and lies on one side of it everywhere.
 
     Parameters
     ----------
     first, last : float
         Its values at the ends of the interval.
     payload : object
-        What it stands for, such as an optimal strategy.
+        The object behind the line, such as an optimal strategy.
     """
 
     first: float
@@ -49,11 +49,11 @@ class Envelope(Generic[Payload]):
     lower, upper : float
         The interval.
     breakpoints : ndarray of float64, shape (k − 1,)
-        Where one piece ends and the next begins, rising.
+        The points where one piece ends and the next begins, ascending.
     pieces : tuple of Line, length k
     touching : tuple of Line, length k + 1
-        The line that was found at each of :attr:`knots`, which need not be a piece beside it: what it stands for
-        belongs to that place.
+            The line found at each of :attr:`knots`, which need not be an adjacent piece: its payload belongs to that
+            point.
     solves : int
         The number of supporting lines requested.
     """
@@ -71,16 +71,16 @@ class Envelope(Generic[Payload]):
         return np.concatenate([[self.lower], self.breakpoints, [self.upper]])
 
     def piece(self, at: float) -> int:
-        """Return the number of the piece at a place; at a breakpoint that to the right."""
+        """Return the number of the piece at a point; at a breakpoint, the piece to the right."""
         return int(np.searchsorted(self.breakpoints, at, side="right"))
 
     def value(self, at: float) -> float:
-        """Return the function's value at a place."""
+        """Return the function's value at a point."""
         return value_at(self.pieces[self.piece(at)], at, self.lower, self.upper)
 
 
 def value_at(line: Line[Payload], at: float, lower: float, upper: float) -> float:
-    """Return the value of a line at a place of the interval from `lower` to `upper`."""
+    """Return the value of a line at a point of the interval from `lower` to `upper`."""
     part = (at - lower) / (upper - lower) if upper > lower else 0.0
     return (1.0 - part) * line.first + part * line.last
 
@@ -93,17 +93,17 @@ def find_envelope(
     Parameters
     ----------
     support : callable
-        Returns a line that touches the function at a place and, if the function is convex, is nowhere above it; if it
-        is concave, nowhere below it. It is called where neighbours are near each other one after the other, so that a
-        solver which goes on from its last answer is quick.
+            Returns a line that touches the function at a point and, if the function is convex, is nowhere above it; if
+            it is concave, nowhere below it. Consecutive calls are for nearby points, so that a solver which continues
+            from its last answer is fast.
     lower, upper : float
         The interval, ``lower <= upper``.
     tolerance : float
-        Lines whose values differ by less than this, summed over both ends, are one; so are those that differ by less
-        than 1e-9 of their values. A line that is nearer to the function than a thousandth of this touches it.
+            Lines whose values at both ends differ by less than this in total are equal; so are lines that differ by
+            less than 1e-9 of their values. A line that is nearer to the function than a thousandth of this touches it.
     accuracy : float, optional
-        How far the pieces found may be from the function. A function may have very many pieces; with a larger accuracy
-        fewer are looked for.
+            The allowed distance of the pieces from the function. A function may have very many pieces; a larger
+            accuracy finds fewer.
 
     Returns
     -------
@@ -111,12 +111,12 @@ def find_envelope(
 
     Notes
     -----
-    Two pieces give two lines. Where they cross, either the function is there too, and the crossing is a breakpoint, or
-    a third line is found, and both halves are searched: with k pieces 2 k − 1 lines are enough, and no grid is needed
-    (Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared databases",
-    Journal of the ACM 23, 1976). The interval is searched in steps from left to right, whose length follows the pieces
-    found: lines far from each other would be found first otherwise, and a simplex method that goes on from its last
-    basis has farther to go for those. Pieces shorter than 1e-9 of the interval at its ends are not told from the ends.
+    Two pieces give two lines. At their crossing, either the function has the same value, and the crossing is a
+    breakpoint, or a third line is found and both halves are searched. With k pieces 2 k − 1 lines are enough, and no
+    grid is needed (Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared
+    databases", Journal of the ACM 23, 1976). The interval is searched in steps from left to right, whose length adapts
+    to the pieces found. Otherwise distant lines would be found first, which takes a simplex method more pivots from its
+    last basis. Pieces at the ends that are shorter than 1e-9 of the interval are not distinguished from the ends.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class _Search(Generic[Payload]):
         self.touch = _TOUCH * tolerance
         self.near = max(self.touch, accuracy)
         self.solves = 0
-        # The lines that were found where two neighbours cross, by the neighbours' identities, and those neighbours.
+        # The lines found at crossings of two neighbours, by the neighbours' identities, and the neighbours.
         self.touching: dict[tuple[int, int], tuple[Line[Payload], Line[Payload], Line[Payload]]] = {}
 
     def run(self) -> Envelope[Payload]:
@@ -155,7 +155,7 @@ class _Search(Generic[Payload]):
         lines = [left]
         place, step = self.lower, _FIRST_STEP * width
         while place < self.upper:
-            # A step may be too small to be one in floats.
+            # A step may vanish in floats.
             is_last = place + 1.5 * step >= self.upper or place + step <= place
             place = self.upper if is_last else place + step
             right = self.line(place)
@@ -196,15 +196,15 @@ class _Search(Generic[Payload]):
                 continue
             place = self.crossing(low, high)
             between = self.line(place)
-            # Between its neighbours a line of its own crosses the left one first: round-off in steep lines may have it
-            # otherwise, and the search go round in circles.
+            # A new line between two neighbours crosses the left one first. With round-off in steep lines this may fail,
+            # and the search would not terminate.
             alike = self.alike(low, between) or self.alike(between, high)
             nested = self.crossing(low, between) <= place <= self.crossing(between, high)
             if alike or not nested or abs(self.at(between, place) - self.at(low, place)) <= self.near:
                 self.touching[id(low), id(high)] = (between, low, high)
                 found.append(high)
             else:
-                # The left half on top: depth first, so that what is asked for next is near.
+                # The left half comes first: depth first, so that the next point is near.
                 stack += [(between, high), (low, between)]
         return found
 
@@ -213,7 +213,7 @@ class _Search(Generic[Payload]):
         return abs(low.first - high.first) + abs(low.last - high.last) <= self.tolerance + _RELATIVE * size
 
     def crossing(self, low: Line[Payload], high: Line[Payload]) -> float:
-        """Return where both lines have one value; of lines that do not cross in the interval, an end of it."""
+        """Return where both lines have the same value, or an end of the interval if they do not cross in it."""
         left, right = low.first - high.first, high.last - low.last
         if left + right == 0.0:
             return self.lower
@@ -221,7 +221,7 @@ class _Search(Generic[Payload]):
         return self.lower + (self.upper - self.lower) * part
 
     def pruned(self, lines: list[Line[Payload]]) -> list[Line[Payload]]:
-        """Return the lines that have a piece of their own: others touch the function at a knot alone."""
+        """Return the lines that have their own piece: other lines touch the function only at a knot."""
         edge = _EDGE * (self.upper - self.lower)
         kept: list[Line[Payload]] = []
         for line in lines:
@@ -232,7 +232,7 @@ class _Search(Generic[Payload]):
         return kept
 
     def has_piece(self, left: Line[Payload] | None, line: Line[Payload], right: Line[Payload]) -> bool:
-        """Return whether a line is on top somewhere between its neighbours; at the left end if there is none there."""
+        """Return whether a line is the maximum somewhere between its neighbours."""
         ends = self.crossing(line, right)
         if left is None:
             return ends > self.lower + _EDGE * (self.upper - self.lower)

@@ -26,13 +26,13 @@ from ..solve import solve_part, with_game_value
 from .envelope import Line, find_envelope
 from .program import ParametricProgram
 
-# Two responses whose payoffs differ by less than this part of the largest payoff are one.
+# Two responses whose payoffs differ by less than this fraction of the largest payoff are equal.
 _SAME = 1e-9
-# How points of the frontier are solved: simplex goes on from the basis of the one before.
+# The method for points of the frontier: simplex continues from the previous basis.
 _SIMPLEX = "highs-simplex"
-# The least p of which a response is learned.
+# The smallest p for which a response is learned.
 _FIRST = 0.02
-# The p of the last of them: a best response, of those the one that may lose least.
+# The p of the last response: the best response with the least possible loss.
 _NEARLY = 0.9999
 
 
@@ -43,20 +43,21 @@ class Frontier(Drawn, Displayed):
     Attributes
     ----------
     breakpoints : ndarray of float64, shape (k − 1,)
-        The values of p at which the response changes, rising.
+        The values of p at which the response changes, ascending.
     gains, exploitabilities : ndarray of float64, shape (k,)
-        Of the response below the first breakpoint, between breakpoints, and above the last: both rise. Payoff units.
+        The gain and exploitability of each response, in payoff units; both increase with p.
     strategies : tuple of Strategy
         The responses.
     gap : float
-        What the objective of no strategy, for no p, exceeds that of the response for p by: proven by a strategy of the
-        free opponent at each breakpoint and at the ends, and between them because the optimum is convex in p.
+            A bound on how much any strategy, for any p, can exceed the objective of the response for p. A strategy of
+            the free opponent proves it at each breakpoint and at the ends, and in between it follows because the
+            optimum is convex in p.
     solves : int
-        How many linear programs were solved.
+        The number of linear programs solved.
     whole : bool
-        Whether these are all responses. If not, they are some of them: evenly spaced in what they may lose, or learned
-        for the p with the largest remaining gap. Between two of
-        them the response is a mixture of both; where the slope is the same, several are best for a single p.
+            Whether these are all responses. If not, they are some of them: evenly spaced in the possible loss, or
+            learned for the p with the largest remaining gap. Between two of them the response is a mixture of both; if
+            the slope is the same, several responses are best for one p.
     """
 
     breakpoints: Floats
@@ -68,7 +69,7 @@ class Frontier(Drawn, Displayed):
     whole: bool = True
 
     def figure(self) -> "Figure":
-        """Draw what the responses gain against what they may lose, and both against p.
+        """Draw the gain of the responses against their possible loss, and both against p.
 
         Returns
         -------
@@ -132,19 +133,19 @@ def restricted_nash_frontier(
     opponent : Strategy, or iterable of constraints
         The model, as for :class:`~treeplex.RestrictedNash`.
     game_value : float, optional
-        The value of the game to the player who responds; found if it is not given.
+        The value of the game to the responding player; computed if it is not given.
     accuracy : float
-        How far below the optimum the objective of the responses may be, for any p, in payoff units. With 0 all
-        responses are found; on flow polytopes those can be very many, and fewer are looked for with a larger number.
+            The allowed distance of the responses' objective from the optimum, for any p, in payoff units. With 0 all
+            responses are found. On flow polytopes there may be very many; a larger number finds fewer.
     points : int, optional
-        Only so many responses, evenly spaced in what they may lose, from an equilibrium strategy to the best response
-        that may lose least, each solved from the one before. Where constraints stand for the opponent 20 by default:
-        all responses are not found then.
+            Compute only this many responses, evenly spaced in the possible loss, from an equilibrium strategy to the
+            best response with the least possible loss. Each is solved from the previous one. If constraints model the
+            opponent, the default is 20, and all responses cannot be computed.
     method : str or method, optional
-        A method of regret minimisation, for games whose linear programs are too large, such as turns of hold'em: 20
-        responses by default, for the p at which most is left to know.
+            A method of regret minimisation, for games whose linear programs are too large, such as turns of hold'em. It
+            computes 20 responses by default, for the p with the largest remaining gap.
     tol : float, optional
-        To which those are solved, payoff units; by default as :func:`~treeplex.solve` has it.
+        The tolerance of that method, in payoff units; by default as for :func:`~treeplex.solve`.
 
     Returns
     -------
@@ -159,21 +160,21 @@ def restricted_nash_frontier(
 
     Notes
     -----
-    The optimum is φ(p) = max over x of p G(x) + (1 − p) W(x), with G what x earns against the model and W what it
-    guarantees: convex and piecewise linear in p. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds the
-    pieces; only the objective of the linear program changes, so the simplex method goes on from the basis of the
+    The optimum is φ(p) = max over x of p G(x) + (1 − p) W(x), where G is the payoff of x against the model and W its
+    guarantee; φ is convex and piecewise linear in p. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds
+    its pieces. Only the objective of the linear program changes, so the simplex method continues from the basis of the
     neighbouring p. G and W are computed from the strategies, not read from the solver. Responses whose payoffs G and W
-    differ by less than 1e-9 of the game's largest payoff together are one, and changes within 1e-9 of the ends are not
-    told apart from them.
+    differ by less than 1e-9 of the game's largest payoff in total are equal, and changes within 1e-9 of the ends are
+    not distinguished from the ends.
 
-    With `points`, the responses are ε-safe for evenly spaced ε, and so restricted Nash responses for the p at the slope
-    of the frontier there. Each proves a line above which no strategy lies (:meth:`Problem.gain_line
-    <treeplex.models.problems.Problem.gain_line>`), and a best response proves a level one; :attr:`Frontier.gap` is the
-    largest distance of their intersection from the points, over all p. The last ε is what the response for p = 0.9999
-    may lose.
+    With `points`, the responses are ε-safe for evenly spaced ε, and so restricted Nash responses for the p given by the
+    slope of the frontier there. Each proves a line above which no strategy lies (:meth:`Problem.gain_line
+    <treeplex.models.problems.Problem.gain_line>`), and a best response proves a horizontal line. :attr:`Frontier.gap`
+    is the largest distance of their intersection from the points, over all p. The last ε is the possible loss of the
+    response for p = 0.9999.
 
-    With a `method`, the first two responses are for p = 1 and p = 0.02, and each further one for the p at which two
-    neighbours are worth the same, where the corner between the lines that they prove lies highest above them.
+    With a `method`, the first two responses are for p = 1 and p = 0.02. Each further response is for the p at which two
+    neighbours have equal objectives and the corner between their proven lines is highest above them.
 
     Examples
     --------
@@ -211,7 +212,7 @@ def restricted_nash_frontier(
 
 
 def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
-    """Return ε-safe responses for so many ε."""
+    """Return ε-safe responses for a number of ε."""
     game, opponent = problem.game, problem.opponent
     safe = EpsilonSafeResponse(game, opponent, epsilon=0, game_value=problem.game_value)
     if safe.game_value is None:
@@ -224,7 +225,7 @@ def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
     found: list[tuple[float, float, Strategy]] = []
     ends = max(last, level)
     program = ParametricProgram(safe.linear_program(), replace(safe, epsilon=ends).linear_program(), 0.0, ends)
-    # From where little binds to where all does: equilibria are degenerate, and take long from nothing.
+    # From few to many binding constraints: equilibria are degenerate, and slow without a starting basis.
     for epsilon in np.linspace(ends, 0.0, points).tolist() if last > level else [0.0]:
         one = replace(safe, epsilon=epsilon)
         optimum = program.solve(epsilon)
@@ -238,7 +239,7 @@ def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
 
 
 def _learned(problem: RestrictedNash, points: int, method: str | RegretMethod, tol: float | None) -> Frontier:
-    """Return responses for so many p: each where the lines of two neighbours leave most room above them."""
+    """Return responses for a number of p, each where two neighbours leave the largest gap to their lines."""
     chosen = chosen_method(method, problem)
     limits = options_of(chosen, problem, tol=tol)
     if problem.game_value is None:
@@ -258,13 +259,13 @@ def _learned(problem: RestrictedNash, points: int, method: str | RegretMethod, t
 
 
 def _most_open(known: Mapping[float, tuple[tuple[float, float], tuple[float, float, Strategy]]]) -> float | None:
-    """Return the p at which two neighbours leave most room between their lines and themselves; ``None`` without any."""
+    """Return the p with the largest gap between two neighbours' lines and their values; ``None`` if there is no gap."""
     ordered, room, wanted = sorted(known), 0.0, None
     for left, right in pairwise(ordered):
         ((low, steep), (loss, gain, _)), ((high, flat), (more, most, _)) = known[left], known[right]
         if more <= loss or most <= gain or steep <= flat:
             continue
-        p = (more - loss) / (more - loss + most - gain)  # for which both are worth the same
+        p = (more - loss) / (more - loss + most - gain)  # for which both have the same objective
         corner = (high - low) / (steep - flat)
         above = p * (low + steep * corner) - (1.0 - p) * corner - (p * gain - (1.0 - p) * loss)
         if above > room and left < p < right:
@@ -275,8 +276,8 @@ def _most_open(known: Mapping[float, tuple[tuple[float, float], tuple[float, flo
 def _through(
     found: list[tuple[float, float, Strategy]], lines: Sequence[tuple[float, float] | None], level: float, solves: int
 ) -> Frontier:
-    """Return the frontier through responses, of which each may lose and gains something, below the lines they prove."""
-    # Of those that may lose the same, the one that gains most.
+    """Return the frontier through responses with given losses and gains, below the lines that they prove."""
+    # Of responses with the same loss, keep the one with the largest gain.
     found.sort(key=lambda each: (each[0], -each[1]))
     kept = [found[0]]
     for each in found[1:]:
@@ -301,16 +302,16 @@ def _through(
 
 
 def _distance(lines: Floats, gains: Floats, losses: Floats, weights: Floats) -> float:
-    """Return how much more a point below all lines may be worth than the best of those given, for any p.
+    """Return the largest excess, over all p, of a point below all lines over the best given point.
 
     Parameters
     ----------
     lines : ndarray, shape (m, 2)
-        Gain without loss, and gain per unit of loss; one is level.
+        The gain without loss, and the gain per unit of loss; one line is horizontal.
     gains, losses : ndarray, shape (k,)
     weights : ndarray
-        The p at which the best of the points changes, and both ends: between them, the optimum below the lines is
-        convex in p, and what the best point is worth linear.
+            The p at which the best point changes, and both ends. Between them the optimum below the lines is convex in
+            p, and the objective of the best point is linear.
     """
     heights, slopes = lines[:, 0], lines[:, 1]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -324,14 +325,14 @@ def _distance(lines: Floats, gains: Floats, losses: Floats, weights: Floats) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Response:
-    """A response's behaviour, and the free opponent's plan as the solver left it."""
+    """A response's behaviour, and the free opponent's plan from the solver."""
 
     behaviour: Floats
     free: Floats
 
 
 class _Responses:
-    """The linear program of a restricted Nash response, whose objective alone depends on p."""
+    """The linear program of a restricted Nash response; only its objective depends on p."""
 
     def __init__(self, problem: RestrictedNash) -> None:
         self._side = problem.view()
@@ -341,7 +342,7 @@ class _Responses:
         self._program = ParametricProgram(first, last, 0.0, 1.0)
 
     def line(self, p: float) -> Line[_Response]:
-        """Return what the response for p is worth for every p."""
+        """Return the line of the objective of the response for p, over all p."""
         try:
             optimum = self._program.solve(p)
         except SolverError as error:
@@ -356,7 +357,7 @@ class _Responses:
         )
 
     def bound(self, p: float, line: Line[_Response]) -> float:
-        """Return what the free opponent of a response leaves of the objective for p at most."""
+        """Return the bound on the objective for p that the free opponent of a response proves."""
         other = self._side.other
         free = other.plan(other.behaviour(line.payload.free))
         return float(self._side.best_case(p * self._model + (1.0 - p) * free))

@@ -1,4 +1,4 @@
-"""What loosening or tightening a constraint is worth: both one-sided derivatives of the optimum, not any multiplier."""
+"""The prices of constraints: both one-sided derivatives of the optimum, instead of an arbitrary multiplier."""
 
 import math
 from collections.abc import Iterator
@@ -28,21 +28,21 @@ from ..outcome import Options, Status
 from ..second_questions import SecondQuestion, second_question
 from ..solution import Solution
 
-#: What is sought here, in words.
+#: The question, in words.
 _SOUGHT = "the prices of the constraints"
-#: Rows and columns of a linear program, together, up to which prices are looked for, and constraints that bind.
+#: The largest number of rows and columns of a linear program with prices, and of binding constraints.
 LARGEST, MOST = 40_000, 24
-#: The same in fractions.
+#: The same numbers in fractions.
 LARGEST_EXACT = 1_000
-#: Rows and columns above which a missing vertex is found by interior point and crossover; in flow polytopes always.
+#: Rows and columns above which a missing vertex is found by interior point with crossover; always on flow polytopes.
 _LARGE = 6_000
-#: Entries of the matrix times pivots from the optimal basis, for one side of one price.
+#: The limit on entries of the matrix times pivots from the optimal basis, for one side of one price.
 _WORK = 300_000_000
-#: How often a price that takes more is found by interior point.
+#: The number of prices beyond this limit that are found by interior point.
 _INTERIOR = 8
-#: A constraint whose function is below this has room, relative to its largest coefficient.
+#: A constraint has slack if its function is below this, relative to its largest coefficient.
 _ROOM = 1e-7
-#: How near its bound a row or column is at it, and what counts as no reduced cost.
+#: The distance up to which a row or column is at its bound, and the reduced cost that counts as zero.
 _NEAR = 1e-8
 
 _INFEASIBLE = (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible)
@@ -53,43 +53,44 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def one_sided_prices(solution: Solution) -> Iterator[tuple[str, Price]]:
-    """Yield the prices of a solution's constraints, of those for which they are found, first those with room.
+    """Yield the prices that are found for a solution's constraints, starting with constraints that have slack.
 
     Parameters
     ----------
     solution : Solution
-        Of a problem that has a linear program, by an exact method, with multipliers.
+        A solution with multipliers, by an exact method, of a problem with a linear program.
 
     Yields
     ------
     str
         The constraint.
     Price
-        Constraints that are missing are too many, in too large a program, or take too much work.
+        A constraint is missing if there are too many, the program is too large, or its price takes too much work.
 
     Raises
     ------
     SolverError
-        If the program has no optimum for HiGHS or in fractions, though the solution is one.
+        If HiGHS or exact arithmetic finds no optimum of the program, although there is one.
     TimeLimitError
-        If the time is over before all were looked for.
+        If the time limit is reached before the search ends.
 
     Notes
     -----
     Let F(h) be the optimum of the constraint's own player when its constraint f(x) ≤ 0 is loosened to f(x) ≤ h. F is
-    concave and piecewise linear, and its supergradients at 0 are the multipliers of the constraint in all optimal
-    solutions of the dual program: F'(0+), what loosening earns, is the smallest, and F'(0−), what tightening costs, the
-    largest. The optimal dual solutions are those that go with one optimal primal solution z: they price no row that is
-    not tight at z, and leave no reduced cost to a column between its bounds. So they are the multipliers of a program
-    for the step d from z: the same costs and matrix, bounds of 0 where z is at a bound and none elsewhere, and 1, or
-    −1, for the row of the constraint. The optimal basis of the program is dual feasible in it, and optimal unless z is
-    degenerate, so few pivots follow as a rule. It is infeasible if the constraint cannot be tightened.
+    concave and piecewise linear, and its supergradients at 0 are the multipliers of the constraint in all optimal dual
+    solutions. F'(0+), the gain from loosening, is the smallest multiplier, and F'(0−), the cost of tightening, is the
+    largest. The optimal dual solutions are complementary to one optimal primal solution z: they give no price to a row
+    that is not tight at z, and no reduced cost to a column between its bounds. So they are the multipliers of a program
+    for the step d from z, with the same costs and matrix, bounds of 0 where z is at a bound and none elsewhere, and 1
+    or −1 for the row of the constraint. The optimal basis of the program is dual feasible in it, and optimal unless z
+    is degenerate, so usually few pivots follow. The step program is infeasible if the constraint cannot be tightened.
 
-    The multipliers of the other player's constraints are columns. Their range is found over the optimal primal
-    solutions, which go with one optimal dual solution: there the optimal basis is primal feasible.
+    The multipliers of the other player's constraints are columns. Their range is computed over the optimal primal
+    solutions, which are complementary to one optimal dual solution; the optimal basis is primal feasible there.
 
-    Floats are at a bound within 1e-8; multipliers that differ from the solution's must meet its tolerance
-    too. See E. Gal, "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter 1995.
+    Floats within 1e-8 of a bound count as being at it. Multipliers that differ from the solution's must also meet its
+    tolerance. See E. Gal, "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter
+    1995.
     """
     problem = solution.problem
     if not isinstance(problem, SaddleProblem) or problem.penalty is not None or not problem.is_linear:
@@ -120,12 +121,12 @@ def one_sided_prices(solution: Solution) -> Iterator[tuple[str, Price]]:
 
 
 class _Place(NamedTuple):
-    """Where a linear program has the multiplier of a constraint, and what one of the constraint's is in the program's.
+    """The place of a constraint's multiplier in a linear program, and its unit there.
 
     Attributes
     ----------
     is_row : bool
-        Whether it is that of a row, in units of the objective; otherwise a column.
+        Whether it is the multiplier of a row, in units of the objective; otherwise it is a column.
     number : int
     unit : float or Fraction
     """
@@ -149,7 +150,7 @@ def _place(saddle: Saddle, program: Any, name: str) -> _Place | None:
 
 
 def _steps(lower: Any, upper: Any, low: _Mask, high: _Mask) -> tuple[Any, Any]:
-    """Return bounds on a step from a solution that is at some lower and at some upper bounds."""
+    """Return bounds on a step from a solution, given the lower and upper bounds that it is at."""
     return np.where(low, 0 * np.where(low, lower, 0), -math.inf), np.where(high, 0 * np.where(high, upper, 0), math.inf)
 
 
@@ -157,14 +158,14 @@ def _steps(lower: Any, upper: Any, low: _Mask, high: _Mask) -> tuple[Any, Any]:
 
 
 class _Optimum:
-    """An optimal vertex of a linear program that HiGHS minimises, and the faces of optimal solutions that go with it.
+    """An optimal vertex of a linear program that HiGHS minimises, and the faces of optimal solutions that contain it.
 
     Parameters
     ----------
     problem : SaddleProblem
     program : LinearProgram
     solver : highspy.Highs
-        Which has solved it, and has a basis.
+        The solver that has solved the program, with a basis.
     tolerance : float
         Payoff units.
     """
@@ -212,12 +213,12 @@ class _Optimum:
         return float(worth) / place.unit  # type: ignore[no-any-return]
 
     def _proves(self, primal: Floats, dual: Floats) -> bool:
-        """Whether an answer meets the tolerance of the solution, as others do whose multipliers are optimal."""
+        """Whether an answer meets the tolerance of the solution."""
         numbers = primal, dual * objective_factor(self.program)
         return Attempt.read(self._problem, self._options, self.program, numbers).excess == 0.0
 
     def _run(self, solver: Any) -> Any:
-        """Go on from the optimal basis by the simplex method."""
+        """Continue from the optimal basis by the simplex method."""
         assert self._basis is not None
         self._basis.give(solver)
         solver.setOptionValue("time_limit", solver.getRunTime() + seconds_left())
@@ -226,7 +227,7 @@ class _Optimum:
         return solver.getModelStatus()
 
     def _by_interior_point(self, program: LinearProgram, column: int, cost: float) -> tuple[Any, Floats]:
-        """Maximise a column, times a cost, over a face that the simplex method would take long for."""
+        """Maximise a column, times a cost, over a face for which the simplex method is too slow."""
         self._interior -= 1
         if self._interior < 0 or seconds_left() <= 0.0:
             return None, self._primal
@@ -241,7 +242,7 @@ class _Optimum:
 
     @cached_property
     def _stepping(self) -> Any:
-        """The program for a step from the vertex, without one yet."""
+        """The program for a step from the vertex, with a step of zero."""
         program = self.program
         lower, upper = _steps(program.row_lower, program.row_upper, *self._rows)
         least, most = _steps(program.column_lower, program.column_upper, *self._columns)
@@ -251,7 +252,7 @@ class _Optimum:
 
     @cached_property
     def _playing(self) -> Any:
-        """The program of the optimal primal solutions, of which any is as good."""
+        """The program of the optimal primal solutions, without an objective."""
         solver = self._warm(self._primals, np.zeros(self.program.shape[1]))
         solver.setOptionValue("simplex_strategy", _PRIMAL_SIMPLEX)
         return solver
@@ -264,7 +265,7 @@ class _Optimum:
 
     @cached_property
     def _primals(self) -> LinearProgram:
-        """The optimal primal solutions: what has a price is at its bound."""
+        """The optimal primal solutions: rows and columns with a price are at their bounds."""
         program = self.program
         lower, upper = _fixed(program.row_lower, program.row_upper, self._dual)
         least, most = _fixed(program.column_lower, program.column_upper, self._reduced)
@@ -272,7 +273,7 @@ class _Optimum:
 
     @cached_property
     def _duals(self) -> LinearProgram:
-        """The optimal dual solutions, one column a row of the program."""
+        """The optimal dual solutions, with one column per row of the program."""
         program = self.program
         costs = program.objective / objective_factor(program)
         (low, high), (at_lower, at_upper) = self._columns, self._rows
@@ -290,7 +291,7 @@ class _Optimum:
 
 
 def _at(lower: Floats, upper: Floats, places: Floats) -> tuple[_Mask, _Mask]:
-    """Return what is at its lower and what at its upper bound."""
+    """Return masks of the entries at their lower and at their upper bounds."""
     with np.errstate(invalid="ignore"):
         low = places <= lower + _NEAR * np.maximum(1.0, np.abs(lower))
         high = places >= upper - _NEAR * np.maximum(1.0, np.abs(upper))
@@ -298,7 +299,7 @@ def _at(lower: Floats, upper: Floats, places: Floats) -> tuple[_Mask, _Mask]:
 
 
 def _fixed(lower: Any, upper: Any, prices: Any, near: float = _NEAR) -> tuple[Any, Any]:
-    """Return bounds that hold what has a price at the bound that it presses against."""
+    """Return bounds that fix entries with a price at the binding bound."""
     return np.where(prices < -near, upper, lower), np.where(prices > near, lower, upper)
 
 
@@ -330,18 +331,18 @@ def _in_floats(problem: SaddleProblem, solution: Solution) -> _Optimum | None:
 
 
 class _ExactOptimum:
-    """The same in fractions.
+    """An optimal vertex in fractions; see :class:`_Optimum`.
 
     Parameters
     ----------
     saddle : Saddle
     program : RationalProgram
     basis : rational_vertex.Basis
-        Optimal.
+        An optimal basis.
     """
 
     def __init__(self, saddle: Saddle, program: RationalProgram, basis: Any) -> None:
-        from ..exact.rational_vertex import ExactProgram, to_fractions  # FLINT takes its time to load
+        from ..exact.rational_vertex import ExactProgram, to_fractions  # importing FLINT is slow
 
         self.saddle, self.program, self._basis = saddle, program, basis
         point = ExactProgram(program).vertex(basis)
@@ -386,9 +387,9 @@ def _in_fractions(problem: SaddleProblem, solution: Solution) -> _ExactOptimum |
 
 
 def priced(solution: Solution) -> Solution:
-    """Return a solution whose multipliers are what loosening earns, where that is found.
+    """Return a solution whose multipliers are the gains from loosening, where these are found.
 
-    If the time is over before, those that were found stay, and the message says so.
+    If the time limit is reached, the prices found so far are kept, and the message reports it.
     """
     proves = isinstance(solution.method, HiGHS | Rational | Exact)
     if not (proves and solution.multipliers and solution.status is Status.OPTIMAL):
@@ -409,15 +410,15 @@ def priced(solution: Solution) -> Solution:
 
 
 def priced_within(seconds: float, solution: Solution, answer: Answer) -> Solution:
-    """Return :func:`priced` of an answer, or the answer with the reason why not: Ctrl-C ends the search alone.
+    """Return :func:`priced` of an answer, or the answer with the reason of a failure; Ctrl-C ends only this search.
 
     Parameters
     ----------
     seconds : float
-        The time that is left.
+        The remaining time.
     solution : Solution
     answer : Answer
-        Of the solve.
+        The answer of the solve.
     """
     found = solution
     with suppress(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Linear programs that depend on one number, kept warm in one HiGHS instance."""
+"""Linear programs that depend on one parameter, in one HiGHS instance that keeps its basis."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,14 +18,15 @@ _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategy
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """HiGHS's answer for a program at one number.
+    """HiGHS's answer for a program at one value of the parameter.
 
     Attributes
     ----------
     primal, dual : mapping of str to ndarray of float64
-        By the program's blocks of columns and of rows; duals as gains of the objective per unit of a row's bound.
+        Values by the program's blocks of columns and of rows; duals are gains of the objective per unit of a row's
+        bound.
     slope : float
-        By how much the optimum grows per unit of the number; where it has a kink, one of its slopes there.
+        The derivative of the optimum with respect to the parameter; at a kink, one of its slopes.
     """
 
     primal: Mapping[str, Floats]
@@ -34,19 +35,19 @@ class Optimum:
 
 
 class ParametricProgram:
-    """A linear program whose objective, or the bounds of whose rows, depend on a number t linearly.
+    """A linear program whose objective or whose bounds of rows depend linearly on a parameter t.
 
     Parameters
     ----------
     first, last : LinearProgram
-        The program at two numbers.
+        The program at two values of t.
     lower, upper : float
-        These numbers, ``lower < upper``.
+        These values, ``lower < upper``.
 
     Attributes
     ----------
     varies : {"nothing", "objective", "bounds"}
-        What depends on t.
+        The part that depends on t.
 
     Raises
     ------
@@ -55,9 +56,9 @@ class ParametricProgram:
 
     Notes
     -----
-    With the objective the optimum of a maximisation is convex in t, with the bounds concave. A change of the objective
-    leaves a basis primal feasible, so that the primal simplex method goes on from it; a change of bounds leaves it dual
-    feasible, for the dual simplex method.
+    The optimum of a maximisation is convex in t if the objective varies, and concave if bounds vary. A change of the
+    objective leaves a basis primal feasible, so the primal simplex method continues from it. A change of bounds leaves
+    it dual feasible, for the dual simplex method.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class ParametricProgram:
         self._warm = False
 
     def solve(self, number: float) -> Optimum:
-        """Solve the program at a number, from the basis of the number before.
+        """Solve the program at a value of the parameter, starting from the previous basis.
 
         Raises
         ------
@@ -126,24 +127,24 @@ class ParametricProgram:
             said = solver.modelStatusToString(status).lower()
             raise SolverError(f"the linear program at {number:.9g} has no optimum: HiGHS reports {said}")
         if not self._warm and self.varies == "objective":
-            # The first solve is quickest by the dual simplex method, those from a basis by the primal one.
+            # The dual simplex method is fastest for the first solve, the primal one from a basis.
             solver.setOptionValue("simplex_strategy", _PRIMAL_SIMPLEX)
             solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
         self._warm = True
         return self._optimum()
 
     def feasible(self) -> tuple[float, float] | None:
-        """Return the smallest and the largest number between `lower` and `upper` for which the program is feasible.
+        """Return the smallest and the largest parameter between `lower` and `upper` for which the program is feasible.
 
         Returns
         -------
         tuple of float, or None
-            ``None`` if there is no such number.
+            ``None`` if there is none.
 
         Raises
         ------
         SolverError
-            If HiGHS does not tell.
+            If HiGHS does not find it.
         """
         ends = []
         for maximise in (False, True):
@@ -166,7 +167,7 @@ class ParametricProgram:
     def _optimum(self) -> Optimum:
         solution = self._solver.getSolution()
         primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * self._factor
-        # A multiplier belongs to the bound that binds: a lower one where a larger bound lowers the optimum.
+        # A multiplier belongs to the binding bound: to the lower one if a larger bound lowers the optimum.
         binds_above = dual > 0.0 if self.program.maximise else dual < 0.0
         steps = np.where(binds_above, self._row_upper, self._row_lower)
         return Optimum(
@@ -176,9 +177,9 @@ class ParametricProgram:
         )
 
     def _with_number(self, maximise: bool) -> LinearProgram:
-        """Return the constraints with one more column, t − lower, which is minimised or maximised."""
+        """Return the constraints with an additional column, t − lower, which is minimised or maximised."""
         program = self.program
-        # M z − t step ≤ upper and the like. A row whose two bounds move differently stands twice, once for each.
+        # M z − t step ≤ upper, and so on. A row whose two bounds move differently appears twice, once for each.
         apart = np.flatnonzero(self._row_lower != self._row_upper)
         lower, again = program.row_lower.copy(), program.row_lower[apart]
         lower[apart] = -np.inf
@@ -198,7 +199,7 @@ class ParametricProgram:
 
 
 def _check_alike(first: LinearProgram, last: LinearProgram) -> None:
-    """Refuse programs that differ in more than the objective and the bounds of rows."""
+    """Raise an error if programs differ in more than the objective and the bounds of rows."""
     same = first.shape == last.shape and first.maximise == last.maximise and first.matrix.nnz == last.matrix.nnz
     if not same or (first.matrix != last.matrix).nnz:
         raise UnsupportedProblemError("the matrix of the linear program depends on the parameter, not only bounds")
@@ -212,7 +213,7 @@ def _difference(first: Floats, last: Floats) -> Floats:
     Raises
     ------
     UnsupportedProblemError
-        If a bound is finite at one number and not at the other.
+        If a bound is finite at only one of the two values.
     """
     moves = first != last
     difference = np.zeros(len(first))

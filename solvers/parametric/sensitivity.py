@@ -1,4 +1,4 @@
-"""What a constraint's bound is worth: the optimum of a problem as a function of it, whole and without a grid."""
+"""The optimum of a problem as an exact function of a constraint's bound, without a grid."""
 
 import math
 from collections.abc import Iterator
@@ -31,11 +31,11 @@ from ..solve import with_game_value
 from .envelope import Line, find_envelope
 from .program import Optimum, ParametricProgram
 
-# Pieces whose values differ by less than this part of the largest payoff are one.
+# Pieces whose values differ by less than this fraction of the largest payoff are equal.
 _SAME = 1e-9
 # Prices that differ by a larger factor are drawn on a logarithmic axis.
 _STEEP = 100.0
-# How far inside the feasible bounds the program is solved, as a part of the interval, where it fails at their end.
+# If the program fails at an end of the feasible bounds, it is solved this fraction of the interval further inside.
 _INSIDE = 1e-9
 
 
@@ -43,34 +43,34 @@ _INSIDE = 1e-9
 class ParametricValue(Drawn, Displayed):
     """The optimal objective of a problem as a function of one constraint's bound.
 
-    Piecewise linear: concave where the bound is on plans of the player who maximises the objective, convex where it is
-    on plans of the player who minimises it.
+    Piecewise linear: concave if the bound is on plans of the player who maximises the objective, convex if it is on
+    plans of the player who minimises it.
 
     Attributes
     ----------
     name : str
-        Of the constraint.
+        The name of the constraint.
     lower, upper : float
         The bounds requested.
     feasible : tuple of float
         The smallest and the largest bound from `lower` to `upper` for which the constraints can be met.
     breakpoints : ndarray of float64, shape (k − 1,)
-        Bounds at which the slope changes, rising.
+        Bounds at which the slope changes, ascending.
     slopes : ndarray of float64, shape (k,)
-        Of each piece: what the objective gains per unit by which the bound grows, negative where it loses.
+        The derivative of the objective with respect to the bound on each piece.
     values : ndarray of float64, shape (k + 1,)
         The optimum at :attr:`knots`.
     gap : float
-        How far the optimum may be from this function at most, for any feasible bound, as far as plans meet the
-        constraints: proven by plans and multipliers at the knots, and between them by convexity.
+            The largest possible distance of the optimum from this function, for any feasible bound, if plans meet the
+            constraints. Plans and multipliers prove it at the knots, and convexity proves it in between.
     violation : float
         The largest violation of a constraint by the plans that prove it.
     solves : int
-        How many linear programs were solved.
+        The number of linear programs solved.
     player : int
-        Whom the constraint binds.
+        The player whose plan is constrained.
     payee : int
-        To whom the objective is paid.
+        The player who receives the objective.
     title : str
         The problem and the game.
     """
@@ -110,11 +110,11 @@ class ParametricValue(Drawn, Displayed):
 
     @property
     def table(self) -> Table:
-        """The pieces without slopes, which have the size of prices."""
+        """The pieces without slopes, whose absolute values are the prices."""
         return self.pieces.without("slope")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the function as ``treeplex solve`` writes it: its pieces, with the optimum at both ends of each."""
+        """Return the function in the JSON form of ``treeplex solve``: pieces with the optimum at both ends."""
         return json_ready(  # type: ignore[no-any-return]
             {
                 "constraint": self.name,
@@ -130,9 +130,9 @@ class ParametricValue(Drawn, Displayed):
 
     @property
     def prices(self) -> Floats:
-        """What loosening the constraint by one unit earns the player whom it binds, piece by piece: the multipliers.
+        """The gain of the constrained player per unit of loosening, for each piece: the multipliers.
 
-        At least 0, shape (k,): the sizes of :attr:`slopes`.
+        At least 0, shape (k,): the absolute values of :attr:`slopes`.
         """
         return np.abs(self.slopes)
 
@@ -157,7 +157,7 @@ class ParametricValue(Drawn, Displayed):
         return self.feasible[0] <= bound <= self.feasible[1]
 
     def at(self, bound: float) -> float:
-        """Return the optimum with a bound; −∞ where it is infeasible for the player who maximises, ∞ for the other.
+        """Return the optimum with a bound. If it is infeasible: −∞ for the maximising player, ∞ for the other.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class ParametricValue(Drawn, Displayed):
         return float(np.interp(bound, self.knots, self.values)) if self.is_feasible(bound) else self._infeasible_value
 
     def price(self, bound: float) -> float:
-        """Return the price at a bound, at a breakpoint that to its right; NaN where it is infeasible.
+        """Return the price at a bound, at a breakpoint the one to its right; NaN if the bound is infeasible.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class ParametricValue(Drawn, Displayed):
         return float(self.prices[np.searchsorted(self.breakpoints, bound, side="right")])
 
     def figure(self) -> "Figure":
-        """Draw the function with its breakpoints, and the price below it; bounds that are infeasible are shaded.
+        """Draw the function with its breakpoints, and the price below it; infeasible bounds are shaded.
 
         Returns
         -------
@@ -236,11 +236,11 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
     name : str
         The constraint: ``safety`` for :class:`~treeplex.EpsilonSafeResponse`, whose bound is ε.
     lower, upper : float
-        The bounds requested, ``lower < upper``. The constraint's own bound in `problem` is not read.
-        Pieces at their ends that are shorter than 1e-9 of their distance are not found; ``gap`` says what that costs.
+            The bounds requested, ``lower < upper``. The constraint's own bound in `problem` is ignored. Pieces at the
+            ends that are shorter than 1e-9 of the interval are not found; ``gap`` includes the resulting error.
     accuracy : float
-        How far the function may be from the optimum, in payoff units. With 0 all pieces are found; on flow polytopes
-        those can be very many, and fewer are looked for with a larger number.
+            The allowed distance of the function from the optimum, in payoff units. With 0 all pieces are found. On flow
+            polytopes there may be very many; a larger number finds fewer.
 
     Returns
     -------
@@ -249,7 +249,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
     Raises
     ------
     InvalidConstraintError
-        If there is no such constraint, `lower` and `upper` are no interval, or no bound between them is feasible.
+        If there is no such constraint, `lower` and `upper` are not an interval, or no bound between them is feasible.
     UnsupportedProblemError
         If the problem has no bounds to move, or no linear program, or does not depend on the bound linearly.
     SolverError
@@ -259,18 +259,18 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
 
     Notes
     -----
-    From the seat of the player whose plans it bounds, the bound h enters the linear program in its right-hand side; the
-    optimum then is concave in h, or convex if that player minimises, and piecewise linear. Plans y and a multiplier λ
-    that are optimal for one h prove a bound on the optimum for every h, which is linear in h with slope λ and tight
-    where they are optimal: weak duality. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds all pieces
-    from such lines. They are the ``upper`` (or ``lower``) of the problem's own certificate, and the other side of the
-    certificate at each breakpoint proves that the function is nowhere else: nothing is read from the solver but plans
-    and multipliers. See E. Gal, "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de
-    Gruyter 1995, chapter 3.
+    From the seat of the player whose plans it bounds, the bound h enters the right-hand side of the linear program. The
+    optimum is then concave and piecewise linear in h, or convex if that player minimises. Plans y and a multiplier λ
+    that are optimal for one h prove a bound on the optimum for every h by weak duality; the bound is linear in h with
+    slope λ, and tight where they are optimal. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds all
+    pieces from such lines. The lines are the ``upper`` (or ``lower``) of the problem's own certificate. The other side
+    of the certificate at each breakpoint proves that the function is exact. Only plans and multipliers are read from
+    the solver. See E. Gal, "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter
+    1995, chapter 3.
 
     Examples
     --------
-    What safety costs in Kuhn poker, against an opponent who plays every action alike:
+    The cost of safety in Kuhn poker, against an opponent who plays uniformly:
 
     >>> from treeplex import EpsilonSafeResponse, Strategy, load_game, parametric_value
     >>> game = load_game("kuhn")
@@ -305,9 +305,9 @@ class _Proof:
     price : float
         The slope of the line.
     other_side : float
-        The bound on the optimum at this place from the other side of the line.
+        The bound on the optimum at this point from the other side of the line.
     violation : float
-        Of constraints, by the plans.
+        The violation of constraints by the plans.
     """
 
     price: float
@@ -316,11 +316,11 @@ class _Proof:
 
 
 class _Bounds:
-    """A problem whose constraint moves."""
+    """A problem with a constraint whose bound varies."""
 
     def __init__(self, problem: Any, name: str, lower: float, upper: float) -> None:
         self.problem, self.name, self.lower, self.upper = problem, name, lower, upper
-        # Posed from the seat of the player whose plans are bounded, so that the bound is a right-hand side.
+        # Posed from the seat of the constrained player, so that the bound is on the right-hand side.
         self.of_other = any(one.name == name for one in problem.canonical.other_rows.constraints)
         first, last = (linear_program(self.posed(bound)[1]) for bound in (lower, upper))
         self.program = ParametricProgram(first, last, lower, upper)
@@ -347,7 +347,7 @@ class _Bounds:
             breakpoints=found.breakpoints,
             slopes=np.array([piece.payload.price for piece in found.pieces]),
             values=np.array(values),
-            # How far the certificates at the knots leave the optimum from the function.
+            # The distance of the optimum from the function that the certificates at the knots allow.
             gap=max(
                 0.0,
                 *(abs(value - line.payload.other_side) for value, line in zip(values, found.touching, strict=True)),
@@ -377,7 +377,7 @@ class _Bounds:
         return found
 
     def line(self, bound: float) -> Line[_Proof]:
-        """Return what plans and multipliers for one bound prove for every bound."""
+        """Return the line that plans and multipliers for one bound prove for every bound."""
         problem, saddle = self.posed(bound)
         optimum = self.optimum(bound)
         answer = read_solution(saddle, optimum.primal, optimum.dual)
@@ -402,7 +402,7 @@ class _Bounds:
         try:
             return self.program.solve(bound)
         except SolverError:
-            # The end of the feasible bounds is only known to the solver's tolerance.
+            # The end of the feasible bounds is known only up to the solver's tolerance.
             first, last = self.feasible
             inside = _INSIDE * (self.upper - self.lower)
             if (first, last) == (self.lower, self.upper) or first + inside < bound < last - inside:

@@ -1,4 +1,4 @@
-"""What a style costs: the least that a player must risk losing for each value of a linear functional of its plan."""
+"""The cost of a style: the least possible loss of a player for each value of a linear functional of its plan."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,44 +24,44 @@ from ...seqform.sheet import Column, Sheet, Table, error, payoff, price
 from ..solve import with_game_value
 from .sensitivity import ParametricValue, parametric_value
 
-# Pieces over which the value changes by less than this part of the largest payoff are level.
+# Pieces over which the value changes by less than this fraction of the largest payoff are horizontal.
 _LEVEL = 1e-9
-# What bounds are called in the problems that are solved; no user sees it.
+# The name of bounds in the problems that are solved; not visible to users.
 _NAME = "style"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TradeOff(Drawn, Displayed):
-    """The least loss with which a linear functional of a player's plan can have a value, for every value.
+    """The least loss at which a linear functional of a player's plan takes each value.
 
-    The loss of a strategy is the value of the game minus what the strategy guarantees: what it can lose by to anyone
-    in expectation. As a function of the functional's value the least loss is convex, piecewise linear, and 0 between
-    the ends of :attr:`free`, the values that equilibrium strategies have.
+    The loss of a strategy is the value of the game minus its guarantee: its largest expected loss to any opponent. As a
+    function of the functional's value, the least loss is convex, piecewise linear, and 0 between the ends of
+    :attr:`free`, the range over equilibrium strategies.
 
     Attributes
     ----------
     description : str
-        Of the functional.
+        The description of the functional.
     player : int
     knots : ndarray of float64, shape (k + 1,)
-        Values of the functional from the least to the greatest that any strategy has, at which the slope changes.
+        The values of the functional at which the slope changes, from its minimum to its maximum over all strategies.
     losses : ndarray of float64, shape (k + 1,)
-        The least loss at the knots, payoff units.
+        The least loss at the knots, in payoff units.
     slopes : ndarray of float64, shape (k,)
-        Of the pieces between knots: payoff per unit of the functional; they rise.
+        The slopes between knots, in payoff per unit of the functional, ascending.
     free : tuple of float
-        The least and the greatest value without loss.
+        The smallest and the largest value without loss.
     game_value : float
-        To the player.
+        The value of the game to the player.
     gap : float
-        How far the loss may be from this function at most, for any value: proven by strategies and multipliers at the
-        knots, and between them by convexity.
+            The largest possible error of this function, for any value. Strategies and multipliers prove it at the
+            knots, and convexity proves it in between.
     solves : int
-        How many linear programs were solved.
+        The number of linear programs solved.
 
     Examples
     --------
-    How often player 0 of Kuhn poker bets at once:
+    How often player 0 of Kuhn poker bets at its first decision:
 
     >>> from treeplex import frequency, load_game, trade_off
     >>> game = load_game("kuhn")
@@ -98,7 +98,7 @@ class TradeOff(Drawn, Displayed):
         return Table(columns, [(*ends, *losses, slope) for ends, losses, slope in numbers], title)
 
     def loss(self, value: float) -> float:
-        """Return the least loss with which the functional has a value.
+        """Return the least loss at which the functional has a value.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class TradeOff(Drawn, Displayed):
             If no strategy has it.
         """
         low, high = self.knots[[0, -1]].tolist()
-        # Round-off of the ends is no reason to refuse what was meant to be one.
+        # A value that exceeds an end only by round-off counts as the end.
         slack = 1e-9 * max(1.0, abs(low), abs(high))
         if isinstance(value, bool) or not isinstance(value, Real) or not low - slack <= value <= high + slack:
             raise InvalidConstraintError(
@@ -116,7 +116,7 @@ class TradeOff(Drawn, Displayed):
         return float(np.interp(float(value), self.knots, self.losses))
 
     def range(self, max_loss: float) -> tuple[float, float]:
-        """Return the least and the greatest value that the functional can have with a loss at most.
+        """Return the smallest and the largest value of the functional within a loss.
 
         Raises
         ------
@@ -139,16 +139,16 @@ class TradeOff(Drawn, Displayed):
         max_loss: float | None = None,
         reached: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the least loss against the functional's value, with its breakpoints; equilibria are shaded.
+        """Draw the least loss against the functional's value, with its breakpoints; the range of equilibria is shaded.
 
         Parameters
         ----------
         target : str
             The request.
         asked : float, optional
-            The value requested, as an upright line.
+            The requested value, as a vertical line.
         max_loss : float, optional
-            What may be lost, as a level line.
+            The allowed loss, as a horizontal line.
         reached : tuple of float, optional
             A strategy's value and loss, as a dot.
 
@@ -176,7 +176,7 @@ class TradeOff(Drawn, Displayed):
         if asked is not None:
             axes.axvline(asked, color=COLOURS["red"], linestyle="--", linewidth=1.2, label=target)
         if reached is not None:
-            # Round-off is no loss.
+            # Ignore round-off.
             label = f"{reached[0]:.4g}, losing {reached[1] if abs(reached[1]) > 1e-12 else 0.0:.4g}"
             axes.plot(*reached, "o", color=COLOURS["red"], markersize=8, zorder=3, clip_on=False, label=label)
         if asked is not None or max_loss is not None:
@@ -187,7 +187,7 @@ class TradeOff(Drawn, Displayed):
         return figure
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve as ``treeplex style`` writes it: its pieces, with the least loss at both ends of each."""
+        """Return the curve in the JSON form of ``treeplex style``: pieces with the least loss at both ends."""
         return {
             "functional": self.description,
             "free": list(self.free),
@@ -212,21 +212,21 @@ def trade_off(
     game_value: float | None = None,
     accuracy: float = 0.0,
 ) -> TradeOff:
-    """Return the least loss with which a linear functional of a player's plan can have a value, for every value.
+    """Return the least loss at which a linear functional of a player's plan takes each value.
 
     Parameters
     ----------
     game : Game
         Two players, constant-sum.
     functional : Functional or array_like, shape (num_sequences,)
-        Of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
+        A functional of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
     player : int, optional
-        Whose plan; needed with coefficients alone.
+        The player of the plan; required with coefficients alone.
     game_value : float, optional
-        The value of the game to the player; found if it is not given.
+        The value of the game to the player; computed if it is not given.
     accuracy : float
-        How far the loss may be off, in payoff units. With 0 all pieces are found; large games have hundreds, and fewer
-        are looked for with a larger number.
+            The allowed error of the loss, in payoff units. With 0 all pieces are found; large games have hundreds, and
+            a larger number finds fewer.
 
     Returns
     -------
@@ -237,16 +237,15 @@ def trade_off(
     InvalidGameError, InvalidStrategyError, UnsupportedProblemError
         As for :class:`~treeplex.EpsilonSafeStyle`.
     InvalidConstraintError
-        If all strategies have one value.
+        If all strategies have the same value.
     SolverError
         If HiGHS finds no optimum on the way.
 
     Notes
     -----
-    With the value at least t, the best guarantee is max over x with c · x ≥ t of min over y of xᵀ M y: concave in t and
-    piecewise linear, and found with all its breakpoints by :func:`~treeplex.parametric_value`. So is that with c · x ≤
-    t. The loss for a value of exactly t is convex in t with least value 0, so that it is the larger of those two
-    losses.
+    With a value of at least t, the best guarantee is max over x with c · x ≥ t of min over y of xᵀ M y. It is concave
+    and piecewise linear in t, and :func:`~treeplex.parametric_value` finds all its breakpoints. The same holds with c ·
+    x ≤ t. The loss for a value of exactly t is convex in t with minimum 0, so it is the larger of these two losses.
 
     Examples
     --------
@@ -277,14 +276,14 @@ def trade_off(
 
 
 def _joined(sides: list[ParametricValue], value: float, paid: float, style: Functional, scale: float) -> TradeOff:
-    """Put the losses below and above what is free together: those of upper bounds, and those of lower ones.
+    """Join the losses below and above the free range: those of upper bounds and those of lower bounds.
 
-    The value of the game is given as the problem is posed, and as the game pays it.
+    `value` is the value of the game as the problem is posed, `paid` as the game pays it.
     """
     own = 1.0 if style.player == 0 else -1.0
     below, above = ([own * number for number in side.values.tolist()] for side in sides)
     level = _LEVEL * scale
-    # Of upper bounds the pieces up to the best guarantee count, of lower ones those from it.
+    # For upper bounds the pieces below the best guarantee count, for lower bounds those above it.
     falling = [place for place in range(1, len(below)) if below[place] - below[place - 1] > level]
     rising = [place for place in range(1, len(above)) if above[place - 1] - above[place] > level]
     left = list(zip(sides[0].knots.tolist(), below, strict=True))[: (falling[-1] if falling else 0) + 1]
@@ -292,7 +291,7 @@ def _joined(sides: list[ParametricValue], value: float, paid: float, style: Func
     free = left[-1][0], right[0][0]
     width = sides[0].upper - sides[0].lower
     if free[1] - free[0] <= _LEVEL * width:
-        # One value alone is free; both sides end there but for round-off.
+        # Only one value is free; both sides end there up to round-off.
         right = right[1:]
         free = free[0], free[0]
     points = left + right

@@ -1,4 +1,4 @@
-"""Monte Carlo CFR straight on rules, for games too large to enumerate, and its runs as files."""
+"""Monte Carlo CFR directly on rules, for games too large to enumerate, and files of its runs."""
 
 import math
 from array import array
@@ -64,21 +64,21 @@ Stop = Literal["iterations", "touched", "time", "memory", "weights", "interrupte
 
 @dataclass(frozen=True)
 class StreamedRun:
-    """How far a sampler is, and what has stopped it.
+    """The progress of a sampler, and the limit that stopped it.
 
     Attributes
     ----------
     stopped : {"iterations", "touched", "time", "memory", "weights", "interrupted"} or None
-        Which limit came first; ``None`` while it runs. ``weights``: outcome sampling met a play whose weight leaves the
-        range of floats.
+            The limit that was reached first; ``None`` during a run. ``weights``: outcome sampling met a play whose
+            weight exceeds the range of floats.
     iterations, touched : int
-        In all, those of earlier calls included.
+        Totals, including earlier calls.
     infosets : int
-        Met so far, by all players.
+        The number of infosets met so far, of all players.
     seconds : float
-        Of this call.
+        The time of this call.
     message : str
-        What stopped it, in one line.
+        The reason why the run stopped, in one line.
     """
 
     stopped: Stop | None
@@ -98,12 +98,12 @@ class ConstraintEstimate:
     name : str
     player : int
     value : float or None
-        By how much the average strategy misses it; at most 0 where it is met. ``None`` where no walk has met an infoset
-        that it names.
+            The violation by the average strategy; at most 0 if the constraint is met. ``None`` if no walk has met an
+            infoset that it names.
     is_estimate : bool
-        Whether the value is the mean of samples, rather than that of the average strategy.
+        Whether the value is a mean of samples instead of the value of the average strategy.
     multiplier : float
-        The average one, payoff units per unit of the value.
+        The average multiplier, in payoff units per unit of the value.
     """
 
     name: str
@@ -117,32 +117,32 @@ class StreamedMCCFR:
     """Monte Carlo CFR directly on rules, without enumerating the game.
 
     Memory grows with the infosets that walks have met: about 200 bytes each, more with many actions. There is no
-    certificate, which would need the whole game: see :meth:`regret_estimates` and
-    :func:`~treeplex.solvers.streamed_gain` for the estimates.
+    certificate, because it would need the whole game. For estimates see :meth:`regret_estimates` and
+    :func:`~treeplex.solvers.streamed_gain`.
 
     Parameters
     ----------
     game : Game or Rules
     method : MCCFR or str
-        ``es-mccfr``, ``os-mccfr``, ``es-pref-cfr``, ``es-ccfr`` or ``os-ccfr``, by name or with options. Averages are
-        ``simple`` or ``sampled``: in ``full`` would take the whole game. Baselines are by infoset, or none: those by
-        history too would. In games in which a player has many actions in a row choose outcome sampling: a walk of
-        external sampling takes them all.
+            ``es-mccfr``, ``os-mccfr``, ``es-pref-cfr``, ``es-ccfr`` or ``os-ccfr``, by name or with options. Averages
+            are ``simple`` or ``sampled``, and baselines are by infoset or none: ``full`` averages and baselines by
+            history would need the whole game. If a player has many actions in a row, choose outcome sampling: a walk of
+            external sampling takes all of them.
     constraints : str or ExpectedCost, or an iterable of them, optional
         For ``es-ccfr`` and ``os-ccfr``. Texts are read by
-        :func:`~treeplex.models.constraints.labelled.parse_labelled_constraint`. A constraint begins to count when walks
+        :func:`~treeplex.models.constraints.labelled.parse_labelled_constraint`. A constraint takes effect once walks
         have met the infosets that it names.
     penalty : float, optional
-        What multipliers may be at most, payoff units per unit of violation.
+        The bound on multipliers, in payoff units per unit of violation.
     others : mapping of int to callable, optional
-        How players play where it is counted how often another one takes an action, and what leaves cost: from an
-        infoset's label and its actions to probabilities, such as the ``probabilities`` of a
-        :class:`~treeplex.solvers.StreamedStrategy`. Uniformly by default.
+            The players' strategies for counting another player's actions and for costs of leaves: functions from an
+            infoset's label and actions to probabilities, such as the ``probabilities`` of a
+            :class:`~treeplex.solvers.StreamedStrategy`. Uniform by default.
     seed : int, optional
-        0 by default. Equal seeds give equal runs, and those of the compiled samplers.
+        0 by default. Equal seeds give equal runs, which also equal those of the compiled samplers.
     memory : int or str, optional
-        What infosets may take, in bytes or as text such as ``"8GB"``. By default the environment variable
-        ``TREEPLEX_MEMORY``, and without it half of the memory that is available. A run stops there.
+            The memory budget for infosets, in bytes or as text such as ``"8GB"``; a run stops when it is used up. The
+            default is the environment variable ``TREEPLEX_MEMORY``, or half of the available memory if it is not set.
 
     Raises
     ------
@@ -208,14 +208,14 @@ class StreamedMCCFR:
             walker = partial(ConstrainedWalker, self._rows, others)
             for table, costs in zip(self._tables, self._rows.costs, strict=True):
                 table.costs = costs
-        # Constrained samplers draw on the first of the compiled ones' lanes.
+        # Constrained samplers use the first lane of the compiled samplers' random numbers.
         numbers = SplitMix64(first_random_state(self.seed, *([] if self._rows is None else [0])))
         self._walker = walker(self.rules, self._tables, settings, numbers, self._look)
         self._turn = 0
         self._pending: Update | None = None
-        #: Iterations done, in each of which every player has walked once.
+        #: Iterations done; in each, every player walks once.
         self.iterations = 0
-        #: Histories touched: each one that a walk came to counts, chance nodes and leaves included.
+        #: Histories touched: every history that a walk visits, including chance nodes and leaves.
         self.touched = 0
 
     def __repr__(self) -> str:
@@ -232,23 +232,23 @@ class StreamedMCCFR:
 
     @property
     def infosets(self) -> tuple[int, ...]:
-        """How many infosets of each player walks have met."""
+        """The number of each player's infosets that walks have met."""
         return tuple(len(table) for table in self._tables)
 
     @property
     def memory(self) -> int:
-        """How many bytes infosets take, about."""
+        """The approximate memory of infosets, in bytes."""
         return sum(table.size for table in self._tables)
 
     @property
     def unmatched(self) -> tuple[Prefer | PreferStrategy, ...]:
-        """The preferences that no infoset met so far is about."""
+        """The preferences that match no infoset met so far."""
         matched = set().union(*(table.matched for table in self._tables))
         return tuple(one for index, one in enumerate(self._preferences) if index not in matched)
 
     @property
     def payoff_ranges(self) -> tuple[tuple[float, float], ...]:
-        """Of each player the lowest and the highest payoff that walks have met; (∞, −∞) before the first."""
+        """Each player's lowest and highest payoff that walks have met; (∞, −∞) before the first leaf."""
         return tuple(self._walker.payoff_ranges)
 
     def run(
@@ -260,23 +260,23 @@ class StreamedMCCFR:
         progress: Callable[[StreamedRun], object] | None = None,
         checkpoint: Checkpoint | str | PathLike[str] | None = None,
     ) -> StreamedRun:
-        """Go on where the last run stopped, until a limit comes.
+        """Continue from the last run until a limit is reached.
 
-        Ctrl-C stops it too, and what has been learned by then stays. A walk that is broken off, by Ctrl-C, time or
-        memory, leaves no trace, so that a run that goes on is the same as one that was never stopped.
+        Ctrl-C stops the run too, and its results so far are kept. An interrupted walk leaves no trace, so a continued
+        run equals an uninterrupted one.
 
         Parameters
         ----------
         iterations : int, optional
-            How many more.
+            The number of additional iterations.
         touched : int, optional
-            Stop after the iteration that brings the number of histories touched in this call to this.
+            Stop after the iteration in which the histories touched in this call reach this number.
         seconds : float, optional
         progress : callable, optional
-            Called about 20 times a second with a :class:`StreamedRun`; an answer that is true stops the run.
+            Called about 20 times a second with a :class:`StreamedRun`; a true result stops the run.
         checkpoint : Checkpoint or path-like, optional
-            As for :func:`~treeplex.solve`. A sampler goes on from one before it has walked; iterations and histories
-            touched then count from the beginning.
+                    As for :func:`~treeplex.solve`. Only a sampler that has not walked yet continues from a checkpoint;
+                    iterations and histories touched then count from the beginning.
 
         Returns
         -------
@@ -285,11 +285,11 @@ class StreamedMCCFR:
         Raises
         ------
         UnknownMethodError
-            If no limit is given, or one is not a number.
+            If no limit is given, or a limit is not a number.
         CheckpointError
-            If the checkpoint is damaged, of another run, or not to go on from, or cannot be written.
+            If the checkpoint is damaged, belongs to another run, cannot be resumed, or cannot be written.
         InvalidGameError
-            If the rules break a rule of games.
+            If the rules are not valid.
         ImperfectRecallError
             If two histories of an infoset differ in their player's own past.
         """
@@ -297,24 +297,24 @@ class StreamedMCCFR:
             raise UnknownMethodError("the run has no limit, expected iterations, touched or seconds")
         options = limits_of("iterations", iterations, seconds, progress, partial(self._report, None))
         self._walker.deadline = now() + options.time_limit
-        self._before = self._resident() - self.memory  # what else grows between runs does not count
+        self._before = self._resident() - self.memory  # other growth between runs does not count
         first = self.iterations
         most = NEVER if touched is None else self.touched + check_whole(touched, "touched", UnknownMethodError)
         work = _StreamingStepper(self, most)
         with settling() as answer:
             run = iterate_kept(work, replace(options, answered=answer.known), checkpoint, self._asked)
-            if self._pending is not None:  # Ctrl-C came while it was written
+            if self._pending is not None:  # Ctrl-C interrupted writing
                 self._write()
             report = self._report(work.stopped or STOPS[run.stopped], run.seconds, self.iterations == first)
         return replace(report, stopped="interrupted", message=MESSAGES["interrupted"]) if answer.interrupted else report
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the run to an ``.npz`` file, with all that is needed to go on; nothing is pickled.
+        """Write the run to an ``.npz`` file from which it can continue; nothing is pickled.
 
         Raises
         ------
         InvalidStrategyError
-            If the file cannot be written, or a label is of a type that files do not take.
+            If the file cannot be written, or a label has a type that files do not support.
         """
         try:
             with naming(path), refusing_unwritable(path):
@@ -324,7 +324,7 @@ class StreamedMCCFR:
 
     @property
     def _numbers(self) -> dict[str, Any]:
-        """Where the run stands."""
+        """The counters of the run."""
         return {
             "iterations": self.iterations,
             "touched": self.touched,
@@ -349,7 +349,7 @@ class StreamedMCCFR:
         return {} if rows is None else rows.changing
 
     def _restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Go on from there: for a sampler that has not walked yet."""
+        """Restore a saved state in a sampler that has not walked yet."""
         for player, table in enumerate(self._tables):
             _fill(table, player, arrays)
         for name, each in self._duals.items():
@@ -359,7 +359,7 @@ class StreamedMCCFR:
         self._turn = int(numbers["turn"]) % self.num_players
         self._walker.turns[:] = [float(each) for each in numbers["turns"]]
         self._walker.numbers.state = int(numbers["random_state"]) % 2**64
-        for player, met in enumerate(numbers.get("payoff_ranges", ())):  # files of 0.2.0 have none
+        for player, met in enumerate(numbers.get("payoff_ranges", ())):  # files of version 0.2.0 have none
             if met is not None:
                 self._walker.payoff_ranges[player] = float(met[0]), float(met[1])
 
@@ -399,24 +399,24 @@ class StreamedMCCFR:
         others: Mapping[int, Answer] | None = None,
         memory: int | str | None = None,
     ) -> "StreamedMCCFR":
-        """Read a run that :meth:`save` wrote; it goes on as if it had never stopped.
+        """Read a run that :meth:`save` wrote; it continues as if it had never stopped.
 
         Parameters
         ----------
         path : path-like
         game : Game or Rules
         method : MCCFR or str
-            The same as then. Preferences are those given here.
+            The same as in the saved run, except that preferences may change.
         constraints, penalty, others
-            The same as then.
+            The same as in the saved run.
         memory : int or str, optional
 
         Raises
         ------
         InvalidStrategyError
-            If the file cannot be read, or is of another game or method.
+            If the file cannot be read, or belongs to another game or method.
         GameTooLargeError
-            If it may take more memory than the budget for building a game.
+            If reading it may exceed the memory budget for building a game.
         """
         sampler = cls(game, method, constraints=constraints, penalty=penalty, others=others, memory=memory)
         named = one_line(str(path))
@@ -432,9 +432,9 @@ class StreamedMCCFR:
         return sampler
 
     def _write(self) -> None:
-        """Write what a turn changes: again from the beginning, if Ctrl-C broke into it.
+        """Write the changes of a turn, again from the beginning if Ctrl-C interrupted writing.
 
-        The result does not depend on how often that is done.
+        The result does not depend on the number of attempts.
         """
         update = self._pending
         assert update is not None
@@ -446,7 +446,7 @@ class StreamedMCCFR:
         self._pending = None
 
     def _look(self) -> None:
-        """Hold what infosets take against the budget."""
+        """Compare the memory of infosets with the budget."""
         used = max(self.memory, self._resident() - self._before)
         if self._budget.left(used) < 0:
             raise OutOfMemoryError
@@ -461,18 +461,18 @@ class StreamedMCCFR:
         return StreamedRun(stopped, self.iterations, self.touched, sum(self.infosets), seconds, message)
 
     def strategy(self, player: int, *, current: bool = False) -> StreamedStrategy:
-        """Return a player's average strategy; where nothing has been averaged, the policy of the local rule.
+        """Return a player's average strategy, or the policy of the local rule where nothing has been averaged.
 
         Parameters
         ----------
         player : int
         current : bool
-            The policy of the local rule everywhere.
+            Whether to return the policy of the local rule everywhere.
 
         Returns
         -------
         StreamedStrategy
-            It stays as it is while the sampler goes on.
+            A copy that later walks do not change.
 
         Raises
         ------
@@ -509,14 +509,14 @@ class StreamedMCCFR:
         return tuple(found)
 
     def _found(self, row: int) -> float | None:
-        """Return the mean of what walks have found of a row; ``None`` before the first."""
+        """Return the mean of the walks' samples of a row; ``None`` before the first sample."""
         assert self._rows is not None
         count = len(self._rows.constraints)
         times = self._rows.tallies[3 * count + row]
         return self._rows.tallies[row] / times if times else None
 
     def _value(self, row: int) -> float:
-        """Return a row's function at the average strategy, which depends on no other infosets."""
+        """Return a row's function at the average strategy; it depends on no other infosets."""
         assert self._rows is not None
         one = self._rows.constraints[row]
         table, costs = self._tables[one.player], self._rows.costs[one.player]
@@ -545,7 +545,7 @@ class StreamedMCCFR:
         }
 
     def regret_estimates(self) -> tuple[float, ...]:
-        """Return of each player what the best fixed strategy would have gained a walk, as the samples have it.
+        """Return each player's estimated gain per walk from the best fixed strategy.
 
         Returns
         -------
@@ -555,12 +555,12 @@ class StreamedMCCFR:
         Notes
         -----
         The regret of a player against a fixed plan x′ is Σ_I x′(σ(I)) Σ_a x′(a | I) R(I, a) over its infosets, with the
-        counterfactual regrets R. Sampled ones take their place here, and are 0 where no walk has been; the maximum over
-        x′ is found from the last infosets up. Sampled regrets are right on average, so *in expectation over seeds* this
-        is at least the gain of every plan that is fixed beforehand; and in a two-player zero-sum game the sum of both
-        is, in expectation, at least NashConv of the expected average strategies. Of one run it is an estimate, no
-        bound: it has the noise of the samples, which a maximum makes look like regret. In games of which walks have met
-        a small part it is large and says little; above the range of the player's payoffs (:attr:`payoff_ranges`), which
+        counterfactual regrets R. Here sampled regrets replace R, with 0 where no walk has been; the maximum over x′ is
+        computed bottom-up. Sampled regrets are unbiased, so *in expectation over seeds* the result is at least the gain
+        of every plan that is fixed beforehand. In a two-player zero-sum game the sum of both results is, in
+        expectation, at least NashConv of the expected average strategies. For one run it is an estimate, not a bound:
+        it has the noise of the samples, which a maximum turns into apparent regret. If walks have met only a small part
+        of a game, it is large and says little. Above the range of the player's payoffs (:attr:`payoff_ranges`), which
         no regret exceeds, it says nothing.
         """
         return tuple(self._regret_estimate(table) for table in self._tables)
@@ -568,7 +568,7 @@ class StreamedMCCFR:
     def _regret_estimate(self, table: Infosets) -> float:
         values = list(table.regrets)
         whole = 0.0
-        for number in range(len(table) - 1, -1, -1):  # those that an action leads to were met after it
+        for number in range(len(table) - 1, -1, -1):  # the infosets below an action were met after it
             best = max(values[table.starts[number] : table.starts[number + 1]])
             parent = table.parents[number]
             if parent < 0:
@@ -609,13 +609,13 @@ def limits_of(
     Parameters
     ----------
     noun : str
-        What is counted, such as ``iterations``.
+        The counted unit, such as ``iterations``.
     count : int, optional
-        How many more.
+        The number of additional units.
     seconds : float, optional
     progress : callable, optional
     report : callable
-        Returns how far the run is after so many seconds.
+        Returns the progress of the run after a number of seconds.
     """
     limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
     return Options(
@@ -630,7 +630,7 @@ def limits_of(
 def iterate_kept(
     work: Stepper, options: Options, checkpoint: Checkpoint | str | PathLike[str] | None, asked: Mapping[str, str]
 ) -> Run:
-    """Iterate, and keep the run in a checkpoint if there is one."""
+    """Iterate, and save the run in a checkpoint if there is one."""
     if checkpoint is None:
         return iterate(work, options)
     with Checkpoint.of(checkpoint).kept(asked) as keeper:
@@ -638,19 +638,19 @@ def iterate_kept(
 
 
 class WalkingStepper(Stepper):
-    """Walks that nothing is known of before they end: a certificate would need the whole game."""
+    """A stepper on walks without certificates, which would need the whole game."""
 
     first_step = 1
     next_check = None
-    may_break_off = True  # a walk may take long, and changes nothing before it has ended
+    may_break_off = True  # a walk may take long, and changes nothing before it ends
 
     def check(self) -> float:
-        """Nothing is known."""
+        """Return the unknown error."""
         return float("nan")
 
 
 class _StreamingStepper(WalkingStepper):
-    """A streamed sampler that stops where memory, time or the histories to be touched end too."""
+    """A streamed sampler that also stops at the limits on memory, time and touched histories."""
 
     def __init__(self, sampler: StreamedMCCFR, most_touched: int) -> None:
         self.sampler, self.most_touched = sampler, most_touched
@@ -662,7 +662,7 @@ class _StreamingStepper(WalkingStepper):
         return self.sampler.iterations
 
     def step(self, iterations: int) -> None:
-        """Walk, and end a step that was broken off."""
+        """Do walks, after completing an interrupted step."""
         sampler, last = self.sampler, self.iterations + iterations
         try:
             while sampler.iterations < last:
@@ -679,19 +679,19 @@ class _StreamingStepper(WalkingStepper):
             self.stopped = "weights"
 
     def saved(self) -> Saved:
-        """Return where the sampler stands."""
-        if self.sampler._pending is not None:  # Ctrl-C came while it was written
+        """Return the state of the sampler."""
+        if self.sampler._pending is not None:  # Ctrl-C interrupted writing
             self.sampler._write()
         return self.sampler._numbers | self.sampler._arrays
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there."""
+        """Restore the state."""
         if any(self.sampler.infosets):
             raise CheckpointError("this sampler has already run: create a new one to continue from a checkpoint")
         self.sampler._restore(saved, saved)
 
     def look(self) -> Status | None:
-        """End a run in which a limit came."""
+        """End the run if a limit has been reached."""
         return None if self.stopped is None else Status.INTERRUPTED
 
 
@@ -701,13 +701,13 @@ def _method_of(method: Any) -> MCCFR:
     Raises
     ------
     UnknownMethodError
-        If it is not one.
+        If it is not such a method.
     """
     chosen = method
     if isinstance(method, str):
         chosen = find_method(method)
         if isinstance(chosen, OutcomeSamplingMCCFR) and "baselines" not in method:
-            chosen = replace(chosen, baselines="infoset")  # by name, what needs the whole game is left out
+            chosen = replace(chosen, baselines="infoset")  # by name, options that need the whole game are replaced
     if not isinstance(chosen, MCCFR) or not chosen.name:
         names = ", ".join(sampling_methods())
         raise UnknownMethodError(f"the method is {shown(method)}, expected one that samples, such as {names}")
@@ -732,7 +732,7 @@ def _rows_of(
     Raises
     ------
     InvalidConstraintError
-        If it does not, or a constraint cannot be read.
+        If the method does not take constraints, or one cannot be read.
     """
     listed = [given] if isinstance(given, str | ExpectedCost) else list(given)
     if not isinstance(method, CCFRSampling):
@@ -756,7 +756,7 @@ def _rows_of(
 
 
 def _arrays_of(table: Infosets, player: int) -> dict[str, npt.NDArray[Any]]:
-    """Return what is known of a player's infosets as a file holds it."""
+    """Return the data on a player's infosets in the form of a file."""
     count, size = len(table), table.num_sequences
     menus = {menu: place for place, menu in enumerate(dict.fromkeys(table.menus[:count]))}
     baselines = {f"baselines_{player}_{other}": numbers for other, numbers in enumerate(table.baselines)}
@@ -772,7 +772,7 @@ def _arrays_of(table: Infosets, player: int) -> dict[str, npt.NDArray[Any]]:
 
 
 def _fill(table: Infosets, player: int, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Add the infosets that a file holds, with what is known of them."""
+    """Add the infosets of a file, with their data."""
     labels, menus = _unpacked(arrays[f"labels_{player}"]), _unpacked(arrays[f"menus_{player}"])
     chosen, parents = arrays[f"menu_{player}"].tolist(), arrays[f"parents_{player}"].tolist()
     for label, place, parent in zip(labels, chosen, parents, strict=True):
@@ -795,7 +795,7 @@ def _numbers(values: Floats, count: int) -> "array[float]":
 
 
 def _packed(labels: Sequence[Hashable]) -> npt.NDArray[np.uint8]:
-    """Return labels as JSON, one a line: text arrays of numpy would take the width of the longest for each."""
+    """Return labels as JSON, one per line: text arrays of numpy would pad each to the longest one."""
     text = "\n".join(to_json(encode(label)) for label in labels)
     return np.frombuffer(text.encode(), dtype=np.uint8)
 

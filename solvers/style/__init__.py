@@ -1,1 +1,1 @@
-"""Strategies in a style: targets, what they cost, and calibration of preferences."""
+"""Strategies in a style: targets, their costs, and calibration of preferences."""

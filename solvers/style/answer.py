@@ -1,4 +1,4 @@
-"""Targets for what a player does, and what becomes of them: whether they can be had, at what price, a strategy."""
+"""Targets for a player's actions, and their results: feasibility, price and a strategy."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,20 +32,20 @@ class TargetOutcome:
     name : str
     sense : {"<=", ">="}
     asked : float
-        The bound.
+        The requested bound.
     reached : float or None
-        What the strategy has; ``None`` for the probability of an action at an infoset that it does not come to.
+        The strategy's value; ``None`` for the probability of an action at an infoset that it does not reach.
     missed_by : float
-        By how much the bound is missed, 0 where it is met. Of a probability at an infoset to which plans come
-        differently, times the reach of the infoset.
+            The violation of the bound, 0 if it is met. For a probability at an infoset whose reach depends on the plan,
+            it is multiplied by the reach of the infoset.
     low, high : float or None
-        The least and the greatest that can be had within the loss if this is the only target; ``None`` for such a
-        probability, which is not a linear functional, and where no linear program was solved.
+            The smallest and the largest value within the loss if this is the only target. ``None`` for such a
+            probability, which is not a linear functional, and if no linear program was solved.
     price : float
-        What a unit more of the target costs at the least loss for all targets together: payoff per unit of the bound.
-        NaN where no linear program was solved.
+            The cost per unit of the bound at the least loss for all targets together, in payoff units. NaN if no linear
+            program was solved.
     functional : Functional or None
-        What is bounded, where it is linear in the plan.
+        The bounded functional, if it is linear in the plan.
     """
 
     name: str
@@ -60,14 +60,14 @@ class TargetOutcome:
 
     @property
     def is_within_reach(self) -> bool | None:
-        """Whether the target alone can be had within the loss, as far as floats tell; ``None`` if that is not known."""
+        """Whether the target alone is feasible within the loss, in floats; ``None`` if that is not known."""
         if self.low is None or self.high is None:
             return None
         slack = 1e-9 * max(1.0, abs(self.asked))
         return self.high >= self.asked - slack if self.sense == ">=" else self.low <= self.asked + slack
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as ``treeplex style`` writes it."""
+        """Return the outcome in the JSON form of ``treeplex style``."""
         return {
             "target": self.name,
             "sense": self.sense,
@@ -81,7 +81,7 @@ class TargetOutcome:
 
 @dataclass(frozen=True, eq=False)
 class StyleAnswer(Drawn):
-    """Whether targets can be met within a loss, what that costs at least, and a strategy.
+    """Whether targets can be met within a loss, their least cost, and a strategy.
 
     Attributes
     ----------
@@ -89,33 +89,33 @@ class StyleAnswer(Drawn):
     player : int
     targets : tuple of TargetOutcome
     max_loss : float
-        What the strategy may lose in expectation to anyone, compared with the value of the game.
+        The allowed expected loss of the strategy to any opponent, relative to the value of the game.
     status : Status
         ``optimal`` if the targets can be met within the loss, ``infeasible`` if they cannot, both proven;
-        ``uncertified`` if the bounds leave it open.
+        ``uncertified`` if the bounds do not decide it.
     message : str
-        The same in one line.
+        The result in one line.
     game_value : float
-        To the player.
+        The value of the game to the player.
     least_loss : float or None
         The least loss at which all targets hold together; ``None`` if they exclude each other.
     least_loss_lower, least_loss_upper : float or None
-        Proven bounds on it.
+        Proven bounds on the least loss.
     least_loss_exact : Fraction or None
-        The same in fractions, by the method ``rational``.
+        The least loss in fractions, by the method ``rational``.
     conflict : tuple of str
-        Names of targets that exclude each other, whatever the loss, though they do not if one of them is left out.
+        The names of a minimal set of targets that exclude each other for any loss.
     least_violation : float
-        Where the targets cannot be met within the loss: the least sum of what they are missed by, in units of
-        :attr:`units`. 0 where they can.
+            The least sum of violations, in units of :attr:`units`, if the targets cannot be met within the loss;
+            otherwise 0.
     units : tuple of float
-        What misses of each target are divided by.
+        The numbers by which violations of each target are divided.
     profile : Profile
         The player's strategy, and a strategy of the other player that belongs to the proof.
     loss : float
-        What the strategy loses at most: the value of the game minus its worst case.
+        The largest loss of the strategy: the value of the game minus its worst case.
     solutions : mapping of str to Solution
-        What was solved: ``value``, ``targets``, and ``nearest`` where the targets cannot be met.
+        The solved problems: ``value``, ``targets``, and ``nearest`` if the targets cannot be met.
     """
 
     game: Game
@@ -143,11 +143,11 @@ class StyleAnswer(Drawn):
 
     @property
     def strategy(self) -> Strategy:
-        """The player's strategy: the one that loses least of those that meet the targets, else the nearest."""
+        """The player's strategy: the one with the least loss that meets the targets, or else the nearest."""
         return self.profile[self.player]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as ``treeplex style`` writes it."""
+        """Return the answer in the JSON form of ``treeplex style``."""
         exact = self.least_loss_exact
         worst = self.game_value - self.loss
         return {
@@ -173,7 +173,7 @@ class StyleAnswer(Drawn):
         }
 
     def trade_off(self, *, accuracy: float = 0.0) -> TradeOff:
-        """Return what every value of the only target's functional costs; see :func:`~treeplex.trade_off`.
+        """Return the cost of every value of the single target's functional; see :func:`~treeplex.trade_off`.
 
         Raises
         ------
@@ -183,12 +183,12 @@ class StyleAnswer(Drawn):
         return trade_off(self.game, curve_functional(self.targets), game_value=self.game_value, accuracy=accuracy)
 
     def figure(self, curve: TradeOff | None = None) -> "Figure":
-        """Draw the trade-off of the only target, with what was asked and the strategy.
+        """Draw the trade-off of the single target, with the request and the strategy.
 
         Parameters
         ----------
         curve : TradeOff, optional
-            As :meth:`trade_off` returns it; found if it is not given.
+            The result of :meth:`trade_off`; computed if it is not given.
 
         Returns
         -------
@@ -197,7 +197,7 @@ class StyleAnswer(Drawn):
         Raises
         ------
         InvalidConstraintError
-            As :meth:`trade_off`.
+            As for :meth:`trade_off`.
         MissingExtraError
             If matplotlib is not installed.
         """
@@ -208,15 +208,15 @@ class StyleAnswer(Drawn):
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A bound on what a player does.
+    """A bound on a player's actions.
 
     Attributes
     ----------
     constraint : LinearConstraint
     functional : Functional or None
-        What is bounded; ``None`` for the probability of an action at an infoset to which plans come differently, where
-        the bound stands in the coefficients: the constraint compares Σ x(I, a) − c · (what comes to I) with 0, with I
-        the infoset of its last sequence.
+            The bounded functional. ``None`` for the probability of an action at an infoset whose reach depends on the
+            plan. The bound is then in the coefficients: the constraint compares Σ x(I, a) − c · (the reach of I) with
+            0, where I is the infoset of its last sequence.
     """
 
     constraint: LinearConstraint
@@ -224,32 +224,32 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Of the constraint."""
+        """The name of the constraint."""
         return self.constraint.name
 
     @property
     def player(self) -> int:
-        """Whose plan it is about."""
+        """The player whose plan is constrained."""
         return self.constraint.player
 
     def missed_by(self, plan: Any) -> Any:
-        """Return by how much a plan misses the bound, 0 where it meets it; in floats or in fractions."""
+        """Return the violation of the bound by a plan, 0 if the bound is met; in floats or in fractions."""
         return max(0 * plan[0], self.constraint.value(plan))
 
     def excess(self, plan: Floats) -> float:
-        """Return by how much a plan exceeds the bound; negative where it misses that."""
+        """Return the excess of a plan over the bound; negative if the bound is violated."""
         return -float(self.constraint.value(plan))
 
     def outcome(
         self, strategy: Strategy, extremes: tuple[float, float] | None = None, price: float = math.nan
     ) -> TargetOutcome:
-        """Return what becomes of the target with a strategy.
+        """Return the outcome of the target for a strategy.
 
         Parameters
         ----------
         strategy : Strategy
         extremes : tuple of float, optional
-            The least and the greatest that can be had.
+            The smallest and the largest possible value.
         price : float
         """
         if self.functional is None:
@@ -269,7 +269,7 @@ class Target:
         )
 
     def _probability(self, strategy: Strategy) -> tuple[float, float | None]:
-        """Return the bound on the probability, and that; ``None`` where the plan does not come there."""
+        """Return the bound on the probability, and the probability; ``None`` if the plan does not reach the infoset."""
         constraint, treeplex = self.constraint, strategy.treeplex
         infoset = int(treeplex.sequence_infosets[constraint.indices[-1]])
         start = int(treeplex.inflow.indptr[infoset])
@@ -289,19 +289,19 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
     given : str, LinearConstraint, or several of them
     game : Game
     player : int
-        Whose actions are counted where a text names no seat.
+        The player whose actions count if a text names no seat.
     others : Profile, Strategy or None
-        How the others play where actions are counted.
+        The others' strategies for counting actions.
 
     Returns
     -------
     tuple of Target
-        With one object for equal functionals.
+        Equal functionals share one object.
 
     Raises
     ------
     InvalidConstraintError
-        If a target cannot be read, is not linear, or is about the other player than another one.
+        If a target cannot be read or is not linear, or targets concern different players.
     """
     entries = [given] if isinstance(given, str | LinearConstraint) else given
     if not isinstance(entries, Iterable):
@@ -333,7 +333,7 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
 
 
 def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
-    """Return the functional that a trade-off curve of targets is about.
+    """Return the functional of the trade-off curve of targets.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
     Raises
     ------
     InvalidConstraintError
-        If they bound several functionals, or none that is linear in the plan.
+        If they bound several functionals, or a functional that is not linear in the plan.
     """
     first, *others = [target.functional for target in targets]
     if any(other is not first for other in others):
@@ -358,7 +358,7 @@ def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
 
 
 def _functional(constraint: LinearConstraint, game: Game) -> Functional:
-    """Return what a constraint bounds, called what the text says before the comparison."""
+    """Return the functional that a constraint bounds, named by the text before the comparison."""
     coefficients = np.zeros(game.sequence_form.treeplexes[constraint.player].num_sequences)
     for sequence, number in constraint.terms.items():
         coefficients[sequence] = float(number)
@@ -368,7 +368,7 @@ def _functional(constraint: LinearConstraint, game: Game) -> Functional:
 
 
 def loosened(constraint: LinearConstraint, plan: Any) -> LinearConstraint:
-    """Return a constraint that a plan meets: a bound that it misses is moved to where the plan is, and no further.
+    """Return a constraint that a plan meets: a violated bound is moved just far enough.
 
     Parameters
     ----------

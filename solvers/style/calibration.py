@@ -1,4 +1,4 @@
-"""Vulnerabilities with which Preference-CFR meets targets: found by feedback from its runs."""
+"""Calibration of the vulnerabilities with which Preference-CFR meets targets, by feedback from its runs."""
 
 import itertools
 import math
@@ -36,13 +36,13 @@ from .answer import Target, TargetOutcome
 from .preferences import preferences_for
 from .tails import TailTarget, read_styles, strategies_of
 
-# The first vulnerability that is tried, in parts of the loss, and what the largest may be, in largest payoffs.
+# The first vulnerability, as a fraction of the loss, and the largest, in units of the largest payoff.
 _FIRST_STEP, _LARGEST = 0.5, 4.0
-# Runs without a preference get so near to the value of the game, in parts of the loss, before any with one is made.
+# The accuracy of runs without a preference, as a fraction of the loss, before the first run with one.
 _BASIS = 0.1
-# How often runs are made twice as long where none was good, and the factor by which the vulnerability then grows.
+# The number of doublings of the run length if no run is good, and the factor for the vulnerability then.
 _REFINEMENTS, _SMALL_STEP = 2, 1.1
-# Parts of the loss that are not worth another run.
+# The fraction of the loss that is not worth another run.
 _NO_GAIN = 0.02
 # How far a search goes where an iteration multiplies millions of numbers: a quarter of a second each before the flop
 # with three players, in single precision.
@@ -61,14 +61,14 @@ class CalibrationRun:
         β for each target.
     iterations : int
     reached : tuple of float
-        What the average strategy has of each target's functional.
+        The value of each target's functional for the average strategy.
     missed_by : tuple of float
-        By how much that misses the target.
+        The violation of each target.
     loss : float
-        What the average strategy is proven to lose at most: an upper bound on the value of the game, by the best
-        strategy of the other player that any run found, minus its worst case. In a game without a value, of more
-        players or of payoffs that do not sum to a constant, ε: the most that any player would gain by a best response
-        to the others' average strategies.
+            A proven bound on the loss of the average strategy: an upper bound on the value of the game, from the best
+            strategy of the other player in any run, minus its worst case. A game with more players, or payoffs without
+            a constant sum, has no value; then it is ε, the largest gain of any player from a best response to the
+            others' average strategies.
     solution : Solution
     """
 
@@ -86,7 +86,7 @@ class CalibrationRun:
         return not any(self.missed_by)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as ``treeplex style`` writes it."""
+        """Return the run in the JSON form of ``treeplex style``."""
         return {
             "degree": self.degree,
             "vulnerabilities": list(self.vulnerabilities),
@@ -98,24 +98,24 @@ class CalibrationRun:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The result of vulnerabilities.
+    """The result of a calibration.
 
     Attributes
     ----------
     game : Game
     player : int
     targets : tuple of TargetOutcome
-        What became of each target in the best run; what could be had at all, and at which price, is not known.
+        The outcome of each target in the best run; its feasible range and price are not known.
     max_loss : float
     status : Status
-        ``converged`` if a run met all targets and is proven to lose at most `max_loss`; ``uncertified`` otherwise, for
-        that no run did says nothing of other strategies.
+            ``converged`` if a run met all targets and is proven to lose at most `max_loss`, otherwise ``uncertified``:
+            other strategies may still meet them.
     message : str
     best : CalibrationRun
-        Of the runs that meet the targets within the loss the one that loses least; if there is none, of those within
-        the loss the one with the least sum of misses.
+            The run with the least loss among those that meet the targets within the loss. If there is none, the run
+            within the loss with the least sum of violations.
     runs : tuple of CalibrationRun
-        In the order in which they were made.
+        All runs, in order.
     game_value : tuple of float or None
         Proven bounds on the value of the game to the player; ``None`` in a game without one.
     """
@@ -132,12 +132,12 @@ class Calibration:
 
     @property
     def method(self) -> Any:
-        """The method of the best run: the vulnerability of a single target is its own, those of several `prefer`'s."""
+        """The method of the best run, with the vulnerability of a single target; of several, `prefer` has them."""
         return self.best.solution.method
 
     @property
     def prefer(self) -> tuple[Prefer | PreferStrategy, ...]:
-        """The preferences of the best run; none if it had none."""
+        """The preferences of the best run; empty if it had none."""
         return tuple(self.method.prefer) if self.best.degree > 1.0 else ()
 
     @property
@@ -151,7 +151,7 @@ class Calibration:
         return self.profile[self.player]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the calibration as ``treeplex style --method pref-cfr`` writes it."""
+        """Return the calibration in the JSON form of ``treeplex style --method pref-cfr``."""
         best = self.best
         preference = {
             "prefer": [str(one) for one in self.prefer],
@@ -180,7 +180,7 @@ class Calibration:
         }
 
     def _values(self) -> dict[str, Any]:
-        """Return what the strategy is worth and loses: in a game without a value, what the profile pays everybody."""
+        """Return the value and loss of the strategy or, in a game without a value, all payoffs of the profile."""
         best = self.best
         if self.game_value is None:
             certificate, paid = best.solution.certificate, best.solution.values
@@ -203,7 +203,7 @@ class Calibration:
 
 
 class _Effort(TypedDict, total=False):
-    """What may be asked of :func:`calibrate_style` about how far it searches."""
+    """The options of :func:`calibrate_style` that limit its search."""
 
     iterations: int
     max_iterations: int
@@ -213,7 +213,7 @@ class _Effort(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class _Limits:
-    """How far a search goes; see :func:`calibrate_style`."""
+    """The limits of a search; see :func:`calibrate_style`."""
 
     iterations: int = 2_000
     max_iterations: int = 100_000
@@ -222,7 +222,7 @@ class _Limits:
 
     @classmethod
     def of(cls, effort: _Effort, *, is_long: bool) -> "_Limits":
-        """Return the checked request, where nothing is asked the usual numbers."""
+        """Return the checked options, with defaults for omitted ones."""
         for name in effort.keys() - {one.name for one in fields(cls)}:
             raise TypeError(f"calibrate_style() got an unexpected keyword argument {name!r}")
         asked = cls(**({**_LONG, **effort} if is_long else effort))
@@ -250,30 +250,30 @@ def calibrate_style(
 ) -> Calibration:
     """Find vulnerabilities with which Preference-CFR meets targets within a loss.
 
-    No linear program is solved: it is for games that are too large for one. Where they are not,
-    :func:`~treeplex.reach_style` finds the least loss itself, and proves what cannot be had.
+    No linear program is solved, because the function is for games that are too large for one. For smaller games,
+    :func:`~treeplex.reach_style` computes the least loss itself, and proves infeasibility.
 
     Parameters
     ----------
     game : Game
-        Of two players or more.
+        A game of at least two players.
     targets : str or LinearConstraint, or several of them
-        Bounds of one player's actions, such as ``"top@first >= 0.5"``, or of the worst share of its payoffs, such as
-        ``"cvar@0.1 >= -2"``. Equations are not targets: give both bounds.
+            Bounds on one player's actions, such as ``"top@first >= 0.5"``, or on the mean of its worst payoffs, such as
+            ``"cvar@0.1 >= -2"``. Equations are not targets: give both bounds.
     max_loss : float, Fraction or str
-        What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units. In a
-        game of more players, or of payoffs that do not sum to a constant, there is no such value: then it is what any
-        player may gain by a best response to the others' strategies, ε.
+            The allowed expected loss of the strategy to any opponent, relative to the value of the game, in payoff
+            units. A game with more players, or payoffs without a constant sum, has no value; then it is ε, the allowed
+            gain of any player from a best response to the others' strategies.
     player : int
-        Whose actions are counted where a text names no seat.
+        The player whose actions count if a text names no seat.
     others : Profile or Strategy, optional
-        How the others play where it is counted how often an action is taken, uniformly by default; and against whom
-        the payoff of ``cvar`` is, by default the average strategies of the runs without a preference.
+            The others' strategies for counting actions, by default uniform; and for the payoff of ``cvar``, by default
+            the average strategies of the runs without a preference.
     degree : float
         δ of the preferred actions, above 1.
     method : PrefCFR, optional
-        What is run, but for its preferences and its vulnerability; by default DCFR's regrets with alternating updates
-        and the rule in proportion.
+            The method of the runs, except for its preferences and its vulnerability. The default has DCFR's regrets,
+            alternating updates and the rule ``rm``.
     progress : callable, optional
         Called with each run.
     checkpoint : Checkpoint or path-like, optional
@@ -281,15 +281,15 @@ def calibrate_style(
     time_limit : float, optional
         Seconds; the answer is the best of the runs that ended by then.
     iterations : int
-        Of a run, by default 2,000; doubled until a run without a preference is within a tenth of `max_loss` of an
-        equilibrium, and up to twice more where no run was good.
+            The length of a run, by default 2,000. It is doubled until a run without a preference is within a tenth of
+            `max_loss` of an equilibrium, and up to twice more if no run is good.
     max_iterations : int
-        The most that a run may take, by default 100,000.
+        The largest length of a run, by default 100,000.
     accuracy : float
-        By how much a target may be exceeded without looking for a smaller vulnerability, in its units; by default
-        0.005.
+            The amount by which a target may be exceeded before a smaller vulnerability is tried, in its units; by
+            default 0.005.
     max_runs : int
-        By default 40.
+        The largest number of runs, by default 40.
 
     Returns
     -------
@@ -298,28 +298,27 @@ def calibrate_style(
     Raises
     ------
     InvalidConstraintError
-        If a target cannot be read, is not linear, is an equation, or depends on no action.
+        If a target cannot be read, is not linear, is an equation, or does not depend on an action.
     InvalidGameError
-        If a number is none, or out of range.
+        If a number is not valid or out of range.
     CheckpointError
-        If the checkpoint is damaged, of another calibration, or not to go on from, or cannot be written.
+        If the checkpoint is damaged, belongs to another calibration, cannot be resumed, or cannot be written.
     TimeLimitError
         If no run ended within `time_limit`.
     UnsupportedProblemError
-        If the game has one player, or no table of leaves, which ``cvar`` needs.
+        If the game has one player, or has no table of leaves but ``cvar`` needs one.
 
     Notes
     -----
-    Preferred are the actions that add to a target, or for an upper bound those that do not; where these are several
-    at an infoset, in the shares in which the last run within the loss played them
-    (:func:`~treeplex.solvers.style.preferences.preferences_for`). A run without a preference comes first, then one with
-    δ alone, and then each target's β is raised: it doubles until the target is met or the loss is more than allowed,
-    and is bisected from there, all targets at once; a target that is lost again, because others pull, is taken up
-    again. For ``cvar`` the actions are those of its gradient at the last run within the loss: after which payoffs fall
-    short of that run's value at risk least. The reached value is computed from the distribution of the payoff. More
-    vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that
-    they rise together is not known, so each returned value comes from its own run. Runs begin anew: to
-    start from the last strategies was not quicker.
+    The preferred actions are those that increase a target's functional or, for an upper bound, those that do not.
+    Several such actions at an infoset are preferred in the proportions of the last run within the loss
+    (:func:`~treeplex.solvers.style.preferences.preferences_for`). The first run has no preference, the second only δ.
+    Then each target's β is raised: it doubles until the target is met or the loss is too large, and is then bisected,
+    for all targets at once. If other targets make a target fail again, its β is raised again. For ``cvar`` the actions
+    are those of its gradient at the last run within the loss: the actions after which payoffs fall short of that run's
+    value at risk least. The reached value is computed from the distribution of the payoff. In measurements, more
+    vulnerability means more of the preferred actions and more loss, but no theorem states this. So each returned value
+    comes from its own run. Runs start from scratch: starting from the last strategies was not faster.
 
     Where payoffs of several players are an operator, as in ``three_handed``, an iteration takes long. By default runs
     then have 64 iterations in single precision, and 128 at most, there are at most 8, and `accuracy` is 0.02.
@@ -365,13 +364,13 @@ def calibrate_style(
     problem = Nash(game) if has_value else EpsilonNash(game)
     named = asked_of(problem, search.method, calibration=digest(asked))
     with time_limited(seconds), Checkpoint.of(checkpoint).kept(named) as keeper:
-        keeper.keeps_loops = False  # of runs that have ended their strategies will do
+        keeper.keeps_loops = False  # finished runs need only their strategies
         return replace(search, keeper=keeper).run()
 
 
 @dataclass
 class _Search:
-    """Runs on their way to targets, in the payoffs of the zero-sum game until the end."""
+    """The search by runs, in the payoffs of the zero-sum game until the end."""
 
     given: Game
     game: Game
@@ -392,7 +391,7 @@ class _Search:
 
     def run(self) -> Calibration:
         self.player = self.targets[0].player
-        # Says now if a target depends on nothing.
+        # Raises an error now if a target does not depend on an action.
         linear = [target.constraint for target in self.targets if isinstance(target, Target)]
         preferences_for(self.game, linear, self.degree, Strategy.uniform(self.game, self.player))
         self.iterations = min(self.iterations, self.limits.max_iterations)
@@ -410,7 +409,7 @@ class _Search:
             return self.answer()
 
     def approach(self) -> None:
-        """Run without a preference until the value of the game is known well enough."""
+        """Run without a preference until the value of the game is accurate enough."""
         while True:
             found = self.attempt(1.0, self.nothing)
             near = (self.upper - self.lower if self.has_value else found.loss) <= _BASIS * self.max_loss
@@ -428,20 +427,20 @@ class _Search:
         return max(_FIRST_STEP * self.max_loss, 1e-4 * self.game.sequence_form.payoff_scale)
 
     def raise_vulnerability(self) -> None:
-        """Prefer the actions, at rising prices, and find where the targets are met or the loss is spent."""
+        """Raise the vulnerability until the targets are met or the loss is used up."""
         if not self.is_spent:
             self.climb(self.attempt(self.degree, self.nothing), 2.0)
         for _ in range(_REFINEMENTS):
             if any(map(self.is_good, self.runs)) or self.is_spent or self.iterations >= self.limits.max_iterations:
                 return
             within = [run.vulnerabilities for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
-            # Longer runs lose less, which may be spent; from a little below, for they differ.
+            # Longer runs lose less, so the vulnerability may grow; start slightly below, because runs differ.
             self.iterations = min(2 * self.iterations, self.limits.max_iterations)
             near = tuple(beta / _SMALL_STEP**2 for beta in max(within, key=sum, default=self.nothing))
             self.climb(self.attempt(self.degree, near), _SMALL_STEP if within else 2.0)
 
     def climb(self, run: CalibrationRun, factor: float) -> None:
-        """Raise targets' vulnerabilities from those of a run until they are enough or too much; bisect from there."""
+        """Raise targets' vulnerabilities from those of a run until they suffice or are too large; then bisect."""
         if self.is_good(run) or run.loss > self.max_loss:
             return
         places = range(len(self.targets))
@@ -462,14 +461,14 @@ class _Search:
                 if self.is_enough(run, place):
                     highs[place] = run
                 else:
-                    # What was enough may not be so any more, where another target has been given more.
+                    # A sufficient vulnerability may no longer suffice after another target's has grown.
                     known = highs[place]
                     if known is not None and known.vulnerabilities[place] <= tried[place]:
                         highs[place], factors[place] = None, _SMALL_STEP
                     lows[place] = run
 
     def next(self, low: CalibrationRun, high: CalibrationRun | None, place: int, factor: float) -> float:
-        """Return the vulnerability that is tried next for a target."""
+        """Return the next vulnerability for a target."""
         beta = low.vulnerabilities[place]
         if high is None:
             return factor * beta or self.first_step
@@ -481,7 +480,7 @@ class _Search:
         if degree > 1.0:
             within = [run for run in self.runs if run.loss <= self.max_loss] or self.runs[:1]
             shares = within[-1].solution.profile[self.player]
-            # Of a single target β is the method's, which can be typed.
+            # For a single target β is an option of the method, which users can type.
             alone = len(vulnerabilities) == 1
             asked = [each.leaning(shares) if isinstance(each, TailTarget) else each.constraint for each in self.targets]
             prefer = preferences_for(self.game, asked, self.degree, shares, None if alone else vulnerabilities)
@@ -512,12 +511,12 @@ class _Search:
         return found
 
     def outcomes(self, solution: Solution) -> tuple[TargetOutcome, ...]:
-        """Return what becomes of the targets in a run; what else could be had is not known."""
+        """Return the outcomes of the targets in a run; feasible ranges are not known."""
         strategy = solution.profile[self.player]
         return tuple(target.outcome(strategy) for target in self.targets)
 
     def loss(self, solution: Solution) -> float:
-        """Return what a run's strategies lose at most, as far as is known by now."""
+        """Return the currently known bound on the loss of a run's strategies."""
         if self.has_value:
             return max(0.0, self.upper - self.guarantees(solution)[0])
         epsilon = solution.certificate.epsilon
@@ -525,7 +524,7 @@ class _Search:
         return max(0.0, epsilon)
 
     def guarantees(self, solution: Solution) -> tuple[float, float]:
-        """Return the worst case of the player's strategy, and what the other's leaves it at most."""
+        """Return the worst case of the player's strategy, and the player's best payoff against the other's strategy."""
         assert solution.lower is not None
         assert solution.upper is not None
         return (solution.lower, solution.upper) if self.player == 0 else (-solution.upper, -solution.lower)
@@ -538,11 +537,11 @@ class _Search:
         return run.is_met and run.loss <= self.max_loss
 
     def is_enough(self, run: CalibrationRun, place: int) -> bool:
-        """Whether no more vulnerability is wanted for a target."""
+        """Whether a target needs no more vulnerability."""
         return run.missed_by[place] <= 0.0 or run.loss > self.max_loss
 
     def is_close(self, low: CalibrationRun, high: CalibrationRun, place: int) -> bool:
-        """Whether nothing is to be gained between two vulnerabilities of a target."""
+        """Whether two vulnerabilities of a target are close enough."""
         least, most = low.vulnerabilities[place], high.vulnerabilities[place]
         if most - least <= 1e-3 * max(most, self.first_step):
             return True
@@ -553,14 +552,14 @@ class _Search:
         return missed > 0.0 and low.missed_by[place] - missed <= self.limits.accuracy
 
     def judged(self, run: CalibrationRun) -> CalibrationRun:
-        """Return a run with what is known at the end: bounds on the value, and against whom payoffs are measured."""
+        """Return a run with its final loss and reached values, from the final bounds on the value and opponents."""
         outcomes = self.outcomes(run.solution)
         reached = tuple(math.nan if one.reached is None else one.reached for one in outcomes)
         missed = tuple(one.missed_by for one in outcomes)
         return replace(run, loss=self.loss(run.solution), reached=reached, missed_by=missed)
 
     def answer(self) -> Calibration:
-        # The value of the game is known better than when the first runs were made.
+        # The value of the game is more accurate now than at the first runs.
         runs = [self.judged(run) for run in self.runs]
         good = [run for run in runs if self.is_good(run)]
         within = [run for run in runs if run.loss <= self.max_loss]
@@ -605,12 +604,12 @@ class _Search:
         )
 
 
-# What the two bounds of an equation are called beside it.
+# The suffixes in the names of an equation's two bounds.
 _EITHER_END = re.compile(r" \(at (most|least)\)$")
 
 
 def _check_no_equations(targets: Sequence[Target]) -> None:
-    """Refuse two ends of what is to have one value, for runs come near it and never to it."""
+    """Raise an error for the two bounds of an equation, which runs approach but never meet exactly."""
     for first, second in itertools.combinations([target.constraint for target in targets], 2):
         if first.terms == second.terms and first.bound == second.bound and first.sense != second.sense:
             raise InvalidConstraintError(

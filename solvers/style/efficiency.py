@@ -1,4 +1,4 @@
-"""How far a style came: what a solution does of an action, beside the most that linear programs allow at that price."""
+"""The efficiency of a style: a solution's value of a functional, compared with the best possible at the same price."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,7 @@ from ..parametric.trade_off import TradeOff, trade_off
 if TYPE_CHECKING:
     from ..solution import Solution
 
-#: Which end of a functional's values a style leans to.
+#: The end of a functional's range that a style prefers.
 Towards = Literal["high", "low"]
 
 
@@ -22,19 +22,19 @@ class StyleEfficiency:
     Attributes
     ----------
     achieved : float
-        The functional's value at the strategy.
+        The functional's value for the strategy.
     towards : {"high", "low"}
-        Which end the style leans to.
+        The end of the range that the style prefers.
     nash_conv : float
-        Of the profile, payoff units.
+        NashConv of the profile, in payoff units.
     loss : float
-        Of the strategy alone: the value of the game minus what it guarantees, payoff units.
+        The loss of the strategy alone: the value of the game minus its guarantee, in payoff units.
     equilibrium : tuple of float
-        The least and the greatest value that equilibrium strategies have.
+        The smallest and the largest value over equilibrium strategies.
     allowed : tuple of float
-        The same for all strategies that lose `nash_conv` at most; the strategy is one of them.
+        The same over strategies that lose at most `nash_conv`, which include this one.
     allowed_by_loss : tuple of float
-        The same for all strategies that lose `loss` at most, which is never more.
+        The same over strategies that lose at most `loss`; never a wider range.
     """
 
     achieved: float
@@ -47,19 +47,19 @@ class StyleEfficiency:
 
     @property
     def bound(self) -> float:
-        """The furthest that a strategy of this NashConv can go."""
+        """The furthest value that a strategy with this NashConv can have."""
         return self.allowed[self._end]
 
     @property
     def bound_by_loss(self) -> float:
-        """The furthest that a strategy of this loss can go."""
+        """The furthest value that a strategy with this loss can have."""
         return self.allowed_by_loss[self._end]
 
     @property
     def ratio(self) -> float | None:
-        """The way gone towards :attr:`bound`, from the equilibrium that is farthest from it; ``None`` if there is none.
+        """The fraction of the way to :attr:`bound` from the farthest equilibrium; ``None`` if there is no way.
 
-        Between 0, also for what went the other way, and 1.
+        Between 0 (also for the opposite direction) and 1.
         """
         return share_of_way(self.achieved, self.equilibrium[1 - self._end], self.bound)
 
@@ -70,7 +70,7 @@ class StyleEfficiency:
 
     @property
     def excess(self) -> float:
-        """By how much the value is outside of what its loss allows: 0 but for round-off."""
+        """The distance of the value from the range that its loss allows: 0 up to round-off."""
         low, high = self.allowed_by_loss
         return max(0.0, low - self.achieved, self.achieved - high)
 
@@ -86,18 +86,18 @@ def style_efficiency(
     towards: Towards | None = None,
     curve: TradeOff | None = None,
 ) -> StyleEfficiency:
-    """Return what a solution has of a style, and how much of what its price would have bought.
+    """Return how far a solution follows a style, relative to the best possible at its price.
 
     Parameters
     ----------
     solution : Solution
-        Of a zero-sum game of two players; only its profile counts.
+        A solution of a two-player zero-sum game; only its profile is used.
     functional : Functional
-        Of one player's plan, such as :func:`~treeplex.frequency` returns.
+        A functional of one player's plan, such as :func:`~treeplex.frequency` returns.
     towards : {"high", "low"}, optional
-        Which end the style leans to; by default that on whose side of the equilibria's middle the value is.
+        The end that the style prefers; by default the end on the value's side of the equilibria's midpoint.
     curve : TradeOff, optional
-        Of the same functional; computed if it is not given. For many solutions compute it once.
+        The curve of the same functional; computed if it is not given. For many solutions compute it once.
 
     Returns
     -------
@@ -106,20 +106,20 @@ def style_efficiency(
     Raises
     ------
     InvalidGameError, InvalidStrategyError, UnsupportedProblemError
-        As for :class:`~treeplex.EpsilonSafeStyle`; also if the curve is of the other player.
+        As for :class:`~treeplex.EpsilonSafeStyle`; also if the curve belongs to the other player.
     SolverError
         If HiGHS does not find the curve.
 
     Notes
     -----
-    A strategy of a profile loses NashConv at most, v − min over y of u(x̄, y) ≤ NashConv(x̄, ȳ), since the other player's
-    best response gains the rest. So the linear programs' range for a loss of NashConv holds always, and that for the
-    strategy's own loss is the sharper one. Regret minimisation by preferences (Ju et al., "Preference-CFR", ICML 2025)
-    optimises neither: the ratios say how much of the style that the loss would have bought it found.
+    A strategy of a profile loses at most NashConv: v − min over y of u(x̄, y) ≤ NashConv(x̄, ȳ), because the other
+    player's best response gains the rest. So the range for a loss of NashConv always holds, and the range for the
+    strategy's own loss is sharper. Regret minimisation with preferences (Ju et al., "Preference-CFR", ICML 2025)
+    optimises neither: the ratios give the fraction of the style possible at that loss that it reached.
 
     Examples
     --------
-    Preference-CFR for bets in Kuhn poker goes most of the way at no loss to speak of:
+    Preference-CFR for bets in Kuhn poker goes most of the way at almost no loss:
 
     >>> from treeplex import Nash, PrefCFR, frequency, load_game, solve
     >>> from treeplex.solvers import style_efficiency
@@ -148,7 +148,7 @@ def style_efficiency(
 def efficiency_at(
     curve: TradeOff, achieved: float, nash_conv: float, loss: float, towards: Towards | None = None
 ) -> StyleEfficiency:
-    """Return the same as :func:`style_efficiency` from numbers alone.
+    """Return the result of :func:`style_efficiency` from numbers.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def efficiency_at(
     achieved : float
         The functional's value.
     nash_conv, loss : float
-        Of the profile and of the strategy, payoff units.
+        NashConv of the profile and the loss of the strategy, in payoff units.
     towards : {"high", "low"}, optional
 
     Examples
@@ -171,13 +171,13 @@ def efficiency_at(
     """
     if towards is None:
         towards = "high" if achieved >= sum(curve.free) / 2 else "low"
-    # What the curve itself may be off counts for the strategy.
+    # The error of the curve counts in favour of the strategy.
     allowed, allowed_by_loss = (curve.range(max(0.0, price) + curve.gap) for price in (nash_conv, loss))
     return StyleEfficiency(achieved, towards, nash_conv, loss, curve.free, allowed, allowed_by_loss)
 
 
 def share_of_way(achieved: float, start: float, end: float) -> float | None:
-    """Return the part of the way from start to end that was gone, from 0 to 1; ``None`` if start and end are one."""
+    """Return the fraction of the way from start to end, from 0 to 1; ``None`` if start and end are equal."""
     if start == end:
         return None
     return min(1.0, max(0.0, (achieved - start) / (end - start)))

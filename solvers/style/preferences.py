@@ -1,4 +1,4 @@
-"""Preferences of Preference-CFR: for which actions, how often these are taken, and what is proven of the cost."""
+"""Preferences of Preference-CFR: their actions, the frequencies of these, and the proven cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from ...seqform.strategy import Profile, Strategy
 from ..methods.declarations import PreferringMethod
 from ..solution import Solution
 
-# The least share of a preferred action among several, so that none is left out for good.
+# The least probability of a preferred action among several, so that none is dropped for good.
 _LEAST_SHARE = 1e-6
 
 
@@ -31,32 +31,32 @@ def preferences_for(
     strategy: Strategy,
     vulnerabilities: Sequence[float] | None = None,
 ) -> tuple[Prefer | PreferStrategy, ...]:
-    """Return preferences for the actions by which bounds are met.
+    """Return preferences for the actions that help to meet bounds.
 
     Parameters
     ----------
     game : Game
     constraints : sequence of LinearConstraint
-        On one player's plans.
+        Constraints on one player's plans.
     degree : float
         δ.
     strategy : Strategy
-        The player's, such as an equilibrium's: it says in which shares several actions of an infoset are preferred.
+        The player's strategy, such as an equilibrium's, which gives the proportions of several preferred actions.
     vulnerabilities : sequence of float, optional
-        β of each bound; by default what the method has is left to stand for them.
+        β of each bound; by default the method's vulnerability applies.
 
     Returns
     -------
     tuple of Prefer or PreferStrategy
-        Preferences of δ for single actions. Where several actions of an infoset meet the bound alike, one for a
-        strategy that plays these alone, in shares as they are played by the strategy that is given: to prefer folding
-        as much as calling, because both are no raise, would cost much more. Where several bounds ask something of an
-        infoset their vulnerabilities add up, and it leans to each in proportion to its own.
+            Preferences of δ for single actions. If several actions of an infoset help equally, one preference for a
+            strategy that plays only these, in the proportions of the given strategy: preferring folding as much as
+            calling, because neither is a raise, would cost much more. If several bounds concern an infoset, their
+            vulnerabilities are added, and each is preferred in proportion to its own.
 
     Raises
     ------
     InvalidConstraintError
-        If a bound depends on no choice of an action.
+        If a bound does not depend on any choice of an action.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def preferences_for(
     for constraint, chosen in zip(constraints, found, strict=True):
         if not chosen:
             raise InvalidConstraintError(f"target {shown(constraint.name)} does not depend on any choice of an action")
-    # Infosets of which the same bounds ask something stand together.
+    # Infosets with the same bounds form one group.
     groups: dict[tuple[int, ...], list[int]] = {}
     for infoset in sorted(set().union(*found)):
         groups.setdefault(tuple(place for place, chosen in enumerate(found) if infoset in chosen), []).append(infoset)
@@ -84,7 +84,7 @@ def preferences_for(
         weights = np.array([1.0 if vulnerabilities is None else vulnerabilities[place] for place in places])
         total = float(weights.sum())
         weights = weights / total if total > 0.0 else np.full(len(places), 1.0 / len(places))
-        weights[weights.argmax()] += _LEAST_SHARE  # a preference for uniform play would be none, and give nothing up
+        weights[weights.argmax()] += _LEAST_SHARE  # a preference for uniform play would have no effect
         asked = [{infoset: found[place][infoset] for infoset in infosets} for place in places]
         together = _together(game, asked, weights, degree, strategy)
         preferences += (
@@ -98,7 +98,7 @@ def preferences_for(
 def _together(
     game: Game, asked: Sequence[_Masks], weights: npt.NDArray[np.float64], degree: float, strategy: Strategy
 ) -> list[Prefer | PreferStrategy]:
-    """Return preferences for what several bounds ask of the same infosets."""
+    """Return preferences for several bounds on the same infosets."""
     player, treeplex = strategy.player, strategy.treeplex
     chosen = asked[0]
     if len(asked) > 1 or any(mask.sum() > 1 for mask in chosen.values()):
@@ -123,12 +123,12 @@ def _together(
 
 
 def _chosen(constraint: LinearConstraint, treeplex: Treeplex) -> _Masks:
-    """Return which actions help to meet a bound, by infoset where that depends on the action."""
+    """Return the actions that help to meet a bound, by infoset where the action matters."""
     worth = np.zeros(treeplex.num_sequences)
     worth[constraint.indices] = -constraint.coefficients
     infosets = range(treeplex.num_infosets)
     if constraint.fixed:
-        # Above the infoset whose probability is bounded stands the bound alone.
+        # Above the infoset whose probability is bounded, the coefficients are only the bound.
         infosets = range(last := int(treeplex.sequence_infosets[constraint.indices[-1]]), last + 1)
     chosen = {}
     for infoset in infosets:
@@ -139,7 +139,7 @@ def _chosen(constraint: LinearConstraint, treeplex: Treeplex) -> _Masks:
 
 
 def _covered(preference: Prefer, treeplex: Treeplex) -> set[int]:
-    """Return the infosets that a preference is about, those with one action left out."""
+    """Return the infosets that a preference concerns, without those that have one action."""
     return {
         infoset
         for infoset, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True))
@@ -150,15 +150,15 @@ def _covered(preference: Prefer, treeplex: Treeplex) -> set[int]:
 
 @dataclass(frozen=True)
 class PreferredShare:
-    """How often a player takes the actions that a preference is about.
+    """The frequency of a player's preferred actions.
 
     Attributes
     ----------
     preference : str
     player : int
     share : float or None
-        Of the occasions on which play comes to an infoset that the preference is about, those on which an action of a
-        degree above the others is taken; ``None`` if play never does.
+            When play reaches an infoset of the preference, the frequency of an action whose degree is above the
+            others'; ``None`` if play never reaches one.
     """
 
     preference: str
@@ -167,24 +167,24 @@ class PreferredShare:
 
 
 def preferred_shares(game: Game, prefer: Any, profile: Profile) -> tuple[PreferredShare, ...]:
-    """Return how often the players take the actions that they prefer, as a profile plays.
+    """Return the frequencies of the players' preferred actions in a profile.
 
     Parameters
     ----------
     game : Game
-        With histories.
+        A game with histories.
     prefer : Prefer, PreferStrategy or str, or a collection of them
     profile : Profile
 
     Returns
     -------
     tuple of PreferredShare
-        One for each preference and each player that it is about.
+        One for each preference and each player that it concerns.
 
     Raises
     ------
     InvalidPreferenceError
-        If a preference is about nothing in the game.
+        If a preference matches nothing in the game.
     UnsupportedProblemError
         If the game has no table of leaves.
 
@@ -219,15 +219,15 @@ def _share(game: Game, preference: Preference, player: int, profile: Profile) ->
 
 
 def preference_record(solution: Solution) -> dict[str, Any] | None:
-    """Return what a solution's JSON says of preferences; ``None`` if its method has none.
+    """Return the JSON entries about a solution's preferences; ``None`` if its method has none.
 
     Returns
     -------
     dict, optional
         ``shares``: a list of ``preference``, ``player`` and ``share``, see :class:`PreferredShare`, ``None`` in games
-        without leaves. ``vulnerability_bounds``, ``finite_run_bounds`` (lists, one number a player),
+        without leaves. ``vulnerability_bounds``, ``finite_run_bounds`` (lists, one number per player),
         ``nash_conv_bound`` and ``cce_gap_bound``, see
-        :class:`~treeplex.solvers.regret.preference_bounds.PreferenceBound`; ``None`` where nothing is proven.
+        :class:`~treeplex.solvers.regret.preference_bounds.PreferenceBound`; ``None`` if nothing is proven.
     """
     if not isinstance(solution.method, PreferringMethod) or not solution.method.prefer:
         return None

@@ -1,4 +1,4 @@
-"""Targets for how variable the payoff is: the mean of a player's worst outcomes, its conditional value at risk."""
+"""Targets for the variability of payoffs: the mean of a player's worst outcomes, its conditional value at risk."""
 
 import math
 import re
@@ -21,9 +21,9 @@ from ...seqform.polytope import infoset_maxima, sequence_values
 from ...seqform.strategy import Profile, Strategy, check_same_game, checked_player
 from .answer import Target, TargetOutcome, read_targets
 
-#: Games with more different payoffs have a linear program for each of too many thresholds.
+#: The largest number of distinct payoffs, each of which is a threshold with its own linear program.
 MOST_THRESHOLDS = 200
-#: Infosets at which actions differ less for the tail, in parts of the most, are left to regret: each preference costs.
+#: The least difference between actions for a preference, relative to the largest: each preference has a cost.
 _LEAST_WIDTH = 0.1
 _FORM = "cvar@LEVEL >= NUMBER or cvar@LEVEL <= NUMBER, with a level above 0 and at most 1"
 _TEXT = re.compile(
@@ -35,7 +35,7 @@ _BEGINS = re.compile(r"\s*(?:\d+\s*/\s*)?cvar\s*@")
 
 @dataclass(frozen=True, eq=False)
 class TailTarget:
-    r"""A bound on the mean payoff in the worst share α of all games, against given strategies of the others.
+    r"""A bound on the mean payoff in the worst fraction α of all games, against given strategies of the others.
 
     Attributes
     ----------
@@ -45,21 +45,21 @@ class TailTarget:
         α, above 0 and at most 1.
     sense : {"<=", ">="}
     asked : float
-        Payoff units.
+        The requested bound, in payoff units.
     game : Game
     weights : ndarray of float64, shape (num_leaves,)
-        The probability with which chance and the others come to each leaf; empty until :meth:`against`.
+        The probability that chance and the others lead to each leaf; empty before :meth:`against`.
 
     Notes
     -----
-    Let leaf z pay u(z), and let chance and the others come to it with probability w(z). The plan x comes there with
-    w(z) x(σ(z)), and
+    Let leaf z pay u(z), and let w(z) be the probability that chance and the others lead to it. The plan x reaches it
+    with probability w(z) x(σ(z)), and
 
     .. math:: \mathrm{CVaR}_α(x) = \max_τ \; τ - \frac{1}{α} \sum_z w(z)\, x(σ(z))\, (τ - u(z))^+
 
     (R. T. Rockafellar and S. Uryasev, "Optimization of conditional value-at-risk", Journal of Risk 2, 2000). Payoffs of
-    leaves are fixed and x moves their probabilities: so each threshold τ gives a function that is linear in x, their
-    maximum is convex, and it is attained at one of the payoffs.
+    leaves are fixed, and x changes their probabilities. Each threshold τ therefore gives a function that is linear in
+    x. The maximum of these functions is convex, and is attained at one of the payoffs.
     """
 
     name: str
@@ -88,12 +88,12 @@ class TailTarget:
         return table.sequences[:, self.player]
 
     def against(self, others: Sequence[Strategy]) -> "TailTarget":
-        """Return the target with the others' strategies given, which counts payoffs in the game against these.
+        """Return the target for payoffs against given strategies of the others.
 
         Parameters
         ----------
         others : sequence of Strategy
-            One of each other player; the player's own is not read.
+            One of each other player; the player's own is ignored.
         """
         table = self.game.sequence_form.leaves
         assert table is not None
@@ -113,7 +113,7 @@ class TailTarget:
         return float(self._tail(plan)[1])
 
     def threshold(self, plan: Floats) -> float:
-        """Return the value at risk: the least payoff below or at which a plan has a probability of α."""
+        """Return the value at risk: the least payoff such that a plan's payoff is at most this with probability α."""
         return float(self._tail(plan)[0])
 
     def _tail(self, plan: Floats) -> tuple[float, float]:
@@ -140,7 +140,7 @@ class TailTarget:
         Raises
         ------
         UnsupportedProblemError
-            If there are too many.
+            If there are too many payoffs.
         """
         found = np.unique(self.payoffs[self.weights > 0.0])
         if len(found) > MOST_THRESHOLDS:
@@ -151,9 +151,10 @@ class TailTarget:
         return found
 
     def choices(self) -> list[tuple[Target, ...]]:
-        """Return sets of linear targets, of which a plan meets all of one if and only if it meets this target.
+        """Return sets of linear targets: a plan meets this target if and only if it meets all targets of one set.
 
-        At least so much: one of the thresholds has it, so that each is a set of its own. At most so much: all have.
+        A lower bound holds if one threshold meets it, so each threshold is a set. For an upper bound all thresholds
+        must.
         """
         if self.sense == "<=":
             return [tuple(self._at(float(threshold)) for threshold in self.thresholds)]
@@ -182,18 +183,18 @@ class TailTarget:
         return tail(parts, 1.0, description=f"the mean of the worst {self.level:g} of all games")
 
     def missed_by(self, plan: Floats) -> float:
-        """Return by how much a plan misses the bound, 0 where it meets it."""
+        """Return the violation of the bound by a plan, 0 if the bound is met."""
         return max(0.0, -self.excess(plan))
 
     def excess(self, plan: Floats) -> float:
-        """Return by how much a plan exceeds what is asked; negative where it misses that."""
+        """Return the excess of a plan over the requested bound; negative if the bound is violated."""
         over = self.measured(plan) - self.asked
         return over if self.sense == ">=" else -over
 
     def outcome(
         self, strategy: Strategy, extremes: tuple[float, float] | None = None, price: float = math.nan
     ) -> TargetOutcome:
-        """Return what becomes of the target with a strategy; see :meth:`Target.outcome`."""
+        """Return the outcome of the target for a strategy; see :meth:`Target.outcome`."""
         low, high = (None, None) if extremes is None else extremes
         return TargetOutcome(
             name=self.name,
@@ -208,10 +209,11 @@ class TailTarget:
         )
 
     def leaning(self, strategy: Strategy) -> LinearConstraint:
-        """Return a bound on the actions that are best for the tail of a strategy's payoff, if the best follow below.
+        """Return a bound on the actions that are best for the tail of a strategy's payoff, assuming best play below.
 
-        They are the actions after which payoffs fall short of a threshold least, or most for an upper bound: of the
-        strategy's value at risk, which gives the gradient of the conditional one, or of what is asked if that is more.
+        These are the actions after which payoffs fall short of a threshold least or, for an upper bound, most. The
+        threshold is the strategy's value at risk, which gives the gradient of the conditional value, or the requested
+        bound if larger.
 
         Parameters
         ----------
@@ -220,7 +222,7 @@ class TailTarget:
         treeplex = strategy.treeplex
         sign = -1.0 if self.sense == ">=" else 1.0
         threshold = self.threshold(strategy.plan)
-        # Where the tail is to end at what is asked, outcomes up to there are in it.
+        # If the tail ends at the requested bound, it contains all outcomes up to the bound.
         threshold = max(threshold, self.asked) if self.sense == ">=" else threshold
         worth = sign * self.shortfall(threshold).coefficients
         worth, widths = sequence_values(treeplex, worth), np.zeros(treeplex.num_sequences)
@@ -245,17 +247,17 @@ def read_styles(
     given : str, LinearConstraint, or several of them
     game : Game
     player : int
-        Who is meant where a text names no seat.
+        The player if a text names no seat.
     others : Profile, Strategy or None
-        How the others play where actions are counted.
+        The others' strategies for counting actions.
 
     Raises
     ------
     InvalidConstraintError
-        As :func:`~treeplex.solvers.style.answer.read_targets`, and if a text that begins like such a target
-        cannot be read.
+            As for :func:`~treeplex.solvers.style.answer.read_targets`; also if a text that begins like such a target
+            cannot be read.
     UnsupportedProblemError
-        If the game has no table of leaves, which these need.
+        If the game has no table of leaves, which tails need.
     """
     if not isinstance(given, str | LinearConstraint) and not isinstance(given, Iterable):
         return read_targets(given, game, player, others), []
@@ -312,7 +314,7 @@ def _number(text: str, number: str) -> Fraction:
 
 
 def strategies_of(others: Profile | Strategy | None, game: Game) -> list[Strategy] | None:
-    """Return the strategies that are given of the others, checked; ``None`` if none are."""
+    """Return the given strategies of the others, checked; ``None`` if none are given."""
     if others is None:
         return None
     given = [others] if isinstance(others, Strategy) else list(others)
@@ -321,5 +323,5 @@ def strategies_of(others: Profile | Strategy | None, game: Game) -> list[Strateg
 
 
 def names_once(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of targets among those of their linear parts, each once."""
+    """Return the distinct names of targets from the names of their linear parts."""
     return tuple(dict.fromkeys(re.sub(r" \[[^\]]*\]$", "", name) for name in names))

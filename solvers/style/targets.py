@@ -1,4 +1,4 @@
-"""Strategies that meet targets: what a style can be at all, at what price it can be had, and what comes nearest."""
+"""Strategies that meet targets: the range of a style, its price, and the closest strategy."""
 
 import itertools
 import math
@@ -32,12 +32,12 @@ from .tails import TailTarget, names_once, read_styles, strategies_of
 
 @dataclass(frozen=True, eq=False)
 class StyleRange:
-    """The least and the greatest that a linear functional can be, with strategies that attain them.
+    """The smallest and the largest value of a linear functional, with strategies that attain them.
 
     Attributes
     ----------
     lowest, highest : Solution
-        Of :class:`~treeplex.EpsilonSafeStyle`; their certificates prove how far the ends may be off.
+        Solutions of :class:`~treeplex.EpsilonSafeStyle`; their certificates bound the error of the ends.
     """
 
     lowest: Solution
@@ -45,26 +45,26 @@ class StyleRange:
 
     @property
     def low(self) -> float:
-        """The functional at the strategy of the lower end."""
+        """The functional's value for the strategy at the lower end."""
         assert self.lowest.objective is not None
         return self.lowest.objective
 
     @property
     def high(self) -> float:
-        """The functional at the strategy of the upper end."""
+        """The functional's value for the strategy at the upper end."""
         assert self.highest.objective is not None
         return self.highest.objective
 
     @property
     def width(self) -> float:
-        """The upper end minus the lower one: how much of a style can be chosen."""
+        """The upper end minus the lower end."""
         return self.high - self.low
 
     def __repr__(self) -> str:
         return f"StyleRange(low={self.low + 0.0:.9g}, high={self.high + 0.0:.9g})"
 
 
-#: What a method must be able to do to answer all that targets ask.
+#: The features that a method needs for all questions about targets.
 NEEDS = frozenset[str]().union(
     *(kind.always_needs for kind in (Nash, ConstrainedNash, EpsilonSafeStyle, FeasibilityRelaxation))
 )
@@ -80,22 +80,22 @@ def style_range(
     method: str | Method = "highs-simplex",
     game_value: float | None = None,
 ) -> StyleRange:
-    """Return the range of a linear functional over the strategies that are exploitable by ε at most.
+    """Return the range of a linear functional over the strategies with an exploitability of at most ε.
 
     Parameters
     ----------
     game : Game
         Two players, constant-sum.
     functional : Functional or array_like, shape (num_sequences,)
-        Of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
+        A functional of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
     epsilon : float
-        Payoff units; with 0 the range over the equilibrium strategies.
+        ε in payoff units; with 0, the range over equilibrium strategies.
     player : int, optional
-        Whose plan; needed with coefficients alone.
+        The player of the plan; required with coefficients alone.
     method : str or Method
-        For both ends.
+        The method for both ends.
     game_value : float, optional
-        The value of the game to the player; found if it is not given.
+        The value of the game to the player; computed if it is not given.
 
     Returns
     -------
@@ -143,18 +143,18 @@ def reach_style(
     game : Game
         Two players, constant-sum.
     targets : str, LinearConstraint, or several of them
-        Bounds on what one player does, such as ``"raise@first >= 0.6"``; texts as :func:`~treeplex.models.constraints.
-        parse_constraint` reads them, or of the form ``"[SEAT/]cvar@LEVEL >= NUMBER"`` (also ``<=``): the mean payoff in
-        the worst share LEVEL of all games.
+            Bounds on one player's actions, such as ``"raise@first >= 0.6"``. Texts are read by
+            :func:`~treeplex.models.constraints.parse_constraint`, or have the form ``"[SEAT/]cvar@LEVEL >= NUMBER"``
+            (or ``<=``): the mean payoff in the worst fraction LEVEL of all games.
     max_loss : float, Fraction or str
-        What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units.
+        The allowed expected loss of the strategy to any opponent, relative to the value of the game, in payoff units.
     player : int
-        Whose actions are counted where a text names no seat.
+        The player whose actions count if a text names no seat.
     others : Profile or Strategy, optional
-        How the others play where it is counted how often an action is taken, uniformly by default; and against whom
-        the payoff of ``cvar`` is, by default the equilibrium strategy that the method finds.
+            The others' strategies for counting actions, by default uniform; and for the payoff of ``cvar``, by default
+            the equilibrium strategy that the method finds.
     method : str or Method
-        One that solves linear programs; ``rational`` decides in fractions, but not on ``cvar``.
+        A method that solves linear programs; ``rational`` decides in fractions, but does not support ``cvar``.
 
     Returns
     -------
@@ -163,30 +163,31 @@ def reach_style(
     Raises
     ------
     InvalidConstraintError
-        If a target cannot be read, is not linear, or is about the other player than another one.
+        If a target cannot be read or is not linear, or targets concern different players.
     InvalidGameError
         If the loss is negative or not a number.
     UnsupportedProblemError
-        If the game is not constant-sum, or not of two players, or the method is not for it.
+        If the game is not constant-sum or does not have two players, or the method does not serve the problem.
     SolverError
         If the value of the game is not found.
 
     Notes
     -----
-    The least loss at which all targets hold is the value of the game minus that of
-    :class:`~treeplex.ConstrainedNash` with the targets as constraints, and both values come with certificates. The
-    targets are infeasible where the lower bound on that loss is more than `max_loss`.
+    The least loss at which all targets hold is the value of the game minus the value of
+    :class:`~treeplex.ConstrainedNash` with the targets as constraints. Both values come with certificates. The targets
+    are infeasible if the lower bound on that loss is more than `max_loss`.
 
-    If they can be met, the strategy is one that loses least of all that meet them: what is left of `max_loss` is not
-    spent. If they cannot, it is the nearest within `max_loss`: for a single functional the extreme
-    (:class:`~treeplex.EpsilonSafeStyle`), for several targets one with the least sum of misses
-    (:class:`~treeplex.models.problems.FeasibilityRelaxation` with a floor), each divided by the width of what
-    strategies can have at all.
+    If the targets can be met, the strategy has the least loss of all strategies that meet them; it does not use up
+    `max_loss`. Otherwise it is the nearest strategy within `max_loss`. For a single functional this is the extreme
+    (:class:`~treeplex.EpsilonSafeStyle`). For several targets it has the least sum of violations
+    (:class:`~treeplex.models.problems.FeasibilityRelaxation` with a floor), each divided by the width of the target's
+    range over all strategies.
 
-    The conditional value at risk is the largest of functions that are linear in the plan, one for each payoff as
-    threshold (:class:`~treeplex.solvers.style.tails.TailTarget`). So many linear targets stand for ``<=``, all of which
-    have to hold. For ``>=`` one of them does, and the least loss is the least of as many linear programs. With other
-    targets beside it, the nearest strategy is that for the threshold at which targets cost least.
+    The conditional value at risk is the maximum of functions that are linear in the plan, one for each payoff as
+    threshold (:class:`~treeplex.solvers.style.tails.TailTarget`). A target ``<=`` is therefore equivalent to all of
+    these linear targets. A target ``>=`` is equivalent to any one of them, and the least loss is the minimum over as
+    many linear programs. With other targets, the nearest strategy is the one for the threshold at which targets cost
+    least.
 
     Examples
     --------
@@ -222,7 +223,7 @@ def reach_style(
 
 
 def _with_tails(search: "_Search", tails: Sequence[TailTarget], others: Profile | Strategy | None) -> "_Search":
-    """Return the search for linear targets that stand for targets of tails: of all sets, the one that costs least."""
+    """Return the search for the linear targets that represent targets of tails: the set with the least cost."""
     against = strategies_of(others, search.given) or list(search.free.profile)
     tails = [one.against(against) for one in tails]
     subjects: tuple[Target | TailTarget, ...] = (*search.targets, *tails)
@@ -232,25 +233,25 @@ def _with_tails(search: "_Search", tails: Sequence[TailTarget], others: Profile 
         searches.append(_Search(search.given, linear, search.max_loss, search.method, subjects, search.free))
     least = [search.least_loss for search in searches]
     place = min(range(len(searches)), key=lambda one: math.inf if least[one][0] is None else least[one][0])
-    # No strategy that meets the targets loses less than the least of all bounds.
+    # No strategy that meets the targets loses less than the smallest of all bounds.
     searches[place].elsewhere = min((lower for _, lower, _ in least if lower is not None), default=math.inf)
     return searches[place]
 
 
 class _Search:
-    """Targets on their way to an answer.
+    """The search for a strategy that meets targets.
 
     Parameters
     ----------
     targets : tuple of Target
-        Linear ones.
+        Linear targets.
     subjects : tuple of Target or TailTarget, optional
-        What they stand for; by default themselves.
+        The targets that they represent; by default themselves.
     free : Solution, optional
-        The game without targets, where it is solved already.
+        The solution without targets, if it is already known.
     """
 
-    #: What other linear targets that would do as well lose at least.
+    #: The least loss of alternative sets of linear targets.
     elsewhere: Any = math.inf
 
     def __init__(
@@ -270,7 +271,7 @@ class _Search:
         self.exact = method.is_exact
         self.max_loss: Any = to_fraction(max_loss) if self.exact else float(max_loss)
         scale = game.stakes
-        # Whole numbers, which leave fractions what they are.
+        # Integers, so that fractions stay exact.
         self.tolerance = 0 if self.exact else method.default_tolerance * scale
         self.round_off = 0 if self.exact else ROUND_OFF * scale
 
@@ -308,19 +309,19 @@ class _Search:
 
     @property
     def player(self) -> int:
-        """Whose targets they are."""
+        """The player of the targets."""
         return self.subjects[0].player
 
     @cached_property
     def free(self) -> Solution:
-        """The game without targets."""
+        """The solution without targets."""
         return self.known or solve_part(
             Nash(self.game), self.method, needed=f"the value of {self.game.spec} that targets need"
         )
 
     @cached_property
     def best(self) -> Solution:
-        """The best that strategies which meet the targets can guarantee."""
+        """The best guarantee of strategies that meet the targets."""
         return solve_part(ConstrainedNash(self.game, self.constraints), self.method)
 
     @property
@@ -328,14 +329,14 @@ class _Search:
         return () if self.best.infeasibility is None else names_once(self.best.infeasibility.conflict)
 
     def guaranteed(self, solution: Solution) -> tuple[Any, Any]:
-        """Return proven bounds on what the player is guaranteed."""
+        """Return proven bounds on the player's guarantee."""
         known = solution.certificate if solution.exact is None else solution.exact.certificate
         assert known.lower is not None
         assert known.upper is not None
         return (known.lower, known.upper) if self.player == 0 else (-known.upper, -known.lower)
 
     def paid(self, payoff: Any) -> Any:
-        """Return a payoff to the player in the payoffs of the game that was given."""
+        """Convert a payoff of the player to the given game."""
         return self.game.as_paid(payoff, self.player)
 
     @property
@@ -346,12 +347,12 @@ class _Search:
 
     @property
     def reachable(self) -> Any:
-        """The payoff guaranteed to the player: round-off may make a floor at the value itself infeasible."""
+        """The guaranteed payoff, slightly reduced if necessary: round-off may make a floor at the value infeasible."""
         return self.guaranteed(self.free)[0]
 
     @property
     def least_loss(self) -> tuple[Any, Any, Any]:
-        """The least loss at which the targets hold, and proven bounds on it; nothing where they exclude each other."""
+        """The least loss at which the targets hold, and proven bounds on it; ``None`` if they exclude each other."""
         if self.best.infeasibility is not None:
             return None, None, None
         free, bound = self.guaranteed(self.free), self.guaranteed(self.best)
@@ -378,7 +379,7 @@ class _Search:
 
     @cached_property
     def units(self) -> tuple[float, ...]:
-        """How wide the range of each functional is over all strategies; 1 where it is not known."""
+        """The width of each functional's range over all strategies; 1 if it is not known."""
         return self.units_of(self.subjects)
 
     def units_of(self, targets: Sequence[Target | TailTarget]) -> tuple[float, ...]:
@@ -394,7 +395,7 @@ class _Search:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one target: one bound, or the two of an equation."""
+        """Whether there is one target: one bound, or the two bounds of an equation."""
         if len(self.subjects) == 1:
             return True
         first, *others = self.targets
@@ -405,14 +406,14 @@ class _Search:
         )
 
     def nearest(self) -> Solution:
-        """Return the strategy within the loss that misses the targets least."""
+        """Return the strategy within the loss that violates the targets least."""
         subject, first = self.subjects[0], self.targets[0].functional
         if isinstance(subject, TailTarget) and self.is_single:
             found = self.tail_ranges[subject.name]
             return found.highest if subject.sense == ">=" else found.lowest
         if first is not None and self.is_single:
             found = self.ranges[id(first)]
-            # An extreme, and for an equation the nearer one.
+            # An extreme; for an equation, the nearer one.
             asked = self.constraints[0]
             above = float(asked.bound) > found.high if len(self.constraints) > 1 else asked.sense == ">="
             return found.highest if above else found.lowest
@@ -420,7 +421,8 @@ class _Search:
         in_units = [divided(one, unit) for one, unit in zip(self.constraints, units, strict=True)]
         floor = self.paid(self.reachable - self.max_loss)
         near = solve_part(FeasibilityRelaxation(self.game, self.player, in_units, floor=floor), self.method)
-        # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
+        # Of all equally near strategies, find one with the least loss: violated bounds are loosened to their values
+        # there.
         plan = near.profile[self.player].plan if near.exact is None else near.exact.plans[self.player]
         nearer = [loosened(one, plan) for one in self.constraints]
         best = solve_part(ConstrainedNash(self.game, nearer), self.method)
@@ -454,7 +456,7 @@ class _Search:
             known = self.tail_ranges[target.name]
             plans = [each.profile[self.player].plan for each in (known.lowest, known.highest)]
             low, high = (target.measured(plan) for plan in plans)
-            # A bound on the tail is α times one on what payoffs fall short of a threshold.
+            # A bound on the tail is α times a bound on the shortfall below a threshold.
             parts = [price for name, price in self.best.multipliers.items() if names_once([name]) == (target.name,)]
             return target.outcome(strategy, (low, high), target.level * sum(parts))
         if target.functional is not None:
@@ -463,7 +465,7 @@ class _Search:
         return target.outcome(strategy, extremes, self.best.multipliers.get(target.name, 0.0))
 
     def message(self, status: Status, outcomes: Sequence[TargetOutcome]) -> str:
-        """Say in one line what came out."""
+        """Return the result in one line."""
         allowed = short(float(self.max_loss))
         single = self.is_single
         name = outcomes[0].name.removesuffix(" (at most)")

@@ -585,7 +585,7 @@ REFUSED = {
         one_infoset('p "" 1 1 "" { "x" } 1 "" { 1e308 0 }\np "" 2 1 "" { "x" } 1 t "" 0'),
         3,
         21,
-        "the sum of the payoffs on the way to this outcome is larger than every float",
+        "the sum of the payoffs on the path to this outcome is larger than every float",
     ),
 }
 

@@ -449,7 +449,7 @@ def test_a_policy_of_another_game_is_refused(capfd):
 
 def test_a_profile_of_another_game_is_refused():
     kuhn, own = openspiel_game("kuhn_poker"), load_game("kuhn")
-    with pytest.raises(InvalidGameError, match="the profile is of kuhn, which is not from OpenSpiel"):
+    with pytest.raises(InvalidGameError, match="the profile belongs to kuhn, which is not from OpenSpiel"):
         policy_from_strategies(Profile.uniform(own))
     for profile, game in [
         (Profile.uniform(own), kuhn),

@@ -275,8 +275,7 @@ class Changed(Kuhn):
     [
         (
             {"private": lambda right, state: ""},
-            "the same to player 0, who has ''  and has seen (), but lie in the infosets 'J_' and 'Q_': expected a "
-            "single",
+            "to player 0, who has '' and has seen (), but lie in the infosets 'J_' and 'Q_': expected a single",
         ),
         (
             {"public": lambda right, state: ()},

@@ -253,7 +253,7 @@ def test_free_multipliers_that_stay_below_beta_are_bounded_by_it():
     assert ccfr_bounds(free, beta=5.0).to_dict() == ccfr_bounds(bounded).to_dict()
     with pytest.raises(UnsupportedProblemError, match=r"a multiplier reached .* above beta 0\.1: pass"):
         ccfr_bounds(free, beta=0.1)
-    with pytest.raises(UnsupportedProblemError, match="the multipliers of this run are free"):
+    with pytest.raises(UnsupportedProblemError, match="the multipliers of this run are unbounded"):
         ccfr_bounds(free)
 
 

@@ -271,7 +271,7 @@ def test_a_damaged_file_is_refused_and_the_one_before_it_used(name: str, tmp_pat
     again = solve(Nash(KUHN), "cfr", tol=0, max_iterations=300, checkpoint=checkpoint)
     assert len(told) == 1
     assert "run is not a checkpoint, or is damaged: " in told[0]
-    assert f"the run continues from the previous file,  {path}{PREVIOUS}" in told[0]
+    assert f"the run continues from the previous file, {path}{PREVIOUS}" in told[0]
     assert same(again, solve(Nash(KUHN), "cfr", tol=0, max_iterations=300))
     assert again.exploitability == whole.exploitability
     assert (tmp_path / f"run{PREVIOUS}").read_bytes() == before  # a damaged file does not take the place of a good one

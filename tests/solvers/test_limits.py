@@ -45,7 +45,7 @@ def test_the_time_limit_of_a_solve_is_that_of_all_its_parts(clock):
         TimeLimitError, match=r"while the value of leduc that epsilon-safe needs was being computed; raise"
     ):
         solve(EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0.1), time_limit=0.0)
-    with time_limited(20), pytest.raises(TimeLimitError, match=r"while nash was solved on leduc; raise it$"):
+    with time_limited(20), pytest.raises(TimeLimitError, match=r"while nash was being solved on leduc; raise it$"):
         opponent_strategy("cfr:iterations=1e15", game, 1)
     solution = solve(Nash(game), "cfr", tol=0, max_iterations=40)  # a limit is over with its block
     assert solution.status is Status.ITERATION_LIMIT

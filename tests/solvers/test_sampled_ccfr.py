@@ -333,7 +333,7 @@ def test_the_theorems_refuse_runs_that_they_do_not_cover(method, message):
 
 def test_the_theorems_need_a_bound_on_multipliers():
     solution = solve(kuhn_problem("0/J_:b >= 0.5"), METHODS["external"], tol=0, max_iterations=500, seed=1)
-    with pytest.raises(UnsupportedProblemError, match="the multipliers of this run are free"):
+    with pytest.raises(UnsupportedProblemError, match="the multipliers of this run are unbounded"):
         sampled_ccfr_bounds(solution)
     with pytest.raises(UnsupportedProblemError, match=r"above beta 0\.001: pass a larger beta"):
         sampled_ccfr_bounds(solution, beta=0.001)

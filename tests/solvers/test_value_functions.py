@@ -569,7 +569,7 @@ def test_what_cannot_be_done_is_one_line(learned):
     with pytest.raises(UnknownMethodError, match="base = pref-cfr"):
         DepthLimitedCFR("pref-cfr")
     for answer in (3, ([1.0], [1.0]), (np.full(3, np.nan), np.zeros(3))):
-        with pytest.raises(SolverError, match="value function guess answered"):
+        with pytest.raises(SolverError, match="value function guess returned"):
             CallableValue(lambda border, ranges, answer=answer: answer, "guess").query(border, ranges)
     with pytest.raises(SolverError, match="was not trained on public state"):
         learned[0].query(border_at(KUHN, 0), tuple(np.ones(ways) for ways in border_at(KUHN, 0).num_ways))
