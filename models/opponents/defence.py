@@ -77,7 +77,7 @@ class DefendingBot:
     def begin(self, table: Table, seat: int) -> None:
         """Start a hand."""
         if table.seats != 2:
-            raise InvalidStrategyError(f"bot defending plays at two seats, and there are {table.seats}")
+            raise InvalidStrategyError(f"bot defending needs a table of two seats, and there are {table.seats}")
         self.bot.begin(table, seat)
 
     def act(self, view: View, rng: np.random.Generator) -> str:

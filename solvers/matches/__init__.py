@@ -1,1 +1,1 @@
-"""Bots of matches: by text, and those that solve what they play."""
+"""Bots for matches: by text, and bots that solve the positions they play."""

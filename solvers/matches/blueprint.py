@@ -1,4 +1,4 @@
-"""A strategy before the flop that is known in advance, for bets of any size."""
+"""A precomputed strategy before the flop, for bets of any size."""
 
 from collections.abc import Iterator, Mapping
 from copy import copy
@@ -13,15 +13,15 @@ from ...seqform.arrays import Floats
 
 
 class Blueprint(Protocol):
-    """The strategies of both players before the flop, in a model that has few sizes.
+    """The strategies of both players before the flop, in a model with few bet sizes.
 
     A line is the actions of the model so far, the button's first.
     """
 
     def menu(self, line: tuple[str, ...]) -> Mapping[str, int]:
-        """Return what may follow a line, and to which total in chips it raises: 0 where it does not.
+        """Return the actions after a line, with the total in chips to which each raises; 0 if it does not raise.
 
-        Empty where nobody decides any more, or the model has no such line.
+        Empty if no decision follows, or if the model has no such line.
         """
         ...
 
@@ -34,21 +34,21 @@ class Blueprint(Protocol):
 
 
 def translated(menu: Mapping[str, int], total: int, called: int, pot: int) -> dict[str, float]:
-    """Return how likely a raise counts as each of those of a menu: as one of its two neighbours.
+    """Return the probabilities with which a raise counts as each raise of a menu: as one of its two neighbours.
 
     Parameters
     ----------
     menu : mapping of str to int
-        Actions, and to which total each raises; 0 for others.
+        Actions, and the total to which each raises; 0 for other actions.
     total : int
-        What was raised to, in chips.
+        The total of the raise, in chips.
     called, pot : int
-        What the raise is on top of: the total that was to be called, and what would lie in the pot after that call.
+        The total to call before the raise, and the pot after that call.
 
     Returns
     -------
     dict of str to float
-        Empty where the menu has no raise.
+        Empty if the menu has no raise.
 
     Notes
     -----
@@ -82,7 +82,7 @@ class ModelBlueprint:
     ----------
     table : Table
     streets : int
-        Rounds of bets that the model has after the flop.
+        Betting rounds of the model after the flop.
 
     Examples
     --------
@@ -95,20 +95,20 @@ class ModelBlueprint:
 
     def __init__(self, table: Table, streets: int = 2) -> None:
         self._table = table
-        #: What each player has in the model, in big blinds.
+        #: Each player's stack in the model, in big blinds.
         self.stack = min(max(round(table.stack / table.big_blind), 2), 1000)
         rules = Preflop(stack=self.stack, continuations=0, streets=streets)
         self._tree, self._played = played_out(rules), blueprint(rules)
         self._menus: dict[tuple[str, ...], dict[str, int]] = {}
 
     def menu(self, line: tuple[str, ...]) -> Mapping[str, int]:
-        """Return what may follow a line, and to which total it raises."""
+        """Return the actions after a line, with the total to which each raises."""
         if line not in self._menus:
             self._menus[line] = {}
             for child in self._after(line):
                 after = self._tree.states[child]
                 name = self._tree.actions[child]
-                # The model's stacks are whole big blinds; at the table all-in is all there is.
+                # The model's stacks are whole big blinds; at the table all-in means the whole stack.
                 total = min(int(max(after.paid) * self._table.big_blind), self._table.stack)
                 total = self._table.stack if name == "all-in" else total
                 self._menus[line][name] = 0 if name in ("fold", "check", "call") else total
@@ -120,15 +120,15 @@ class ModelBlueprint:
         return found
 
     def lines(self) -> Iterator[tuple[str, ...]]:
-        """Yield the lines after which somebody decides, each after those that it goes on from."""
+        """Yield the lines after which a player decides, each after its prefixes."""
         lines: list[tuple[str, ...]] = [()]
-        for line in lines:  # which grows
+        for line in lines:  # the list grows
             if menu := self.menu(line):
                 yield line
                 lines += [(*line, action) for action in menu]
 
     def replaced(self, behaviour: Mapping[tuple[str, ...], Floats]) -> "ModelBlueprint":
-        """Return the same with another behaviour after some lines, as :meth:`behaviour` has it."""
+        """Return the blueprint with other behaviour after some lines, in the form of :meth:`behaviour`."""
         found = copy(self)
         found._played = self._played.copy()
         for line, played in behaviour.items():
@@ -136,7 +136,7 @@ class ModelBlueprint:
         return found
 
     def _after(self, line: tuple[str, ...]) -> list[int]:
-        """Return the nodes after a line; none where it has left the model, or the flop comes."""
+        """Return the nodes after a line; none if the line has left the model or reached the flop."""
         node = 0
         for action in line:
             node = next((one for one in self._children(node) if self._tree.actions[one] == action), -1)
@@ -149,7 +149,7 @@ class ModelBlueprint:
 
 
 class Followed:
-    """The lines of a blueprint that a hand may be in, each with a probability.
+    """The possible lines of a hand in a blueprint, each with a probability.
 
     Parameters
     ----------
@@ -161,22 +161,22 @@ class Followed:
         self.lines: dict[tuple[str, ...], float] = {(): 1.0}
 
     def take(self, action: str, total: int, called: int, floors: Floats) -> Floats:
-        """Go on by an action, and return how likely players take it with each class of hands, and a raise of any size.
+        """Continue by an action; return the probabilities of the action and of any raise for each class of hands.
 
         Parameters
         ----------
         action : str
-            As a history has it.
+            The action's text in a history.
         total, called : int
-            To what it raises, 0 where it does not, and what was to be called.
+            The total to which it raises (0 if it does not), and the total to call.
         floors : ndarray of float64, shape (n,)
-            Of each player, how much of a uniform strategy is mixed into the blueprint.
+            For each player, the weight of a uniform strategy in the blueprint.
 
         Returns
         -------
         ndarray of float64, shape (2, n, 169)
-            How likely the action is, then how likely the action, or any raise if it is one. Ones where no line has the
-            action: the lines end there.
+                The probability of the action, then the probability of the action or, for a raise, of any raise. Ones if
+                no line has the action: the lines end there.
         """
         likely, lines, mixed = np.zeros((2, len(floors), 169)), {}, floors[:, None]
         for line, weight in self.lines.items():
@@ -194,7 +194,7 @@ class Followed:
         return likely / known if known else np.ones_like(likely)
 
     def mixture(self, hand: int) -> dict[tuple[str, int], float]:
-        """Return what a class of hands does: by action and total, its probability. Empty where no line goes on."""
+        """Return the strategy of a class of hands: probabilities by action and total. Empty if no line continues."""
         found: dict[tuple[str, int], float] = {}
         for line, weight in self.lines.items():
             menu = self._blueprint.menu(line)

@@ -1,4 +1,4 @@
-"""Bots of matches by text: what ``call``, ``json:command=…`` and the like stand for."""
+"""Bots for matches by text, such as ``call`` and ``json:command=…``."""
 
 import importlib
 import importlib.util
@@ -41,12 +41,12 @@ class MatchBot(ABC):
 
     @property
     def remembers(self) -> bool:
-        """Whether what it does in a hand may depend on hands before; unless a bot knows better, it may."""
+        """Whether its play in a hand may depend on earlier hands; true by default."""
         return True
 
     @abstractmethod
     def bot(self, table: Table) -> Bot:
-        """Return who plays at a table; it must be picklable to play in other processes."""
+        """Return the bot for a table; it must be picklable to play in other processes."""
 
 
 def find_bot(text: str, table: Table) -> Bot:
@@ -55,7 +55,7 @@ def find_bot(text: str, table: Table) -> Bot:
     Parameters
     ----------
     text : str
-        One of :func:`bot_forms`, or a bot file (.toml), as :func:`declared_bot` reads it.
+        One of :func:`bot_forms`, or a bot file (.toml) for :func:`declared_bot`.
     table : Table
 
     Returns
@@ -65,9 +65,9 @@ def find_bot(text: str, table: Table) -> Bot:
     Raises
     ------
     InvalidStrategyError
-        If there is no such bot, or a parameter is wrong or missing.
+        If there is no such bot, or a parameter is invalid or missing.
     GameFileError, InvalidGameError
-        If a bot file is wrong; the message names the file, the line and the key.
+        If a bot file is invalid; the message names the file, the line and the key.
 
     Examples
     --------
@@ -83,18 +83,18 @@ def find_bot(text: str, table: Table) -> Bot:
 def declared_bot(text: str) -> MatchBot:
     r"""Return the bot that a text names, or that a bot file declares, before it sits at a table.
 
-    A bot file is TOML: ``bot = NAME`` and the bot's parameters by name. Instead of a parameter ``file``, that of a
-    threshold automaton has its numbers in tables ``[[rounds]]``, and then need not name its bot.
+    A bot file is TOML: ``bot = NAME`` and the bot's parameters by name. For a threshold automaton, tables
+    ``[[rounds]]`` with its numbers may replace the parameter ``file``; then ``bot`` may be omitted.
 
     Parameters
     ----------
     text : str
-        As :func:`find_bot` takes it.
+        As for :func:`find_bot`.
 
     Raises
     ------
     InvalidStrategyError, GameFileError, InvalidGameError
-        As :func:`find_bot` raises them.
+        As for :func:`find_bot`.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _in_file(top: TOMLTable) -> MatchBot:
 
 
 def bot_forms() -> list[str]:
-    """Return how each bot is written.
+    """Return the written form of each bot.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def bot_forms() -> list[str]:
 
 
 class _Forgetful(MatchBot):
-    """A bot to which every hand is the first."""
+    """A bot that does not remember earlier hands."""
 
     remembers = False
 
@@ -211,7 +211,7 @@ class _Threshold(_Forgetful):
 
 @dataclass(frozen=True)
 class _Rounds(_Forgetful):
-    """A threshold automaton whose numbers a bot file has."""
+    """A threshold automaton with the numbers of a bot file."""
 
     made: ThresholdBot
 
@@ -230,7 +230,7 @@ class _Python(MatchBot):
 
     def bot(self, table: Table) -> Bot:
         bot = _ImportedBot(self.module, self.object)
-        _ = bot.made  # raises here if there is none
+        _ = bot.made  # raises an error here if there is none
         return bot
 
 
@@ -281,7 +281,7 @@ class _Resolving(MatchBot):
     def bot(self, table: Table) -> Bot:
         if table.seats != 2:
             raise InvalidStrategyError(f"bot resolving needs a table of two seats, and there are {table.seats}")
-        # They import the solvers, which texts of other bots do not need.
+        # These modules import the solvers, which other bots do not need.
         if self.opponent is not None:
             return self._exploiting(self.opponent, table)
         for name, given in (("player", self.player), ("p", self.p)):
@@ -346,7 +346,7 @@ class _Defending(MatchBot):
 
 @dataclass
 class _ImportedBot:
-    """A bot of a module, imported wherever it plays."""
+    """A bot of a module, imported in each process that plays."""
 
     module: str
     name: str
@@ -365,7 +365,7 @@ class _ImportedBot:
                     made = getattr(made, part)
                 if isinstance(made, type) or not hasattr(made, "act"):
                     made = made()
-            except (Exception, SystemExit) as error:  # whatever somebody else's code raises
+            except (Exception, SystemExit) as error:  # other people's code may raise anything
                 reason = one_line(f"{type(error).__name__}: {error}", 200)
                 raise InvalidStrategyError(f"{what} cannot be created: {reason}") from None
             if not callable(getattr(made, "act", None)):

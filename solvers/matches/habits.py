@@ -1,4 +1,4 @@
-"""The habits of a player whose hands have been seen, and the answer to them before the flop."""
+"""The habits of a player from hand histories, and the response to them before the flop."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,33 +25,33 @@ from .blueprint import ModelBlueprint
 from .reads import COUNTED, PRIOR, group_of
 from .stages import Stage, faced
 
-#: To what the answers before the flop are found, in stacks.
+#: The tolerance of responses before the flop, in stacks.
 _TOLERANCE = 1e-4
-#: A class of hands that comes to a line less often than so plays the blueprint there: its answer is not settled.
+#: A class of hands that reaches a line less often than this plays the blueprint there: its response is inaccurate.
 _RARE = 1e-3
-#: How often frequencies are fitted anew.
+#: The number of iterations in the fit of frequencies.
 _FITS = 60
-#: What groups of actions are called.
+#: The names of the groups of actions.
 _GROUPS = ("folds", "checks or calls", "bets or raises")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The strategy before the flop that answers a player, in the model.
+    """The response to a player before the flop, in the model.
 
     Attributes
     ----------
     seat : {"sb", "bb"}
-        Of the one who answers.
+        The seat of the responding player.
     games : int
-        How many hands were seen from there.
+        The number of hands observed from this seat.
     bounds : int
-        How many bounds on the player's frequencies were made of them.
+        The number of bounds on the player's frequencies from these hands.
     guaranteed : float
-        What it is proven to earn against everybody who keeps to the bounds, in big blinds a hand.
+        The proven payoff against every opponent within the bounds, in big blinds per hand.
     game_value : float
     exploitability : float
-        What it may lose of the value of the game to anybody else.
+        The possible loss of the value of the game to any other opponent.
     """
 
     seat: str
@@ -64,36 +64,37 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Habits:
-    """The habits of a player in heads-up hands, and the answer to them before the flop.
+    """The habits of a player in heads-up hands, and the response to them before the flop.
 
-    Made by :meth:`read`.
+    Use :meth:`read` to create it.
 
     Attributes
     ----------
     name : str
     hands : int
-        In how many hands the player was met.
+        The number of hands of the player.
     p : float
-        How far the habits are trusted.
+        The confidence in the habits.
     counts : ndarray of float64, shape (4, 2, 8, 7, 3)
-        How often the player folded, checked or called, and bet or raised: by street; by whether there was something to
-        call; by what it had put in, which is less than 2 big blinds, less than 4, and so on to less than 64, more, or
-        anything if it had put in chips after the flop; and by the price of the call, or the pot if there was none.
+            Counts of the player's folds, checks or calls, and bets or raises: by street; by whether there was a bet to
+            call; by the amount put in (less than 2 big blinds, less than 4, and so on to less than 64, more, or any
+            amount if the player put in chips after the flop); and by the price of the call, or the pot if there was no
+            bet.
     answers : tuple of Answer
-        On the button and in the big blind.
+        The responses on the button and in the big blind.
     blueprints : tuple of ModelBlueprint
-        What both do before the flop where the bot sits in seat 0, the big blind, and in seat 1.
+        Both players' play before the flop if the bot is in seat 0, the big blind, and in seat 1.
 
     Notes
     -----
-    Before the flop the bot plays the restricted Nash response, in the model played out, to bounds on what the player
-    does: how often it takes each line before the flop, of all hands (T. Davis, K. Waugh, M. Bowling, "Solving large
-    extensive-form games with strategy constraints", AAAI 2019), and how often it folds, calls and bets at least at each
-    of its decisions after the flop, on average over the hands that it has there, where it faces what was counted. Their
-    intervals hold together with the confidence, if shares are the same wherever the same is faced, and with the
-    probability p the player keeps to them (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust
-    counter-strategies", NIPS 2007). The model of the player before the flop, for the range at the flop, is the
-    blueprint with every action's weight multiplied so that it is taken as often as was seen.
+    Before the flop the bot plays the restricted Nash response, in the model played out, to bounds on the player's play
+    (T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019). The
+    bounds are on the frequency of each line before the flop, over all hands, and on the least frequencies of folds,
+    calls and bets at each decision after the flop, averaged over the player's hands there, in situations with
+    observations. Their intervals hold together with the confidence, if frequencies are equal in equal situations. The
+    player keeps to them with probability p (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust
+    counter-strategies", NIPS 2007). The model of the player's range at the flop is the blueprint with the weight of
+    each action scaled to its observed frequency.
     """
 
     name: str
@@ -114,33 +115,33 @@ class Habits:
         confidence: float = 0.95,
         streets: int = 2,
     ) -> "Habits":
-        """Fit a player, and answer.
+        """Fit a player, and compute the responses.
 
         Parameters
         ----------
         hands : iterable of Hand
-            Such as :class:`~treeplex.models.matches.HandHistories`; those of others are passed over.
+            Such as :class:`~treeplex.models.matches.HandHistories`; hands of other players are ignored.
         name : str
-            Whose habits they are.
+            The name of the player.
         table : Table
-            At which the bot is going to play.
+            The table at which the bot will play.
         p : float
-            From 0 to 1: how far the bounds are trusted. With 1 nothing limits what is lost to somebody else.
+            From 0 to 1: the confidence in the bounds. With 1, the loss to other opponents is not limited.
         confidence : float
-            Of all bounds of a seat together.
+            The confidence of all bounds of a seat together.
         streets : int
-            Rounds of bets that the model has after the flop.
+            Betting rounds of the model after the flop.
 
         Raises
         ------
         InvalidStrategyError
-            If p is something else.
+            If p is not valid.
         PlayLogError
-            If no hand of the player against one other counts in one of both seats, or nobody plays like that.
+            If there is no heads-up hand of the player in one of the seats, or no strategy fits the bounds.
 
         Examples
         --------
-        Two hundred hands of three big blinds against somebody who calls whatever comes:
+        Two hundred hands of three big blinds against a player who always calls:
 
         >>> from treeplex.models.matches import HandHistories, PhhWriter, Table, match
         >>> from treeplex.models.matches.simple import CallBot, RaiseBot
@@ -163,9 +164,9 @@ class Habits:
         base = ModelBlueprint(table, streets)
         rules = Preflop(stack=base.stack, continuations=0, streets=streets)
         game, counts = rules.game, _counts(kept, name)
-        half = (1.0 + confidence) / 2.0  # of lines, and of what is done after the flop
+        half = (1.0 + confidence) / 2.0  # for lines, and for play after the flop
         for player in (0, 1):
-            # Lines alone: what was shown adds many bounds, and all of them together would be the wider.
+            # Only lines: shown hands add many bounds, and joint intervals for all of them would be wider.
             seen = replace(hand_observations(kept, game, player, opponent=name), shown=None)
             lines = OpponentModel.from_observations(seen, half, bonferroni=True).constraints
             bounds = (*lines, *_shares(rules, game, 1 - player, counts, half))
@@ -187,16 +188,16 @@ class Habits:
                     loss,
                 )
             )
-        # The button is the seat 1, and the player 0 of the model.
+        # The button is seat 1 of the table, and player 0 of the model.
         return cls(name, len(kept), trusted, counts, (answers[0], answers[1]), (blueprints[1], blueprints[0]))
 
 
 def _behaviour(
     base: ModelBlueprint, solved: SolvedPreflop, player: int, seen: LineObservations
 ) -> dict[tuple[str, ...], Floats]:
-    """Return what the answer does before the flop, and what the other player seems to, after each line."""
+    """Return the response's play before the flop, and the estimated play of the other player, after each line."""
     found: dict[tuple[str, ...], Floats] = {}
-    # Of the other player's classes, by line.
+    # Weights of the other player's classes, by line.
     weights: dict[tuple[str, ...], Floats] = {(): CLASS_SIZES.astype(np.float64)}
     for line in base.lines():
         played, own = base.behaviour(line), len(line) % 2 == player
@@ -214,14 +215,15 @@ def _behaviour(
 
 
 def tilted(behaviour: Floats, weights: Floats, often: Floats) -> Floats:
-    """Return a behaviour in which actions are taken as often, each one's weight being multiplied by a number.
+    """Scale the weight of each action of a behaviour so that actions have given frequencies.
 
-    Of all that take them so often it diverges least from the given one, in the sense of Kullback and Leibler.
+    Among all behaviours with these frequencies, the result has the least Kullback-Leibler divergence from the given
+    one.
 
     Parameters
     ----------
     behaviour : ndarray of float64, shape (actions, n)
-        Above 0.
+        Positive probabilities.
     weights : ndarray of float64, shape (n,)
     often : ndarray of float64, shape (actions,)
 
@@ -242,7 +244,7 @@ def tilted(behaviour: Floats, weights: Floats, often: Floats) -> Floats:
 
 
 def _counts(hands: Iterable[Hand], name: str) -> Floats:
-    """Return how often a player took each group of actions, by what it faced."""
+    """Return the counts of a player's groups of actions, by situation."""
     counts = np.zeros(COUNTED)
     for hand in hands:
         own, blinds = hand.players.index(name), list[Any](hand.blinds)
@@ -256,10 +258,10 @@ def _counts(hands: Iterable[Hand], name: str) -> Floats:
 
 
 def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence: float) -> Iterator[LinearConstraint]:
-    """Yield how often at least a player takes groups of actions at its decisions after the flop.
+    """Yield lower bounds on the frequencies of a player's groups of actions at its decisions after the flop.
 
-    It is free once it has put in chips there: which hands it holds then depends on all that went before. Bounds are
-    Clopper and Pearson's, which hold together with the confidence.
+    The player is free once it has put in chips there, because its hands then depend on everything before. The bounds
+    are Clopper and Pearson's, and hold together with the confidence.
     """
     after = counts[1 : 1 + rules.streets]
     times = np.repeat(after.sum(axis=-1, keepdims=True), 3, axis=-1)
@@ -281,7 +283,7 @@ def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence:
         street, *faces = faced(state.street, price, float(state.paid[player]), float(sum(state.paid)))
         shares = least[(street - 1, *faces)].copy()
         groups = [group_of(str(form.actions[child])) for child in children]
-        if 2 not in groups:  # all-in has been bet: whoever raises elsewhere calls
+        if 2 not in groups:  # after an all-in bet, a raise counts as a call
             shares[1] += shares[2]
         for group in dict.fromkeys(groups):
             share = float(shares[group])

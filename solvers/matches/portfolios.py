@@ -1,4 +1,4 @@
-"""Matches of portfolios: which bot a learner plays in each hand, and what every bot would have won there."""
+"""Matches of portfolios: the bot that a learner chooses in each hand, and every bot's winnings there."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from ...seqform.errors import InvalidStrategyError
 from ..checkpoint import Checkpoint, Keeper, digest
 from .bots import declared_bot
 
-#: Hands of a bot that are kept together.
+#: The number of a bot's hands in one block of a checkpoint.
 _BLOCK = 500
 
 
 @dataclass(frozen=True, eq=False)
 class PortfolioMatch:
-    """A match of a portfolio, beside those that its bots would have played.
+    """A match of a portfolio, with the matches of its bots alone.
 
     Attributes
     ----------
@@ -33,19 +33,19 @@ class PortfolioMatch:
     won : ndarray of float64, shape (hands, bots)
         What each bot wins in each hand, in big blinds.
     expected : ndarray of float64, shape (hands, bots)
-        The same, in expectation where all were all-in before the river.
+        The same, in expectation if all players were all-in before the river.
     asked : ndarray of bool, shape (hands, bots)
-        Whether the bot had a decision: hands without one teach nothing.
+        Whether the bot had a decision; hands without one are ignored.
     payoffs : ndarray of float64, shape (hands, bots)
-        What the learner is told: `won`, cut and scaled to be from 0 to 1.
+        The learner's feedback: `won`, clipped and scaled to between 0 and 1.
     cut : float
-        At how many big blinds either way winnings are cut.
+        The limit in big blinds at which wins and losses are clipped.
     learner : Learner
-        After the match.
+        The learner after the match.
     forfeits : int
         Hands that a bot or the opponent forfeited, over the matches of all bots.
     interrupted : bool
-        Whether Ctrl-C ended it; the hands that all bots have played count.
+        Whether Ctrl-C ended it; then only hands that all bots have played count.
     """
 
     choices: Indices
@@ -60,7 +60,7 @@ class PortfolioMatch:
 
     @cached_property
     def gained(self) -> Floats:
-        """The winnings of the portfolio in each hand, in expectation as `expected`; shape (hands,)."""
+        """The portfolio's winnings in each hand, in expectation like `expected`; shape (hands,)."""
         return _chosen(self.expected, self.choices)
 
     @property
@@ -70,25 +70,25 @@ class PortfolioMatch:
 
     @property
     def regret(self) -> float:
-        """By how much more, in all, in big blinds."""
+        """The total difference between the best bot's winnings and the portfolio's, in big blinds."""
         return float(self.expected[:, self.best].sum() - self.gained.sum())
 
     @property
     def learner_regret(self) -> float:
-        """The same of what the learner is told: of winnings that are cut, luck of the board included."""
+        """The same for the learner's feedback: clipped winnings, including luck of the board."""
         told = self.payoffs * self.asked
         return 2.0 * self.cut * float(told.sum(axis=0).max() - _chosen(told, self.choices).sum())
 
     @property
     def bound(self) -> float | None:
-        """What the learner loses at most on average in terms of :attr:`learner_regret`, in big blinds.
+        """A bound on the learner's average of :attr:`learner_regret`, in big blinds.
 
-        That of EXP3 holds whatever payoffs there are. Those of the others are computed from the measured means, for
-        payoffs that are drawn from one distribution a bot, and are estimates. Nobody loses more than twice `cut` a
-        decision. ``None`` without a decision of every bot.
+        For EXP3 it holds for any payoffs. For other learners it is an estimate, computed from the measured means, for
+        payoffs with a fixed distribution per bot. It is at most twice `cut` per decision. ``None`` if not every bot had
+        a decision.
         """
         decisions = int(_chosen(self.asked, self.choices).sum())
-        most = float(decisions)  # all that can be lost
+        most = float(decisions)  # the largest possible loss
         if isinstance(self.learner, EXP3):
             most = min(most, self.learner.bound)
         elif not decisions or not self.asked.any(axis=0).all():
@@ -99,9 +99,9 @@ class PortfolioMatch:
         return 2.0 * self.cut * most
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
-        """Return an interval for what the portfolio earns a hand, in big blinds; ``None`` with fewer than two hands.
+        """Return an interval for the portfolio's winnings per hand, in big blinds; ``None`` with fewer than two hands.
 
-        By the normal approximation as Student's t, as if hands were independent: a learner makes them dependent.
+        By Student's t, as if hands were independent, although a learner makes them dependent.
         """
         if len(self.gained) < 2:
             return None
@@ -110,7 +110,7 @@ class PortfolioMatch:
 
 
 def _chosen(table: npt.NDArray[Any], choices: Indices) -> npt.NDArray[Any]:
-    """Return the entry of each row that was chosen."""
+    """Return the chosen entry of each row."""
     found: npt.NDArray[Any] = table[np.arange(len(choices)), choices]
     return found
 
@@ -133,24 +133,24 @@ def play_portfolio(
     Parameters
     ----------
     bots : sequence of str
-        As :func:`~treeplex.solvers.matches.bots.find_bot` takes them.
+        Texts for :func:`~treeplex.solvers.matches.bots.find_bot`.
     opponent : str
     learner : Learner
-        One with as many strategies, which has not been used before.
+        A new learner with the same number of strategies.
     table : Table, optional
-        Of two seats.
+        A table of two seats.
     hands : int
-        Seats change after each.
+        The number of hands; seats change after each.
     seed : int
     cut : float
-        Winnings beyond so many big blinds, either way, count as so many to the learner.
+        The limit in big blinds at which wins and losses are clipped for the learner.
     jobs : int
-        How many processes play the hands of bots that do not learn.
+        The number of processes for bots that do not learn.
     each : callable, optional
         Called with the number of hands played so far, over all bots.
     checkpoint : Checkpoint or path-like, optional
-        As for :func:`~treeplex.solve`. Bots that may remember hands are kept when they have played all of them, others
-        every 500 hands; the result is the same as without an interruption.
+            As for :func:`~treeplex.solve`. Hands of bots that may remember are saved when all are played, hands of
+            others in blocks of 500; the result is the same as without an interruption.
 
     Returns
     -------
@@ -159,19 +159,19 @@ def play_portfolio(
     Raises
     ------
     InvalidStrategyError, InvalidGameError
-        If there is no such bot, or a number does not fit.
+        If there is no such bot, or a number is not valid.
     CheckpointError
-        If the checkpoint is damaged, of another run, or not to go on from.
+        If the checkpoint is damaged, belongs to another run, or cannot be resumed.
     MissingExtraError
         If pokerkit is not installed.
 
     Notes
     -----
-    Every bot plays every hand against the opponent, with the same cards and the same random numbers in each seat, and
-    the learner sees what the one that it chose has won, and nothing of the others. So the regret is known, and not
-    only estimated. Unless a bot or the opponent remembers hands, this is what
-    :class:`~treeplex.models.opponents.Portfolio` plays in :func:`~treeplex.models.matches.match` without duplicate,
-    hand for hand. If one remembers, each bot is seen as if it had played all hands.
+    Every bot plays every hand against the opponent, with the same cards and random numbers in each seat. The learner
+    sees only the winnings of the bot that it chose. So the regret is known exactly. Unless a bot or the opponent
+    remembers hands, this equals the play of :class:`~treeplex.models.opponents.Portfolio` in
+    :func:`~treeplex.models.matches.match` without duplicate deals, hand for hand. If one remembers, each bot plays as
+    if it had played all hands.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class _Matches:
         self.forfeits = 0
 
     def play(self, keeper: Keeper | None) -> bool:
-        """Play all hands, or until Ctrl-C; whether that came."""
+        """Play all hands; return whether Ctrl-C interrupted."""
         try:
             for first in range(0, self.hands, _BLOCK):
                 for arm in range(len(self.bots)):
@@ -251,7 +251,7 @@ class _Matches:
         return False
 
     def _take(self, keeper: Keeper | None, arm: int, first: int, hands: int) -> None:
-        """Play a block, or take what a checkpoint has of it."""
+        """Play a block, or read it from a checkpoint."""
         compute = partial(self._played, arm, first, hands)
         kept = compute() if keeper is None else keeper.part(f"bot {arm} from {first}", compute)
         rows = slice(first, first + hands)

@@ -1,4 +1,4 @@
-"""What a bot believes of the player it meets: what kind it is, and how often it bets."""
+"""A bot's beliefs about its opponent: its kind, and its frequencies of actions."""
 
 from functools import cache
 
@@ -8,18 +8,18 @@ from ...models.games.holdem.classes import CLASS_OF_HAND, CLASS_SIZES
 from ...models.games.holdem.equities import equities
 from ...seqform.arrays import Floats, frozen
 
-#: What a player may be: one who plays the equilibrium, one who puts in the more, the stronger the hand is, and one who
-#: does anything with anything; and how much of a uniform strategy is mixed into what each does.
+#: The kinds of players: one plays the equilibrium, one bets more with stronger hands, and one does anything with any
+#: hand; and the weight of a uniform strategy in the play of each.
 KINDS, FLOORS = ("equilibrium", "straightforward", "anything"), np.array([0.05, 0.05, 1.0])
-#: How many actions the frequencies of an equilibrium count for beside those that were seen.
+#: The weight of the equilibrium's frequencies, in numbers of observed actions.
 PRIOR = 20.0
-#: Where classes of amounts begin, in big blinds, the first one at nothing.
+#: The lower ends of classes of amounts, in big blinds, starting with zero.
 AMOUNTS = 2.0 ** np.arange(1, 7)
-#: Of what is counted: streets; whether there is something to call; what the player has put in before the flop, or that
-#: it has put in more after it, which shows what it holds; amounts, which are the price of a call, or the pot if there
-#: is nothing to call; and groups of actions.
+#: The dimensions of counts: streets; whether there is a bet to call; the amount that the player has put in before the
+#: flop, or that it has put in more after the flop, which depends on its hand; the price of a call, or the pot if there
+#: is no bet; and groups of actions.
 COUNTED = (4, 2, len(AMOUNTS) + 2, len(AMOUNTS) + 1, 3)
-#: How much of what was learned of the kind of player is forgotten with each hand.
+#: The fraction of the knowledge about the kind of player that is forgotten with each hand.
 _FORGOTTEN = 0.02
 
 
@@ -36,12 +36,12 @@ def group_of(action: str) -> int:
 
 
 def by_strength(strengths: Floats, weights: Floats, often: Floats) -> Floats:
-    """Return what a player does who takes actions so often, the later ones with the stronger hands.
+    """Return the behaviour of a player with given frequencies of actions, later actions with stronger hands.
 
     Parameters
     ----------
     strengths, weights : ndarray of float64, shape (n,)
-        Of each hand.
+        The strength and weight of each hand.
     often : ndarray of float64, shape (actions,)
 
     Returns
@@ -72,37 +72,37 @@ def strengths_before() -> Floats:
 
 
 class Reads:
-    """The beliefs about the other player, which may be learned.
+    """The beliefs about the other player, learned or fixed.
 
     Parameters
     ----------
     kinds : ndarray of float64, shape (3,)
-        How likely it is of each of :data:`KINDS` at first.
+        The initial probability of each of :data:`KINDS`.
     learns : bool
-        Whether what was seen in one hand counts in the next ones.
+        Whether observations in one hand count in later hands.
     """
 
     def __init__(self, kinds: Floats, learns: bool) -> None:
         self._first, self.kinds, self.learns = kinds, kinds, learns
-        #: By what was faced: folds, checks and calls, bets and raises.
+        #: Counts by situation: folds, checks and calls, bets and raises.
         self.counts = np.zeros(COUNTED)
 
     def likely(
         self, faces: tuple[int, int, int, int], group: int, often: Floats, strengths: Floats, weights: Floats
     ) -> Floats:
-        """Return how likely a straightforward player takes one of a group of actions with each hand.
+        """Return the probability that a straightforward player takes a group of actions with each hand.
 
         Parameters
         ----------
         faces : tuple of int
-            Of what the player faces, the first four places in :data:`COUNTED`. Its frequencies are those of all
-            decisions of the street with something to call, or of all without.
+                The situation: the first four indices in :data:`COUNTED`. The player's frequencies are those of all
+                decisions of the street with a bet to call, or of all without.
         group : int
-            As :func:`group_of` returns it.
+            A result of :func:`group_of`.
         often : ndarray of float64, shape (3,)
-            How often the equilibrium takes each group.
+            The equilibrium's frequency of each group.
         strengths, weights : ndarray of float64, shape (1326,)
-            Of the player's hands.
+            The strengths and weights of the player's hands.
         """
         counts = self.counts[faces[:2]].sum(axis=(0, 1))
         mixed = (counts + PRIOR * often) / (counts.sum() + PRIOR)
@@ -115,10 +115,10 @@ class Reads:
             self.counts[(*faces, group)] += 1.0
 
     def remember(self, counts: Floats) -> None:
-        """Count what was seen before, shape :data:`COUNTED`."""
+        """Add earlier counts, shape :data:`COUNTED`."""
         self.counts = self.counts + counts
 
     def judge(self, evidence: Floats) -> None:
-        """Learn from a hand: how likely its course was for each kind of player, times how likely the kind was."""
+        """Learn from a hand, given its likelihood times the probability of each kind of player."""
         if self.learns and evidence.sum() > 0.0:
             self.kinds = (1.0 - _FORGOTTEN) * evidence / evidence.sum() + _FORGOTTEN * self._first

@@ -1,4 +1,4 @@
-"""A bot for two seats that solves the rest of a hand after the flop whenever it does not know the answer yet."""
+"""A bot for two seats that solves the rest of a hand after the flop when it has no solution yet."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,25 +19,25 @@ from .reads import FLOORS, KINDS, Reads, group_of, strengths_before
 from .stages import Stage
 from .streets import SolvedStreet, StreetSpot, street_spot, warm_up
 
-#: How much of a uniform strategy is mixed into the bot's own: what it did may not be in a tree solved since.
+#: The weight of a uniform strategy in the bot's own: a later tree may not contain its earlier actions.
 _OWN_FLOORS = np.array([0.01])
-#: How often players fold, call and raise before the flop where there is something to call, and where there is not.
+#: Frequencies of folds, calls and raises before the flop, with and without a bet to call.
 _OFTEN = np.array([[0.0, 0.6, 0.4], [0.3, 0.4, 0.3]])
-#: A tree is solved anew where less of a player's range than this comes to: what is played there is not settled.
+#: A tree is solved again at a node that a smaller part of a player's range reaches: play there is inaccurate.
 _RARE = 0.05
 
 
 @dataclass(frozen=True)
 class StreetPlan:
-    """How a street is solved.
+    """The settings for solving a street.
 
     Attributes
     ----------
     betting : Betting
-        Of this street and those after it.
+        For this street and later ones.
     iterations : int
     rounds : int
-        As :class:`~treeplex.solvers.matches.streets.StreetSpot` takes it.
+        As for :class:`~treeplex.solvers.matches.streets.StreetSpot`.
     """
 
     betting: Betting
@@ -45,7 +45,7 @@ class StreetPlan:
     rounds: int = 0
 
 
-#: By street, as :data:`~treeplex.models.matches.STREETS` numbers them.
+#: The settings by street, in the order of :data:`~treeplex.models.matches.STREETS`.
 PLANS = {
     1: StreetPlan(Betting({"flop": "60%", "turn": "100%"}, {"flop": "3x"}, raise_cap=2), 16, rounds=1),
     2: StreetPlan(Betting({"turn": "60%", "river": "75%"}, {"turn": "3x"}, raise_cap=2), 16),
@@ -54,44 +54,44 @@ PLANS = {
 
 
 class ResolvingBot:
-    """Plays before the flop by a blueprint, and after it what it solves for both players' ranges.
+    """Plays a blueprint before the flop, and then solutions for both players' ranges.
 
     Parameters
     ----------
     blueprint : Blueprint
-        What both players do before the flop.
+        Both players' strategies before the flop.
     time : float
-        Seconds after which no more iterations are made in a decision. Decisions that need less, as all do by far on
-        an idle machine, do not depend on the clock.
+            Seconds after which a decision makes no more iterations. Decisions that take less time, as nearly all do on
+            an idle machine, do not depend on the clock.
     kinds : three float
-        How likely the other player is one who plays the equilibrium, one who takes actions as often but puts in the
-        more, the stronger the hand, and one who does anything with anything, so that no hand is ruled out.
+            The probabilities of three kinds of opponents: one plays the equilibrium, one takes actions as often but
+            bets more with stronger hands, and one does anything with any hand, so that no hand is excluded.
     learns : bool
-        Whether the other player's frequencies and kind are learned from hand to hand. Then it matters in which order
-        hands are played, and by how many processes; otherwise what is played depends on the hand alone.
+            Whether the opponent's frequencies and kind are learned over hands. Then the order of hands and the number
+            of processes matter; otherwise play depends only on the hand.
     pure : float
-        Actions less likely than this are not taken: what few iterations leave of them is noise.
+        Actions with a smaller probability are not taken: after few iterations they are noise.
     left_out : float
-        Which share of a range, of its least likely hands, is left out of what is solved.
+        The fraction of a range, of its least likely hands, that solving ignores.
     plans : mapping of int to StreetPlan
-        How each street after the flop is solved.
+        The settings for each street after the flop.
 
     Notes
     -----
-    The ranges of both players are followed by Bayes' rule: a hand's weight is multiplied by the probability of what
-    its player does, by the blueprint and by the trees that were solved. A tree begins at a decision, with the ranges
-    that come there, and has the very size that was bet; it is kept as long as what is done is in it. Such *unsafe*
-    resolving (Burch, Johanson and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no
-    guarantee: it holds against a player who comes with the assumed range.
+    The bot follows both players' ranges by Bayes' rule: it multiplies a hand's weight by the probability of its
+    player's action, from the blueprint and from solved trees. A tree starts at a decision, with the ranges that reach
+    it and the exact bet size. It is kept while it contains the actions played. Such *unsafe* resolving (Burch, Johanson
+    and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no guarantee: it is sound
+    only against a player with the assumed range.
 
-    *Simplified*: on the flop, one more round of bets is made before any card is seen, and 49 boards stand for 1,176;
-    on the turn, a bet on the river is not raised. Before the flop both are what :class:`ModelBlueprint` says.
+    *Simplified*: on the flop, one more betting round follows before further cards, and 49 boards represent 1,176; on
+    the turn, a bet on the river cannot be raised. Before the flop, :class:`ModelBlueprint` describes both.
 
-    *Learned*, if it learns: how often the other player folds, calls and bets by street, with and without something to
-    call, and from what is shown which kind of player it is. Never which cards were dealt: a deal that comes again with
-    the seats exchanged is played as if it was new.
+    *Learned*, if `learns`: the opponent's frequencies of folds, calls and bets by street, with and without a bet to
+    call, and from shown hands the kind of player. The bot never learns cards: a deal that recurs with exchanged seats
+    is played as if it were new.
 
-    Compiling the loop takes half a minute once on a machine; it is done when a bot is made.
+    Compiling the loop takes half a minute, once per machine, when the first bot is created.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class ResolvingBot:
         warm_up()
 
     def _clear(self, seat: int) -> None:
-        #: Of each seat, weights by kind of player and hand.
+        #: For each seat, weights by kind of player and hand.
         self._beliefs = [np.ones((1, len(HANDS))), np.ones((1, len(HANDS)))]
         self._beliefs[1 - seat] = np.repeat(self._reads.kinds[:, None], len(HANDS), axis=1)
         self._seen, self._street, self._node = 0, 0, 0
@@ -144,7 +144,7 @@ class ResolvingBot:
         self._comes = [1.0, 1.0]
 
     def begin(self, table: Table, seat: int) -> None:
-        """Start a hand: both players may hold anything."""
+        """Start a hand: both players may hold any hand."""
         if table.seats != 2:
             raise InvalidGameError(f"seats is {table.seats}, expected 2: a resolving bot plays against one opponent")
         warm_up()
@@ -157,7 +157,7 @@ class ResolvingBot:
         return [belief.sum(axis=0) for belief in self._beliefs]
 
     def end(self, result: HandResult) -> None:
-        """See how the hand ended, and learn from what was shown."""
+        """Read the result of the hand, and learn from shown hands."""
         other = 1 - result.seat
         for number in range(self._seen, len(result.history)):
             street, seat, action = result.history[number]
@@ -175,7 +175,7 @@ class ResolvingBot:
             self._follow(view, number, hand, until)
         self._seen = len(view.history)
         if view.street == 0:
-            # Where the model has ended though the hand has not, nothing better is known than to call.
+            # If the model has ended but the hand has not, call.
             choices = self._followed.mixture(int(CLASS_OF_HAND[hand])) or {("call", 0): 1.0}
             actions, likely = list(choices), self._kept(np.array(list(choices.values())))
         else:
@@ -186,13 +186,13 @@ class ResolvingBot:
         return _legal(view, *actions[rng.choice(len(actions), p=likely)])
 
     def _kept(self, behaviour: Floats) -> Floats:
-        """Return what is played of a strategy: rare actions are left out."""
+        """Return the played part of a strategy, without rare actions."""
         kept = np.where(behaviour < np.minimum(self._pure, behaviour.max(axis=0)), 0.0, behaviour)
         found: Floats = kept / kept.sum(axis=0)
         return found
 
     def _follow(self, view: View, number: int, hand: int, until: float) -> None:
-        """Learn from an action of the history, and go on behind it."""
+        """Learn from an action of the history, and continue after it."""
         street, seat, action = view.history[number]
         own, stage = seat == view.seat, Stage.before(view.table, view.history[:number], street)
         floors, weights, faces = (_OWN_FLOORS if own else FLOORS), self.ranges[seat], stage.faces(seat)
@@ -219,7 +219,7 @@ class ResolvingBot:
         self._comes[seat] *= float(self._beliefs[seat].sum() / before)
 
     def _tree(self, view: View, number: int, hand: int, until: float) -> SolvedStreet:
-        """Return a solved tree that has the next action of the history, or the bot's own decision, at its node."""
+        """Return a solved tree whose node has the next action of the history, or the bot's own decision."""
         street, _, action = view.history[number] if number < len(view.history) else (view.street, -1, "")
         stage = Stage.before(view.table, view.history[:number], street)
         if self._solved is not None and stage.street == self._street:
@@ -242,14 +242,15 @@ class ResolvingBot:
     def _solve(
         self, spot: StreetSpot, iterations: int, until: float, stage: Stage, action: str, other: int
     ) -> SolvedStreet:
-        """Return what both players do in a street.
+        """Return both players' strategies on a street.
 
-        It begins where the betting stands, with an action that was taken, if any; `other` is the other player's seat.
+        The tree starts at the current betting, with the action that was taken, if any; `other` is the other player's
+        seat.
         """
         return SolvedStreet(spot, iterations, until)
 
     def _trimmed(self, seat: int, hand: int) -> Floats:
-        """Return a range without its least likely hands; one hand, the bot's own, is not left out."""
+        """Return a range without its least likely hands; the bot's own hand is always kept."""
         weights = self.ranges[seat]
         order = np.argsort(weights, kind="stable")
         least = 0.0 if hand < 0 else max(float(weights[hand]), 1e-3)
@@ -260,7 +261,7 @@ class ResolvingBot:
 
 
 def _legal(view: View, word: str, amount: int) -> str:
-    """Return what is wanted, or what is allowed and nearest to it."""
+    """Return the intended action, or the nearest legal one."""
     if word == "fold" and view.price:
         return "fold"
     if word in ("fold", "check", "call") or not view.most:

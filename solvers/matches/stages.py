@@ -1,4 +1,4 @@
-"""Where the betting of a hand between two players stands."""
+"""The state of the betting of a hand between two players."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -14,17 +14,17 @@ from .reads import AMOUNTS
 
 
 def faced(street: int, price: float, paid: float | None, pot: float) -> tuple[int, int, int, int]:
-    """Return what somebody faces, as the first four places in :data:`~treeplex.solvers.matches.reads.COUNTED`.
+    """Return a player's situation, as the first four indices in :data:`~treeplex.solvers.matches.reads.COUNTED`.
 
     Parameters
     ----------
     street : int
     price : float
-        Of a call, in big blinds.
+        The price of a call, in big blinds.
     paid : float or None
-        What who is to move has put in, in big blinds; ``None`` if it has put in chips after the flop.
+        The amount that the mover has put in, in big blinds; ``None`` if it has put in chips after the flop.
     pot : float
-        In big blinds.
+        The pot, in big blinds.
     """
     shows = len(AMOUNTS) + 1 if paid is None else int(np.searchsorted(AMOUNTS, paid, side="right"))
     return street, int(price > 0.0), shows, int(np.searchsorted(AMOUNTS, price or pot, side="right"))
@@ -32,29 +32,29 @@ def faced(street: int, price: float, paid: float | None, pot: float) -> tuple[in
 
 @dataclass
 class Stage:
-    """Where the betting stands: on which street, what each player had put in before it, and what on it.
+    """The state of the betting: the street, and what each player has put in before and on it.
 
-    Amounts are chips, and those of hands that are read may be ``Decimal``.
+    Amounts are in chips; those of hands from files may be ``Decimal``.
 
     Attributes
     ----------
     now : list of int
-        What each has put in on the street.
+        The amounts that each player has put in on the street.
     last : int
-        By how much the last raise went beyond what was bet before.
+        The size of the last raise over the previous bet.
     begun : int
-        What each had when the hand began.
+        The stacks at the start of the hand.
     unit : int
         The big blind.
     street : int
-        As :data:`~treeplex.models.matches.STREETS` numbers them.
+        The street's number in :data:`~treeplex.models.matches.STREETS`.
     paid : int
-        What each had put in before the street.
+        The amount that each player had put in before the street.
     mover : int
     checked : bool
         Whether the other player has just checked.
     entered : list of bool
-        Whether each has put in chips after the flop.
+        Whether each player has put in chips after the flop.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Stage:
 
     @classmethod
     def before(cls, table: Table, history: Sequence[tuple[int, int, str]], street: int) -> "Stage":
-        """Return where it stands after a history, on a street."""
+        """Return the state after a history, on a street."""
         stage = cls(list(table.blinds), table.big_blind, table.stack, table.big_blind)
         for when, seat, action in history:
             stage.go_to(when)
@@ -86,7 +86,7 @@ class Stage:
         return stage
 
     def after(self, action: str) -> "Stage":
-        """Return where it stands after an action of who moves, on the next street if the betting is over."""
+        """Return the state after an action of the mover, on the next street if the betting is over."""
         over = action == "call" or (action == "check" and self.checked)
         found = copy(self)
         found.now, found.entered = list(self.now), list(self.entered)
@@ -96,7 +96,7 @@ class Stage:
         return found
 
     def faces(self, seat: int) -> tuple[int, int, int, int]:
-        """Return what a seat faces, as the first four places in :data:`~treeplex.solvers.matches.reads.COUNTED`."""
+        """Return a seat's situation, as the first four indices in :data:`~treeplex.solvers.matches.reads.COUNTED`."""
         price, unit = max(self.now) - self.now[seat], float(self.unit)
         paid = None if self.entered[seat] else float(self.paid + self.now[seat]) / unit
         return faced(self.street, float(price) / unit, paid, float(2 * self.paid + sum(self.now)) / unit)
@@ -112,19 +112,19 @@ class Stage:
         return Decision(self.street - 1, self.mover, 0, (self.now[0], self.now[1]), self.last, checked=self.checked)
 
     def total(self, action: str) -> int:
-        """Return to what an action bets or raises, 0 where it does neither."""
+        """Return the total to which an action bets or raises; 0 if it does neither."""
         text = action.partition(" ")[2] or "0"
         amount: Any = self.stack if action == "all-in" else int(text) if text.isdigit() else Decimal(text)
         return amount  # type: ignore[no-any-return]
 
     def go_to(self, street: int) -> None:
-        """Begin a street, if it is a later one."""
+        """Start a street, if it is a later one."""
         if street > self.street:
             self.paid += max(self.now)
             self.street, self.now, self.last, self.mover, self.checked = street, [0, 0], self.unit, 0, False
 
     def take(self, seat: int, action: str) -> None:
-        """Go on by an action of a seat."""
+        """Apply an action of a seat."""
         total = self.total(action)
         if total:
             self.last = max(self.last, total - max(self.now))

@@ -1,4 +1,4 @@
-"""A street of a hand of no-limit hold'em, solved from any of its decisions on for the ranges that are there."""
+"""A street of no-limit hold'em, solved from any of its decisions for given ranges."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,10 @@ from ..methods import DCFR
 from ..public.driver import warm
 from ..public.kernel import PublicKernel
 
-#: Iterations between two looks at the clock.
+#: Iterations between two readings of the clock.
 _TOGETHER = 5
-#: Few iterations are made: negative regrets are soon forgotten, and averages are of the last ones. On ranges at random
-#: it has the exploitability of DCFR(3/2, 0, 2) after two thirds of the iterations.
+#: There are few iterations, so negative regrets are forgotten quickly and averages use the last iterates. On random
+#: ranges it reaches the exploitability of DCFR(3/2, 0, 2) after two thirds of the iterations.
 _RULE = DCFR(beta=-5.0, averaging=4).local_rule
 
 
@@ -34,16 +34,17 @@ class StreetSpot(HoldemSpot):
     Parameters
     ----------
     start : Decision
-        Where the betting begins; what was bet on the street before counts. ``pot`` and ``stack`` are those with which
-        the street began.
+            The betting state at the start; bets on the street before it count. ``pot`` and ``stack`` are those at the
+            start of the street.
     rounds : int
-        With 0 a card is dealt after each street. Otherwise the players bet on the remaining streets with the current
-        board, and then the missing cards are dealt at once: so many boards for each unseen card, in which all cards
-        come equally often, so that how likely a draw is to fill up is exact but for blockers.
+            With 0, a card is dealt after each street. Otherwise the players bet on the remaining streets with the
+            current board, and then the missing cards are dealt at once: this number of boards for each unseen card, in
+            which all cards are equally frequent, so that the probability of completing a draw is exact except for
+            blockers.
 
     Examples
     --------
-    The flop with 98 boards in the place of 1,176.
+    The flop with 98 boards instead of 1,176.
 
     >>> from treeplex.solvers.matches.streets import StreetSpot
     >>> spot = StreetSpot("Td9d6h", ["AA, 87s", "QQ-TT, AdKd"], pot=200, stack=900, bets="60%", rounds=2)
@@ -56,17 +57,17 @@ class StreetSpot(HoldemSpot):
 
     @property
     def begun(self) -> Decision:
-        """The betting as the spot begins."""
+        """The betting at the root of the spot."""
         return self.start
 
     @cached_property
     def size(self) -> SpotSize:
-        """How large it is, found without building it."""
+        """The size of the spot, computed without building it."""
         if not self.rounds:
             return spot_size(self)
         states: list[Decision | Ended] = [self.start]
         counts = {"nodes": 0, "leaves": 0, "others": 0, "numbers": 0}
-        for state in states:  # which grows
+        for state in states:  # the list grows
             if isinstance(state, Decision):
                 after = [one for _, one in self.moves(state)]
                 states += after
@@ -79,7 +80,7 @@ class StreetSpot(HoldemSpot):
         return SpotSize(**counts, kept=counts["numbers"], held=held, streets=1)
 
     def moves(self, state: Decision) -> Iterator[tuple[str, Decision | Ended]]:
-        """Yield the actions at a decision, and what follows."""
+        """Yield the actions at a decision, and their successors."""
         for name, after in super().moves(state):
             if self.rounds and isinstance(after, Ended) and self._goes_on(after):
                 yield name, following(after, self.betting)
@@ -93,7 +94,7 @@ class StreetSpot(HoldemSpot):
     def dealt(
         self, state: Ended, board: tuple[int, ...]
     ) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
-        """Yield what may be dealt after a street: its name, what follows, the board, and how likely it is."""
+        """Yield the possible deals after a street: name, successor, board and probability."""
         if not self.rounds:
             yield from super().dealt(state, board)
             return
@@ -102,7 +103,7 @@ class StreetSpot(HoldemSpot):
 
     @cached_property
     def beaten(self) -> list[Floats]:
-        """How much of the other player's range each of the 1,326 hands of a player beats, summed up over boards."""
+        """The weight of the other player's range that each of a player's 1,326 hands beats, summed over boards."""
         found = [np.zeros(len(HANDS)) for _ in range(2)]
         for board in (one for one in self.boards if len(one) == 5):
             _, places = np.unique(all_strengths(tuple(sorted(board)), "full"), return_inverse=True)
@@ -113,7 +114,7 @@ class StreetSpot(HoldemSpot):
 
     @cached_property
     def _runouts(self) -> list[tuple[int, ...]]:
-        """What else may be dealt: neighbours in some circle of the unseen cards, then every second one, and so on."""
+        """The possible further cards: neighbours in a circle of the unseen cards, then every second one, and so on."""
         unseen = np.random.default_rng(self.cards).permutation(self.unseen)
         missing = 5 - len(self.cards)
         if missing == 1:
@@ -123,24 +124,24 @@ class StreetSpot(HoldemSpot):
 
     @cached_property
     def _share(self) -> float:
-        """How likely each is for hands that it does not block, if they are dealt something for certain."""
+        """The probability of each runout for hands that it does not block."""
         missing = 5 - len(self.cards)
         left = len(self.unseen)
         return comb(left, missing) / (len(self._runouts) * comb(left - 4, missing))
 
 
 class SolvedStreet:
-    """The equilibrium strategies of both players for their ranges, in a street from a decision on.
+    """Both players' equilibrium strategies for their ranges, on a street from a decision on.
 
     Parameters
     ----------
     spot : StreetSpot
     iterations : int
-        Of ``dcfr``.
+        The iterations of ``dcfr``.
     until : float
-        When to stop at the latest, on the clock of :func:`time.perf_counter`.
+        The latest time to stop, on the clock of :func:`time.perf_counter`.
     terms : optional
-        What players are kept to, as :class:`~treeplex.solvers.public.kernel.PublicKernel` takes it.
+        The restrictions of players, as for :class:`~treeplex.solvers.public.kernel.PublicKernel`.
 
     Examples
     --------
@@ -162,7 +163,7 @@ class SolvedStreet:
             done += _TOGETHER
 
     def actions(self, node: int) -> tuple[str, ...]:
-        """Return what the player who moves at a node may do."""
+        """Return the actions of the mover at a node."""
         return tuple(str(self.form.actions[child]) for child in self.form.children[node].tolist())
 
     def after(self, node: int, action: str) -> int:
@@ -172,7 +173,7 @@ class SolvedStreet:
     def behaviour(self, node: int) -> Floats:
         """Return the probability of each action for each of the 1,326 hands, shape (actions, 1326).
 
-        Hands that are not in the range play as the others do on average.
+        Hands outside the range play like the average of the range.
         """
         player = int(self.form.players[node])
         held, weights = self.spot.hands[player], self.spot.weights[player]
@@ -203,16 +204,16 @@ def street_spot(
     ----------
     board : sequence of int
     ranges : two ndarray of float64, shape (1326,)
-        Weights in any unit.
+        The weights of hands, in any unit.
     pot, stack : int
-        As the street began.
+        The pot and stacks at the start of the street.
     start : Decision
     betting : Betting
     amount : int, optional
-        A total to which is bet or raised at that decision beside what `betting` has; all that there is may stand for
-        all-in.
+            An additional total to bet or raise to at that decision, beside those of `betting`; the whole stack may
+            represent all-in.
     rounds : int
-        As :class:`StreetSpot` takes it.
+        As for :class:`StreetSpot`.
     """
     if amount is not None:
         own = [one for one in betting.amounts_at(start, pot, stack) if not _alike(one, amount, start, pot)]

@@ -1,1 +1,1 @@
-"""Models of the opponent made into strategies, and strategies that counter what logs show."""
+"""Strategies for models of the opponent, and responses to observed opponents."""

@@ -1,4 +1,4 @@
-"""Sensible behaviour at infosets that a strategy does not reach itself, where an optimal plan says nothing."""
+"""Sensible behaviour at infosets that a strategy does not reach itself, where an optimal plan is undefined."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..solve import solve_part
 
-#: Below this reach an infoset counts as not reached: what solvers leave of a zero.
+#: An infoset with a smaller reach counts as not reached: solvers' zeros are inexact.
 REACHED = 1e-9
 
 
 def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> Any:
-    """Replace the behaviour of strategies where they do not go by that of an equilibrium in which every hand trembles.
+    """Replace the behaviour at infosets that strategies do not reach by that of an equilibrium with trembles.
 
     Parameters
     ----------
@@ -27,35 +27,35 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
         Two players, constant-sum.
     strategies : Strategy or Profile
     tremble : float
-        The least probability of every action of both players in that equilibrium; at most one over the largest number
-        of actions.
+            The least probability of every action of both players in that equilibrium; at most 1 over the largest number
+            of actions.
 
     Returns
     -------
     Strategy or Profile
-        With the same realization plans to 1e-9, so that what was proven of the strategies still holds, and with other
-        behaviour at infosets that a player's own earlier actions exclude.
+            With the same realization plans up to 1e-9, so that proofs about the strategies still hold, and with other
+            behaviour at infosets that a player's own earlier actions exclude.
 
     Raises
     ------
     InvalidGameError
         If tremble is out of range.
     InvalidStrategyError
-        If a strategy is of another game.
+        If a strategy belongs to another game.
     SolverError
-        If that equilibrium is not found.
+        If the equilibrium is not found.
 
     Notes
     -----
-    A realization plan is zero below an action that is never taken, and any behaviour there belongs to it; a linear
+    A realization plan is zero below an action that is never taken, so any behaviour there belongs to it. A linear
     program has no reason to prefer one, and :class:`~treeplex.Strategy` plays uniformly. With trembles all infosets are
-    reached, and mistakes of the opponent are punished: as trembles of actions go to 0, limits of such equilibria are
+    reached, and mistakes of the opponent are punished. As trembles of actions go to 0, limits of such equilibria are
     extensive-form perfect (R. Selten, "Reexamination of the perfectness concept for equilibrium points in extensive
-    games", International Journal of Game Theory 4, 1975). Players reckon with trembles of their own here; quasi-perfect
-    equilibria, whose trembles are of whole sequences, do not (P. B. Miltersen, T. B. Sørensen, "Computing a
-    quasi-perfect equilibrium of a two-player game", Economic Theory 42, 2010). A refined equilibrium the result is not:
-    actions that are taken are not looked at again, and the tremble has one size. Trembles multiply along a path, and
-    solvers do not see what is below 1e-9: the deeper the game, the larger the tremble should be.
+    games", International Journal of Game Theory 4, 1975). Here players anticipate their own trembles. In quasi-perfect
+    equilibria, whose trembles are of whole sequences, they do not (P. B. Miltersen, T. B. Sørensen, "Computing a
+    quasi-perfect equilibrium of a two-player game", Economic Theory 42, 2010). The result is not a refined equilibrium:
+    actions that are taken stay unchanged, and the tremble has a fixed size. Trembles multiply along a path, and solvers
+    ignore numbers below 1e-9, so a deeper game needs a larger tremble.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
 
 
 def _trembles(player: int, treeplex: Treeplex, tremble: float) -> list[LinearConstraint]:
-    """Return the constraints by which every action has a least probability."""
+    """Return the constraints that give every action a least probability."""
     constraints = []
     for sequence in range(1, treeplex.num_sequences):
         terms, limit, _ = behaviour_terms(treeplex, {sequence: 1}, tremble)

@@ -1,4 +1,4 @@
-"""Models of opponents by name: what ``uniform``, ``random:seed=1``, ``nash`` and the like stand for."""
+"""Models of opponents by name, such as ``uniform``, ``random:seed=1`` and ``nash``."""
 
 import dataclasses
 import zlib
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ABSTRACTION_ITERATIONS = 10_000
 #: Files of strategies by the labels of infosets.
 _STREAMED = ".jsonl"
-#: How many opponents may stand within each other.
+#: The largest nesting depth of opponents.
 _DEEPEST = 8
 _GRAMMAR = Grammar("opponent", InvalidStrategyError, InvalidStrategyError, prefix="opponent ")
 
@@ -48,24 +48,24 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     Parameters
     ----------
     spec : str
-        ``uniform``: every action alike; ``uniform:without=A``: but for the action A, which is never taken where there
-        is another. ``random:seed=S``: at each infoset, in their order, probabilities drawn by
-        ``numpy.random.default_rng(S)`` from the flat Dirichlet distribution. ``nash``: an equilibrium strategy, by
-        the simplex method. ``cfr:iterations=N`` or ``cfr:iterations=N,updates=simultaneous``: the uniform average of so
-        many iterations of counterfactual regret minimisation. ``abstraction:JQ.K/pair.nopair``: in Leduc poker, an
-        equilibrium strategy of the game in which all players see so much of the cards, see :func:`abstraction_profile`;
-        ``,iterations=N`` may follow. ``mixture:W*O+W*O``: opponents O drawn before the game with probabilities W.
-        ``perturbed:O,epsilon=E`` and ``perturbed:O,concentration=C,seed=S``, or all three: an opponent with noise, see
-        :func:`~treeplex.models.opponents.perturbed`. ``threshold`` and ``threshold:file=F``: a threshold automaton,
-        made by hand or of the numbers in a file, see :class:`~treeplex.models.opponents.Threshold`.
-        ``cdbr:opponent=O,lookahead=K``, ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (as ``cdrnr``) and
-        ``ses:opponent=O,p=P``: what an :class:`~treeplex.Agent` plays whose model of the other player is O;
-        ``,method=``, ``,tolerance=``, ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Otherwise a
-        file (.npz, .json or .csv) that holds a strategy or a profile, or a bot file (.toml) of a threshold automaton.
-        An O that holds a comma or a plus sign stands in parentheses. Numbers may be ``1e6`` or ``1/4``.
-    game : Game
+            ``uniform``: all actions equally often; ``uniform:without=A``: never the action A if there is another.
+            ``random:seed=S``: at each infoset, in order, probabilities drawn by ``numpy.random.default_rng(S)`` from
+            the flat Dirichlet distribution. ``nash``: an equilibrium strategy by the simplex method.
+            ``cfr:iterations=N`` or ``cfr:iterations=N,updates=simultaneous``: the uniform average of N iterations of
+            counterfactual regret minimisation. ``abstraction:JQ.K/pair.nopair``: in Leduc poker, an equilibrium
+            strategy of the game in which players see only these classes of cards, see :func:`abstraction_profile`;
+            ``,iterations=N`` may follow. ``mixture:W*O+W*O``: opponents O drawn before the game with probabilities W.
+            ``perturbed:O,epsilon=E`` and ``perturbed:O,concentration=C,seed=S``, or all three: an opponent with noise,
+            see :func:`~treeplex.models.opponents.perturbed`. ``threshold`` and ``threshold:file=F``: a threshold
+            automaton, made by hand or with the numbers in a file, see :class:`~treeplex.models.opponents.Threshold`.
+            ``cdbr:opponent=O,lookahead=K``, ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (like ``cdrnr``) and
+            ``ses:opponent=O,p=P``: the play of an :class:`~treeplex.Agent` whose model of the other player is O;
+            ``,method=``, ``,tolerance=``, ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Any other
+            text is a file (.npz, .json or .csv) with a strategy or a profile, or a bot file (.toml) of a threshold
+            automaton. An O that contains a comma or a plus sign is enclosed in parentheses. Numbers may be ``1e6`` or
+            ``1/4``.
     player : int
-        Whose strategy it is.
+        The player of the strategy.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     Raises
     ------
     InvalidStrategyError
-        If there is no such opponent, a parameter is wrong or missing, or the file holds no strategy of that player.
+        If there is no such opponent, a parameter is invalid or missing, or the file has no strategy of that player.
     SolverError
         If an equilibrium was not found.
 
@@ -93,17 +93,17 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
 
 
 def opponent_player(spec: str, game: Game, player: int) -> "Answer | LookaheadPlayer":
-    """Return who plays as a text says in a game that is not enumerated, move by move.
+    """Return the player that a text names, for a game that is not enumerated; it decides move by move.
 
     Parameters
     ----------
     spec : str
-        Of the texts of :func:`opponent_strategy`, those that can do without the whole game: ``uniform``, ``random``
-        (probabilities are drawn by the seed, the seat and the label, and are others than in an enumerated game),
-        ``perturbed`` by ``epsilon``, a file of strategies by label (.jsonl), and ``cdbr`` and ``cdrnr`` with
-        ``values``, whose model is any of these but the last.
+            A text for :func:`opponent_strategy` that does not need the whole game: ``uniform``, ``random`` (whose
+            probabilities are drawn by the seed, the seat and the label, and differ from those in an enumerated game),
+            ``perturbed`` with ``epsilon``, a file of strategies by label (.jsonl), and ``cdbr`` and ``cdrnr`` with
+            ``values``, whose model is any of these except the last.
     game : Game
-        With rules.
+        A game with rules.
     player : int
 
     Returns
@@ -115,7 +115,7 @@ def opponent_player(spec: str, game: Game, player: int) -> "Answer | LookaheadPl
     Raises
     ------
     InvalidStrategyError
-        If there is no such opponent, a parameter is wrong or missing, or it takes the whole game.
+        If there is no such opponent, a parameter is invalid or missing, or it needs the whole game.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def opponent_player(spec: str, game: Game, player: int) -> "Answer | LookaheadPl
 
 
 def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITERATIONS) -> Profile:
-    """Return what equilibrium players of Leduc poker play who see the cards in buckets only.
+    """Return the play of equilibrium players of Leduc poker who see only buckets of cards.
 
     Parameters
     ----------
@@ -143,12 +143,12 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
     game : Game
         Leduc poker.
     iterations : int
-        Of PCFR+.
+        The iterations of PCFR+.
 
     Returns
     -------
     Profile
-        Of `game`: each infoset plays as its bucket does.
+        A profile of `game`: each infoset plays like its bucket.
 
     Raises
     ------
@@ -157,12 +157,12 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
 
     Notes
     -----
-    An abstract game has many equilibria, and they differ in what a best response gains in the full game. The one here
-    is the quadratic average of so many alternating iterations of PCFR+ from the uniform strategy (G. Farina,
-    C. Kroer, T. Sandholm, "Faster game solving via predictive Blackwell approachability", AAAI 2021). The abstract game
-    of ``JQ.K/pair.nopair`` is solved to within 4e-7 by 10,000 of them, and rounding shows in the eleventh digit only:
-    so it is the same strategy on every machine. An average of plain CFR is not. Its regrets come to ties that rounding
-    breaks, and after 10,000 iterations a relative change of the payoffs by 1e-14 moves the plan by 0.01.
+    An abstract game has many equilibria, which differ in the gain of a best response in the full game. This one is the
+    quadratic average of alternating iterations of PCFR+ from the uniform strategy (G. Farina, C. Kroer, T. Sandholm,
+    "Faster game solving via predictive Blackwell approachability", AAAI 2021). For ``JQ.K/pair.nopair``, 10,000
+    iterations solve the abstract game to within 4e-7, and rounding affects only the eleventh digit, so the strategy is
+    the same on every machine. This does not hold for an average of plain CFR: its regrets reach ties that rounding
+    breaks, and after 10,000 iterations a relative change of the payoffs by 1e-14 changes the plan by 0.01.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
 
 @dataclass(frozen=True)
 class Seat:
-    """Whose strategy an opponent is, and within how many other opponents.
+    """The seat of an opponent, and its nesting depth.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Seat:
         raise self._unknown(name)
 
     def taker(self, spec: str) -> "Answer | LookaheadPlayer":
-        """Return who plays as a text says where the game is not enumerated."""
+        """Return the player that a text names, in a game that is not enumerated."""
         spec, name, text = self._split(spec)
         if name in _LOOKING:
             values = _GRAMMAR.read(name, text, _agent_parameters(name))
@@ -224,7 +224,7 @@ class Seat:
         return self.answer(spec)
 
     def answer(self, spec: str) -> "Answer":
-        """Return what the opponent that a text names does at an infoset, where the game is not enumerated."""
+        """Return the strategy function of the opponent that a text names, in a game that is not enumerated."""
         spec, name, text = self._split(spec)
         if name in OPPONENTS:
             return self._opponent(name, text).answer(self)
@@ -240,7 +240,7 @@ class Seat:
         raise self._unknown(name)
 
     def _split(self, spec: str) -> tuple[str, str, str | None]:
-        """Return a text without parentheses around it, the name in it, and what follows that."""
+        """Return a text without enclosing parentheses, its name, and the rest."""
         spec = without_parentheses(spec)
         if self.depth > _DEEPEST:
             raise InvalidStrategyError(f"opponent {shown(spec, 60)}: opponents are nested more than {_DEEPEST} deep")
@@ -257,7 +257,7 @@ class Seat:
         return _GRAMMAR.unknown_name(name, opponent_forms(), files, known=[*OPPONENTS, *_AGENTS])
 
     def within(self, other_player: bool = False) -> "Seat":
-        """Return the seat of an opponent within this one, or of the other player."""
+        """Return the seat of an opponent nested in this one, or of the other player."""
         return Seat(self.game, 1 - self.player if other_player else self.player, self.depth + 1)
 
     def _agent(self, name: str, values: dict[str, Any]) -> Strategy:
@@ -272,7 +272,7 @@ class Seat:
         if alone is not None:
             raise InvalidStrategyError(f"opponent {name}: {alone} needs values=V, which is missing")
         limits = {key: values.pop(key) for key in ("tolerance", "seconds") if key in values}
-        method = values.pop("method", "lp" if name == LBR.name else "cfr+")  # the answer is one action
+        method = values.pop("method", "lp" if name == LBR.name else "cfr+")  # the response is one action
         return Agent(_AGENTS[name](self.game, model, **values), method, **limits).strategy()
 
     def _looking(self, name: str, values: dict[str, Any], model: "Answer") -> "LookaheadPlayer":
@@ -289,7 +289,7 @@ class Seat:
         return LookaheadPlayer(self.game, self.player, model, values=worths, **{"p": 1.0, **values})
 
     def _continuations(self, name: str, text: str, preferred: str | None, playouts: int) -> "list[Continuation]":
-        """Return how the game goes on beyond the depth limit, as given, and with each action the other one prefers."""
+        """Return the continuations beyond the depth limit: the given one, and one per preferred action."""
         from ..depth_limited.continuations import CheckDown, Playouts, biased, uniformly
 
         named = [] if preferred is None else [each.strip() for each in preferred.split("/")]
@@ -319,12 +319,12 @@ class Seat:
 
 
 def _known_action(game: Game, player: int, text: str) -> str:
-    """Return the name of an action that a text names, which a player has in some of the games drawn at random.
+    """Return the name of an action that a text names; the player must have it in randomly drawn games.
 
     Raises
     ------
     InvalidStrategyError
-        If the player has had no such action.
+        If the player had no such action.
     """
     from ..depth_limited.continuations import drawn_actions
 
@@ -346,7 +346,7 @@ def _streamed(path: str) -> "StreamedProfile":
 
 
 def not_enumerated(what: str, game: Game) -> InvalidStrategyError:
-    """Return the error for an opponent who takes the whole game, where that is not enumerated."""
+    """Return the error for an opponent that needs the whole game, if the game is not enumerated."""
     return InvalidStrategyError(
         f"opponent {what} needs the whole game, and {game.spec} is not enumerated; expected uniform, random, "
         "perturbed, cdbr, cdrnr, or a file of strategies by label (.jsonl)"
@@ -360,15 +360,15 @@ class Opponent(ABC):
 
     @abstractmethod
     def strategy(self, seat: Seat) -> Strategy:
-        """Return what it plays; ``seat.within().strategy(text)`` is that of another opponent."""
+        """Return its strategy; ``seat.within().strategy(text)`` returns that of another opponent."""
 
     def answer(self, seat: Seat) -> "Answer":
-        """Return what it does at an infoset by the label and the actions, where nobody enumerates the game.
+        """Return its strategy as a function of an infoset's label and actions, for a game that is not enumerated.
 
         Raises
         ------
         InvalidStrategyError
-            If it takes the whole game.
+            If it needs the whole game.
         """
         raise not_enumerated(self.name, seat.game)
 
@@ -531,7 +531,7 @@ class _Perturbed(Opponent):
 
 @dataclass(frozen=True)
 class _AgentLimits:
-    """How an agent that plays a response decides."""
+    """The settings for the decisions of an agent that plays a response."""
 
     method: Annotated[str, About("method that computes the decisions", form="M")] = "cfr+"
     tolerance: Annotated[float, About("tolerance of each decision, in payoff units", minimum=0)] = 0.0
@@ -540,7 +540,7 @@ class _AgentLimits:
 
 @dataclass(frozen=True)
 class _LookaheadLimits:
-    """The settings in an agent's text whose steps end at the depth limit."""
+    """The settings of an agent whose steps end at the depth limit."""
 
     values: Annotated[
         str | None,
@@ -580,22 +580,22 @@ _OWN = {
 OPPONENTS: Registry[type[Any]] = Registry(
     _GRAMMAR, "treeplex.opponents", accepting(Opponent, InvalidStrategyError, "careful"), _OWN, __package__
 )
-#: Problems that an agent solves decision by decision, as it plays.
+#: Problems that an agent solves one decision at a time, during play.
 _AGENTS: dict[str, Any] = {problem.name: problem for problem in (CDBR, CDRNR, CDBRNE, SES, LBR)}
 
-#: Those of them whose steps may end at the depth limit, so that nobody needs to enumerate the game.
+#: Problems among them whose steps may end at the depth limit, so that the game need not be enumerated.
 _LOOKING = (CDBR.name, CDRNR.name)
 
 
 def _agent_parameters(name: str) -> tuple[Parameter, ...]:
-    """Return what an agent's text may say: the problem, with the opponent as text, and how decisions are made."""
+    """Return the parameters of an agent's text: those of the problem, with the opponent as text, and of decisions."""
     problem = parameters_of(_AGENTS[name])
     named = [dataclasses.replace(each, kind=str) if each.name == "opponent" else each for each in problem]
     return (*named, *parameters_of(_AgentLimits), *(parameters_of(_LookaheadLimits) if name in _LOOKING else ()))
 
 
 def opponent_forms() -> list[str]:
-    """Return how each opponent is written.
+    """Return the written form of each opponent.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tuning of threshold automata: one number at a time by simulated annealing, judged by matches or exactly."""
+"""Tuning of threshold automata: one number at a time by simulated annealing, evaluated by matches or exactly."""
 
 import math
 from abc import ABC, abstractmethod
@@ -28,9 +28,10 @@ from ...seqform.strategy import Profile, Strategy
 from ..checkpoint import Checkpoint, Keeper, digest
 from ..matches.bots import declared_bot, find_bot
 
-#: How many plans of automata are kept.
+#: The number of cached plans of automata.
 _KEPT = 8
-#: Plays one match: the automaton, its opponent, the number of deals and a seed; returns the payoff of each deal.
+#: A function that plays a match, given the automaton, its opponent, the number of deals and a seed; returns the
+#: payoffs.
 Play = Callable[[Threshold, Threshold, int, Sequence[int]], Floats]
 
 
@@ -51,19 +52,19 @@ class Score:
 
 
 class Judge(ABC):
-    """Says what an automaton earns; judges are frozen dataclasses."""
+    """Evaluates automata; judges are frozen dataclasses."""
 
     @abstractmethod
     def score(self, automaton: Threshold, opponent: Threshold, seed: Sequence[int]) -> Score:
-        """Return what an automaton earns a hand, the mean of both seats.
+        """Return the payoff of an automaton per hand, averaged over both seats.
 
         Parameters
         ----------
         automaton : Threshold
         opponent : Threshold
-            Whom it is to beat, unless the judge has another one.
+            Its opponent, unless the judge has its own.
         seed : sequence of int
-            Of what is drawn.
+            The seed of the random numbers.
         """
 
 
@@ -74,14 +75,14 @@ class Seats:
     Parameters
     ----------
     game : Game
-        Of two players, constant-sum; it says what is bet.
+        A two-player constant-sum game with rules of betting.
     against : Profile, optional
-        Whom automata play in place of each other.
+        The opponent of automata, instead of each other.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game does not say what is bet.
+        If the game has no rules of betting.
     """
 
     game: Game
@@ -96,7 +97,7 @@ class Seats:
         return [list(placed_offers(self.game, player)) for player in (0, 1)]
 
     def profile(self, automaton: Threshold) -> Profile:
-        """Return what an automaton plays in both seats; those asked for last are kept."""
+        """Return the play of an automaton in both seats; recent results are cached."""
         if automaton not in self._profiles:
             sizes = [treeplex.num_sequences for treeplex in self.game.sequence_form.treeplexes]
             vectors = [automaton.behaviour(offers, size) for offers, size in zip(self._offers, sizes, strict=True)]
@@ -111,7 +112,7 @@ class Seats:
         return {}
 
     def opponent(self, automaton: Threshold) -> Profile:
-        """Return whom an automaton plays that is to beat another one."""
+        """Return the opponent's profile: the given automaton's, or `against`."""
         return self.profile(automaton) if self.against is None else self.against
 
     @cached_property
@@ -119,7 +120,7 @@ class Seats:
         return DuplicateDeals(self.game)
 
     def __call__(self, automaton: Threshold, opponent: Threshold, deals: int, seed: Sequence[int]) -> Floats:
-        """Play a match of duplicate deals, and return what the automaton is paid a hand on each."""
+        """Play a match of duplicate deals, and return the automaton's payoff per hand for each deal."""
         mine, theirs = self.profile(automaton), self.opponent(opponent)
         return self._duplicate.play(mine, theirs, deals, np.random.default_rng(seed))
 
@@ -131,12 +132,13 @@ class AtTable:
     Parameters
     ----------
     table : Table
-        Of two seats.
+        A table of two seats.
     against : tuple of str
-        Whom automata play in place of each other, as :func:`~treeplex.solvers.matches.bots.find_bot` takes them: each
-        of them on the same deals. One that learns begins anew in every match.
+            The opponents of automata instead of each other, as texts for
+            :func:`~treeplex.solvers.matches.bots.find_bot`: each on the same deals. A bot that learns starts from
+            scratch in every match.
     samples : int
-        Of a value, as :class:`~treeplex.models.opponents.ThresholdBot` has them.
+        The samples of a value, as for :class:`~treeplex.models.opponents.ThresholdBot`.
 
     Raises
     ------
@@ -155,7 +157,7 @@ class AtTable:
             declared_bot(text)
 
     def __call__(self, automaton: Threshold, opponent: Threshold, deals: int, seed: Sequence[int]) -> Floats:
-        """Play a match, and return what the automaton won a hand on each deal, in big blinds; all-ins by equity."""
+        """Play a match; return the automaton's winnings per hand for each deal, in big blinds, all-ins by equity."""
         number = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
         won = []
         for other in [find_bot(text, self.table) for text in self.against] or [ThresholdBot(opponent, self.samples)]:
@@ -169,7 +171,7 @@ class AtTable:
 
 @dataclass(frozen=True, eq=False)
 class ExactJudge(Judge):
-    """Says what an automaton earns in expectation, as the payoff of its plan.
+    """Evaluates automata exactly, by the payoff of their plans.
 
     Parameters
     ----------
@@ -179,7 +181,7 @@ class ExactJudge(Judge):
     seats: Seats
 
     def score(self, automaton: Threshold, opponent: Threshold, seed: Sequence[int]) -> Score:
-        """Return what an automaton earns a hand; nothing is drawn."""
+        """Return the exact payoff of an automaton per hand."""
         mine, theirs = self.seats.profile(automaton), self.seats.opponent(opponent)
         game = self.seats.game
         first = expected_payoffs(game, Profile([mine[0], theirs[1]]))[0]
@@ -189,21 +191,21 @@ class ExactJudge(Judge):
 
 @dataclass(frozen=True, eq=False)
 class MatchJudge(Judge):
-    """Says what an automaton earns by matches, of which those that ended highest and lowest do not count.
+    """Evaluates automata by matches, without the matches of highest and lowest result.
 
     Parameters
     ----------
     play : callable
-        Plays one match: :class:`Seats` for games that are small, :class:`AtTable` for no-limit hold'em, or any function
-        of the automaton, its opponent, the number of deals and a seed that returns what the automaton is paid a hand on
-        each deal.
+            The function that plays one match: :class:`Seats` for small games, :class:`AtTable` for no-limit hold'em, or
+            any function of the automaton, its opponent, the number of deals and a seed that returns the automaton's
+            payoff per hand for each deal.
     matches : int
     deals : int
-        In a match; in duplicate each is two hands.
+        The number of deals in a match; each duplicate deal is two hands.
     trim : int
-        How many matches are left out at either end.
+        The number of matches dropped at either end.
     jobs : int
-        How many processes play.
+        The number of processes.
 
     Raises
     ------
@@ -212,8 +214,9 @@ class MatchJudge(Judge):
 
     Notes
     -----
-    The mean of the middle matches is a biased estimate where payoffs are skewed. Both sides of a comparison are
-    evaluated alike, and by other seeds. The standard error is that of the mean over all deals, s / √(matches · deals).
+    The mean of the middle matches is a biased estimate if payoffs are skewed. Both sides of a comparison are evaluated
+    in the same way, with different seeds. The standard error is that of the mean over all deals, s / √(matches ·
+    deals).
     """
 
     play: Play
@@ -228,7 +231,7 @@ class MatchJudge(Judge):
         check_whole(self.matches, "matches", UnsupportedProblemError, f"[{2 * self.trim + 1}, inf)")
 
     def score(self, automaton: Threshold, opponent: Threshold, seed: Sequence[int]) -> Score:
-        """Return what an automaton earned a hand."""
+        """Return the payoff of an automaton per hand."""
         arguments = [(automaton, opponent, self.deals, (*seed, match)) for match in range(self.matches)]
         paid = np.array(list(calls(self.play, arguments, self.jobs)))
         middle = np.sort(paid.mean(axis=1))[self.trim : self.matches - self.trim]
@@ -237,23 +240,23 @@ class MatchJudge(Judge):
 
 @dataclass(frozen=True)
 class Annealing:
-    """How numbers are searched.
+    """The search over numbers.
 
     Parameters
     ----------
     rounds : int
-        How often all numbers are gone through; after each, what was found is held against what was before.
+        The number of passes over all numbers; after each pass, the result is compared with the previous automaton.
     steps : int
-        How many values are tried of a number.
+        The number of values tried for a number.
     temperature : float
-        T₀ in payoff units a hand: the s-th value is taken although it scores less by d with probability exp(−d / T),
-        T = T₀ κˢ.
+            T₀ in payoff units per hand: a value whose score is lower by d is accepted in step s with probability exp(−d
+            / T), T = T₀ κˢ.
     cooling : float
-        κ, also of how far values are tried from where the number stands.
+        κ, which also scales the distance of tried values from the current one.
     spread : float
-        Standard deviation of the first value of a threshold from where it stands.
+        The standard deviation of the first tried value of a threshold from the current one.
     amounts : float
-        The same of a coefficient, in antes or big blinds.
+        The same for a coefficient, in antes or big blinds.
 
     Raises
     ------
@@ -275,13 +278,13 @@ class Annealing:
             check_number(getattr(self, name), name, UnsupportedProblemError, "(0, inf)")
 
     def scale(self, number: int) -> float:
-        """Return the spread of a number of an automaton."""
+        """Return the spread for a number of an automaton."""
         return self.spread if number % NUMBERS < 3 else self.amounts
 
 
 @dataclass(frozen=True)
 class Improvement:
-    """By how much more an automaton earns a hand than another one, on the same deals.
+    """The difference of two automata's payoffs per hand, on the same deals.
 
     Attributes
     ----------
@@ -299,14 +302,14 @@ class Improvement:
 def improvement(
     play: Play, automaton: Threshold, start: Threshold, deals: int, seed: Sequence[int], confidence: float = 0.95
 ) -> Improvement:
-    """Return by how much more an automaton earns than the one it was tuned from, by deals that tuning has not seen.
+    """Return the gain of an automaton over the one it was tuned from, on deals that tuning has not seen.
 
     Parameters
     ----------
     play : callable
         Plays one match, as for :class:`MatchJudge`.
     automaton, start : Threshold
-        Both play the same deals, against `start` or whomever `play` seats in its place.
+        Both play the same deals, against `start` or the opponent of `play`.
     deals : int
         At least 2.
     seed : sequence of int
@@ -337,21 +340,21 @@ def improvement(
 
 @dataclass(frozen=True)
 class TuningStep:
-    """One value that was tried.
+    """One tried value.
 
     Attributes
     ----------
     round, number : int
-        Which of the numbers, in which round.
+        The number's place, and the round.
     held, tried : Threshold
-        What stood, and what was tried in its place.
+        The current value, and the tried value.
     score : Score
-        Of what was tried.
+        The score of the tried value.
     rise : Score
-        By how much that is more than what stood scored, with the standard error of the difference.
+        The gain in score over the current value, with the standard error of the difference.
     taken : bool
     before : int
-        How many values were tried before it.
+        The number of values tried before it.
     """
 
     round: int
@@ -366,16 +369,16 @@ class TuningStep:
 
 @dataclass(frozen=True)
 class TuningRound:
-    """How a round ended.
+    """The result of a round.
 
     Attributes
     ----------
     found : Threshold
-        What its steps came to.
+        The automaton after its steps.
     gain : Score
-        What that earns more than what was before, by seeds that no step had seen.
+        Its gain over the previous automaton, with seeds that no step has used.
     kept : bool
-        Whether it took its place.
+        Whether it replaced the previous automaton.
     """
 
     found: Threshold
@@ -390,12 +393,12 @@ class Tuned:
     Attributes
     ----------
     start, automaton : Threshold
-        Before and after.
+        The automata before and after tuning.
     rounds : tuple of TuningRound
     steps : tuple of TuningStep
-        In the order in which they were tried.
+        The tried values, in order.
     interrupted : bool
-        Whether Ctrl-C ended it; the automaton is the best so far.
+        Whether Ctrl-C ended the run; the automaton is then the best so far.
     """
 
     start: Threshold
@@ -419,13 +422,13 @@ def tune(
     Parameters
     ----------
     judge : Judge
-        What it is to earn: exactly (:class:`ExactJudge`), or by matches (:class:`MatchJudge`).
+        The evaluation: exact (:class:`ExactJudge`) or by matches (:class:`MatchJudge`).
     start : Threshold, optional
-        By default the one that is made by hand.
+        By default the handmade automaton.
     annealing : Annealing, optional
     seed : int
     on_step : callable, optional
-        Called after each value that was tried.
+        Called after each tried value.
     checkpoint : Checkpoint or path-like, optional
         As for :func:`~treeplex.solve`: finished matches are not played again. The number of processes may change.
 
@@ -438,18 +441,18 @@ def tune(
     UnsupportedProblemError
         If the seed is not a whole number of at least 0.
     CheckpointError
-        If the checkpoint is damaged, of another run, or not to go on from.
+        If the checkpoint is damaged, belongs to another run, or cannot be resumed.
 
     Notes
     -----
-    The opponent is the automaton before the round. In each round numbers are gone through in random order. Each is
-    annealed alone, and takes the value that scored most; the scores of two values never share a seed. At the end of a
-    round what was found replaces the automaton if it scores more by fresh seeds, and with it the opponent.
+    The opponent is the automaton before the round. A round visits all numbers in random order. Each number is annealed
+    alone and takes the value with the highest score; the scores of two values never share a seed. At the end of a
+    round, the result replaces the automaton, and so the opponent, if its score is higher with fresh seeds.
 
-    T. Chen, "2-player no limit Texas hold 'em AI report", 2020, section 2: duplicate deals, extreme matches left out,
-    one number at a time by simulated annealing, and best responses that replace what they respond to. Numbers of
-    matches and steps and the schedule are not in the report, but for 1,000 hands a match. It proves nothing, and
-    nothing is proven of the result.
+    T. Chen, "2-player no limit Texas hold 'em AI report", 2020, section 2: duplicate deals, extreme matches dropped,
+    one number at a time by simulated annealing, and best responses that replace their opponents. The report does not
+    state numbers of matches and steps or the schedule, except for 1,000 hands per match. It proves nothing, and nothing
+    is proven about the result.
 
     Examples
     --------
@@ -475,7 +478,7 @@ def tune(
 
 @dataclass
 class _Tuning:
-    """A run."""
+    """A run of tuning."""
 
     judge: Judge
     annealing: Annealing
@@ -497,11 +500,11 @@ class _Tuning:
                 interrupted = True
             if interrupted and found == standing:
                 break
-            if interrupted:  # what is judged now is not a part of the run as a whole
+            if interrupted:  # evaluations from now on are not part of the run
                 self.keeper = None
             try:
                 new, old = (self._score(one, standing, 1, number, which) for which, one in enumerate((found, standing)))
-            except KeyboardInterrupt:  # the automaton that stands is the best that is known
+            except KeyboardInterrupt:  # the current automaton is the best one known
                 interrupted = True
                 break
             gain = _difference(new, old)
@@ -516,7 +519,7 @@ class _Tuning:
         return Score(kept["mean"], kept["error"])
 
     def _gone_through(self, number: int, place: int, found: Threshold, opponent: Threshold) -> Threshold:
-        """Anneal one number, or return what a checkpoint has of that."""
+        """Anneal one number, or return its result from a checkpoint."""
         first = len(self.steps)
 
         def compute() -> dict[str, Any]:
@@ -542,7 +545,7 @@ class _Tuning:
         return Threshold.from_numbers(kept["best"])
 
     def _annealed(self, number: int, place: int, found: Threshold, opponent: Threshold) -> Threshold:
-        """Anneal one number, the others standing."""
+        """Anneal one number while the others are fixed."""
         settings, rng = self.annealing, np.random.default_rng((self.seed, 2, number, place))
         held, best = found, found
         score = most = self._score(held, opponent, 3, number, place, 0)

@@ -1,4 +1,4 @@
-"""An approximate best response: tree search over infosets with a learned value and policy, against fixed others."""
+"""Approximate best responses: tree search over infosets with a learned value and policy, against fixed strategies."""
 
 import zlib
 from array import array
@@ -30,27 +30,27 @@ from .streamed_play import StreamedProfile, StreamedStrategy, answer_of, rules_o
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How an approximate best response searches and learns.
+    """The settings of the search and the learning of an approximate best response.
 
     Parameters
     ----------
     simulations : int
-        Of the search before each decision of a game to learn from.
+        Simulations before each decision of a training game.
     decision_simulations : int
-        Of the search that decides what the response plays at an infoset.
+        Simulations of the search that decides the response's action at an infoset.
     exploration : float
-        c of PUCT, values scaled to 0 to 1.
+        The constant c of PUCT, with values scaled to between 0 and 1.
     noise : float
-        How much of the uniform policy is mixed into the learned one where a search begins, in games to learn from.
+        The weight of the uniform policy at the root of a search in training games.
     outcomes : float
-        What the value learns from: so much of what the game paid, and for the rest what the search found.
+        The weight of the game's payoff in the target of the value; the rest is the result of the search.
     rate, policy_rate : float
-        The least step of the value towards what it learns from, as a part of the difference; and the step of the
-        policy's logits.
+            The least step size of the value, as a fraction of its distance from the target, and the step size of the
+            policy's logits.
     particles : int
-        The most histories that an infoset is known by: more are replaced by a sample.
+        The largest number of stored histories of an infoset; more are replaced by a sample.
     buckets : int
-        Weights of each of the learned functions, a power of two.
+        The number of weights of each learned function, a power of two.
     """
 
     name: ClassVar[str] = "abr"
@@ -72,38 +72,38 @@ class SearchSettings:
 
 
 class ApproximateBestResponse:
-    """A best response that is learned by playing, for games that nobody enumerates.
+    """A best response that is learned by playing, for games that are too large to enumerate.
 
-    The response is a tree search at each infoset where it has to decide, on a value and a policy that were learned from
-    such searches. What it is paid in fresh games has a confidence interval, whose lower end bounds what a best response
-    gains from below: an opponent is at least that exploitable. How little it is proves nothing.
+    The response runs a tree search at each infoset where it decides, using a value and a policy learned from such
+    searches. Its payoff in fresh games has a confidence interval, whose lower end is a lower bound on the gain of a
+    best response: the opponent is at least that exploitable. A small payoff proves nothing.
 
     Parameters
     ----------
     game : Game or Rules
     profile : Profile or StreamedProfile
-        What the others play; the entry of the player who responds is not used.
+        The others' strategies; the entry of the responding player is ignored.
     player : int
-        Who responds.
+        The responding player.
     settings : SearchSettings, optional
     seed : int, optional
         0 by default. Equal seeds give equal runs.
     memory : int or str, optional
-        What the part of the game that is met may take, as for :class:`~treeplex.StreamedMCCFR`.
+        The memory budget for the visited part of the game, as for :class:`~treeplex.StreamedMCCFR`.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        If it is not a game, or a profile of it.
+        If the arguments are not a game and a profile of it.
     UnsupportedProblemError
         If the game has no rules.
 
     Notes
     -----
     F. Timbers, N. Bard, E. Lockhart, M. Lanctot, M. Schmid, N. Burch, J. Schrittwieser, T. Hubert and M. Bowling,
-    "Approximate exploitability: learning a best response", IJCAI 2022 (arXiv:2004.09677). The differences are listed
-    in :doc:`/theory/approximate-responses`: above all both learned functions are linear in parts of an infoset's
-    label, one of which is the label as a whole; in games whose infosets all come up again they are tables.
+    "Approximate exploitability: learning a best response", IJCAI 2022 (arXiv:2004.09677). The differences are listed in
+    :doc:`/theory/approximate-responses`. Above all, both learned functions are linear in parts of an infoset's label,
+    one of which is the whole label; if all infosets of a game recur, they are tables.
 
     Examples
     --------
@@ -151,12 +151,12 @@ class ApproximateBestResponse:
 
     @property
     def games(self) -> int:
-        """Games that it has learned from."""
+        """The number of training games so far."""
         return int(self._control[kernel.GAMES])
 
     @property
     def infosets(self) -> int:
-        """Infosets that have been met."""
+        """The number of infosets met."""
         return len(self._tree)
 
     def run(
@@ -167,31 +167,31 @@ class ApproximateBestResponse:
         progress: Callable[[StreamedRun], object] | None = None,
         checkpoint: Checkpoint | str | PathLike[str] | None = None,
     ) -> StreamedRun:
-        """Go on learning until a limit comes, or Ctrl-C; a game that is broken off leaves no trace.
+        """Continue learning until a limit is reached, or Ctrl-C; an interrupted game leaves no trace.
 
         Parameters
         ----------
         games : int, optional
-            How many more.
+            The number of additional games.
         seconds : float, optional
         progress : callable, optional
-            Called about 20 times a second with a :class:`StreamedRun`; an answer that is true stops the run.
+            Called about 20 times a second with a :class:`StreamedRun`; a true result stops the run.
         checkpoint : Checkpoint or path-like, optional
             As for :func:`~treeplex.solve`.
 
         Returns
         -------
         StreamedRun
-            Iterations are games, and what is touched are simulations.
+            Its iterations are games, and its touched histories are simulations.
 
         Raises
         ------
         UnknownMethodError
-            If no limit is given, or one is not a number.
+            If no limit is given, or a limit is not a number.
         CheckpointError
-            If the checkpoint is damaged, of another run, or not to go on from, or cannot be written.
+            If the checkpoint is damaged, belongs to another run, cannot be resumed, or cannot be written.
         GameTooLargeError
-            If the part of the game that is met takes more than the budget.
+            If the visited part of the game exceeds the budget.
         """
         if games is None and seconds is None:
             raise UnknownMethodError("the run has no limit, expected games or seconds")
@@ -205,9 +205,9 @@ class ApproximateBestResponse:
         return StreamedRun(stopped, self.games, int(self._control[kernel.TOTAL]), self.infosets, seconds, message)
 
     def strategy(self) -> StreamedStrategy:
-        """Return what the response plays wherever it can come by its own decisions; this visits all of these.
+        """Return the response's play wherever its own decisions can lead, after visiting all of these infosets.
 
-        In games in which they are too many, :meth:`payoff` decides where it has to.
+        If there are too many, use :meth:`payoff`, which decides only where it needs to.
         """
         ahead = [*self._tree.following(-1)]
         met: list[int] = []
@@ -219,7 +219,7 @@ class ApproximateBestResponse:
 
     @property
     def decided(self) -> StreamedStrategy:
-        """Its play at the decisions since it last learned."""
+        """The response's play at the decisions made since it last learned."""
         return self._strategy(self._decided)
 
     def _strategy(self, infosets: Iterable[int]) -> StreamedStrategy:
@@ -232,7 +232,7 @@ class ApproximateBestResponse:
     def payoff(
         self, games: int = 10_000, *, seed: int = 0, confidence: float = 0.95, bounds: tuple[float, float] | None = None
     ) -> MeanResult:
-        """Play fresh games with the response, which none of its learning has seen.
+        """Play fresh games with the response, which its learning has not seen.
 
         Parameters
         ----------
@@ -241,13 +241,13 @@ class ApproximateBestResponse:
         seed : int
         confidence : float
         bounds : pair of float, optional
-            The lowest and the highest payoff that the game has. The interval then holds for any number of games
-            (:func:`~treeplex.models.play.simulation.mean_interval`); without them it is Student's, for many games.
+                The lowest and the highest payoff of the game. The interval then holds for any number of games
+                (:func:`~treeplex.models.play.simulation.mean_interval`); without them it is Student's, for many games.
 
         Returns
         -------
         MeanResult
-            In payoff units. A best response is paid no less than the lower end, as sure as that is.
+            In payoff units. A best response earns at least the lower end, with the interval's confidence.
 
         Raises
         ------
@@ -284,7 +284,7 @@ class ApproximateBestResponse:
         return mean_interval(payoffs, counts, lowest, highest, confidence)
 
     def _decide(self, infoset: int) -> int:
-        """Return the place of the action that the response plays: a function of the infoset and of what was learned."""
+        """Return the place of the response's action, which depends on the infoset and on the learned functions."""
         if infoset not in self._decided:
             settings, label = self.settings, repr(self._tree.label(infoset))
             control = np.zeros(8, dtype=np.int64)
@@ -304,7 +304,7 @@ class ApproximateBestResponse:
         )
 
     def _complete(self, function: Any, control: Any, clock: Any, *rest: Any) -> None:
-        """Call a compiled function until all is done, and make what it misses."""
+        """Call a compiled function until it is done, and create the parts of the tree that it misses."""
         wanted = kernel.EXPAND
         while wanted != kernel.DONE:
             wanted = function(self._tree.arrays, self._searched(), self._learner, control, clock, *rest)
@@ -315,7 +315,7 @@ class ApproximateBestResponse:
                 self._tree.believe(missing)
 
     def _searched(self) -> SearchArrays:
-        """Return room for as many infosets and actions as the tree has room for."""
+        """Return arrays for as many infosets and actions as fit in the tree."""
         tree, stamps = self._tree.arrays, self._room.stamps
         infosets, places = len(tree.infosets), len(tree.actions)
         if len(stamps) < infosets or len(self._room.visits) < places:
@@ -326,7 +326,7 @@ class ApproximateBestResponse:
         return self._room
 
     def _begin_game(self) -> None:
-        """Drop a game that was broken off."""
+        """Discard an interrupted game."""
         self._control[[kernel.NODE, kernel.INFOSET, kernel.SIMULATIONS, kernel.DECISIONS]] = 0, -1, 0, 0
         self._control[kernel.STAMP] += 1
         self._clock[2] = self._clock[0]
@@ -342,25 +342,25 @@ class ApproximateBestResponse:
 
 
 class _Learning(WalkingStepper):
-    """An approximate best response that learns, a game an iteration."""
+    """A stepper on an approximate best response, with one training game per iteration."""
 
     def __init__(self, response: ApproximateBestResponse) -> None:
         self.response = response
 
     @property
     def iterations(self) -> int:
-        """Games."""
+        """Training games so far."""
         return self.response.games
 
     def step(self, iterations: int) -> None:
-        """Play games to learn from."""
+        """Play training games."""
         response = self.response
         response._begin_game()
         games = self.iterations + iterations
         response._complete(kernel.run_games, response._control, response._clock, response._numbers, games)
 
     def saved(self) -> Saved:
-        """Return what was learned, where it is not 0."""
+        """Return the non-zero learned numbers."""
         control, clock = self.response._control, self.response._clock
         return {
             "games": int(control[kernel.GAMES]),
@@ -371,7 +371,7 @@ class _Learning(WalkingStepper):
         }
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there."""
+        """Restore the state."""
         response = self.response
         if self.iterations:
             raise CheckpointError("this response has already learned: create a new one to continue from a checkpoint")

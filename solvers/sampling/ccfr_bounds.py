@@ -1,4 +1,4 @@
-"""The theorems on constrained CFR for runs that sample, which hold with a given probability."""
+"""The theorems on constrained CFR for sampled runs, with bounds that hold with a given probability."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from .sampler import Sampler, tree_for
 
 
 def deviation_bound(width: float, choices: float, iterations: int, failure: float) -> float:
-    """Return what sums of samples may be below the sums of their expectations: w √(T/2 · (ln N + ln 1/p)).
+    """Return the bound w √(T/2 · (ln N + ln 1/p)) on how far sums of samples fall below their expectations.
 
     Parameters
     ----------
     width : float
-        w: between the least and the largest value of a sample, whatever has been sampled before.
+        w: the range of a sample, for any earlier samples.
     choices : float
-        ln N: of how many such sums none is to be further below.
+        ln N: the logarithm of the number of sums that the bound covers.
     iterations : int
         T.
     failure : float
-        p: the probability with which one may be.
+        p: the probability that a sum violates the bound.
 
     Returns
     -------
@@ -77,16 +77,16 @@ def pure_plans(treeplex: Treeplex) -> float:
 
 @dataclass(frozen=True)
 class SampledConstants:
-    """The facts of a problem and a method that bound a player's sampled regret.
+    """The constants of a problem and a method that bound a player's sampled regret.
 
     Attributes
     ----------
     payoffs : float
-        The width of the interval in which a plan's sampled payoffs lie, payoff units.
+        The width of the interval of a plan's sampled payoffs, in payoff units.
     costs : float
-        The same of what constraints cost at multipliers of β; exact or sampled.
+        The same for the costs of constraints at multipliers of β, exact or sampled.
     noise : float
-        What of ``payoffs`` + ``costs`` is due to samples: without exact costs.
+        The part of ``payoffs`` + ``costs`` that is sampled: without exact costs.
     plans : float
         ln N: the logarithm of the number of pure plans.
     infosets, actions : int
@@ -101,13 +101,13 @@ class SampledConstants:
     actions: int
 
     def regret_bound(self, iterations: int) -> float:
-        """Return what the sum of sampled regrets is at most, whatever the samples: D M √(A T), in payoff units."""
+        """Return the bound D M √(A T) on the sum of sampled regrets for any samples, in payoff units."""
         return (self.payoffs + self.costs) * self.infosets * math.sqrt(self.actions * iterations)
 
     def deviation(self, iterations: int, failure: float) -> float:
-        """Return what a regret may be above the sampled one, but with a probability of ``failure``.
+        """Return the bound on a regret minus the sampled regret, which holds except with a probability of ``failure``.
 
-        A regret is a difference of two plans' payoffs, so that it lies in an interval twice as wide as these do.
+        A regret is a difference of two plans' payoffs, so its interval is twice as wide as that of payoffs.
         """
         return deviation_bound(2.0 * self.noise, self.plans, iterations, failure)
 
@@ -121,11 +121,11 @@ class SampledCCFRBounds(CCFRBounds):
     failure : float
         p: all ``bounds`` hold with a probability of at least 1 − p.
     deviations : tuple of float
-        What ``regrets`` contain beside the sampled regrets, of each player.
+        The part of each player's ``regrets`` beyond the sampled regrets.
     multiplier_deviations : tuple of float
-        The same of ``multiplier_regrets``.
+        The same for ``multiplier_regrets``.
     sampled : tuple of SampledConstants
-        Of each player.
+        The constants of each player.
     """
 
     failure: float
@@ -135,49 +135,49 @@ class SampledCCFRBounds(CCFRBounds):
 
 
 def sampled_ccfr_bounds(solution: Solution, failure: float = 0.05, beta: float | None = None) -> SampledCCFRBounds:
-    """Hold a run of constrained CFR by samples against what theorems say about it with a probability of 1 − p.
+    """Compare a sampled run of constrained CFR with bounds that hold with a probability of 1 − p.
 
     Parameters
     ----------
     solution : Solution
-        Of :class:`~treeplex.ConstrainedNash` by ``ExternalSamplingCCFR(averaging="full")``, or by
+        A solution of :class:`~treeplex.ConstrainedNash` by ``ExternalSamplingCCFR(averaging="full")``, or by
         ``OutcomeSamplingCCFR(averaging="full", baselines="none")``.
     failure : float
-        p.
+        p, the probability that a bound fails.
     beta : float, optional
-        β: what bounds the multipliers, where the problem has no penalty. They must not have exceeded it in the run.
+        β: the bound on the multipliers, if the problem has no penalty. They must not have exceeded it in the run.
 
     Returns
     -------
     SampledCCFRBounds
-        Its ``regrets`` are bounds on the regrets of the run; those that are ``measured`` start from its sampled
-        regrets, the others from constants of the problem.
+            Its ``regrets`` are bounds on the regrets of the run. Those that are ``measured`` use its sampled regrets,
+            the others constants of the problem.
 
     Raises
     ------
     UnsupportedProblemError
         If the theorems do not cover the run.
     SolverError
-        If a linear program breaks down.
+        If a linear program fails.
 
     Notes
     -----
-    In iteration t all is sampled by the plans x_t, y_t and the multipliers λ_t from before it. Given these, the sampled
-    gradient ĝ_t of a player is right on average, and so are the sampled values f̂_t of its constraints. For a pure plan
-    x* the difference ⟨ĝ_t, x* − x_t⟩ lies in an interval of the width 2 D. With probability 1 − p/3 every one of the N
-    pure plans, and so every plan, has
+    In iteration t all samples depend on the plans x_t, y_t and the multipliers λ_t from before it. Given these, the
+    sampled gradient ĝ_t of a player is unbiased, and so are the sampled values f̂_t of its constraints. For a pure plan
+    x* the difference ⟨ĝ_t, x* − x_t⟩ lies in an interval of width 2 D. With probability 1 − p/3, all N pure plans, and
+    so all plans, satisfy
 
         R_T(x*) ≤ R̂_T(x*) + 2 D √(T/2 · (ln N + ln 3/p)),   max R̂_T ≤ Σ_I max_a R̂_T(I, a)⁺ ≤ D' M √(A T),
 
-    where R̂_T is known after the run, D' includes exact costs too, and D is without them: the range of payoffs for
-    external samples; for outcome samples that of payoffs over the least probability Π ε / abs(A(I)) of the player's own
-    part of a path, and 0; in both cases plus Σ_i β w_i where costs are sampled, w_i being the range of f̂_i. With
-    probability 1 − p/3 the multipliers' regret is at most Σ_i (β (Σ_t f̂_i,t)⁺ − Σ_t λ_i,t f̂_i,t) + Σ_i β w_i
-    √(T/2 · ln(6 k/p)) over the k constraints whose values are sampled. The sum of all, over T, takes the place of ρ
+    where R̂_T is known after the run, and D' is D plus exact costs. D is the sum of two parts. The first is the range
+    of payoffs for external samples; for outcome samples it is this range over the least probability Π ε / abs(A(I)) of
+    the player's own part of a path, and includes 0. The second is Σ_i β w_i if costs are sampled, where w_i is the
+    range of f̂_i. With probability 1 − p/3 the multipliers' regret is at most Σ_i (β (Σ_t f̂_i,t)⁺ − Σ_t λ_i,t f̂_i,t)
+    + Σ_i β w_i √(T/2 · ln(6 k/p)) over the k constraints with sampled values. The sum of all these, over T, replaces ρ
     in theorems 1 to 3 and 5 of Davis, Waugh and Bowling 2019: :func:`~treeplex.solvers.regret.ccfr_bounds.ccfr_bounds`.
 
-    Lanctot, Waugh, Zinkevich and Bowling, NeurIPS 2009, theorems 4 and 5, have the factor 1 + √(2/p) in place of the
-    term that is added here, which grows with ln 1/p only.
+    Theorems 4 and 5 of Lanctot, Waugh, Zinkevich and Bowling, NeurIPS 2009, have the factor 1 + √(2/p) in place of the
+    term added here, which grows only with ln 1/p.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def _with_total(found: SampledCCFRBounds) -> SampledCCFRBounds:
 
 
 class _SampledRun:
-    """A run that the theorems cover, and what it has measured."""
+    """A run that the theorems cover, with its measurements."""
 
     def __init__(self, solution: Solution, beta: float | None) -> None:
         method = _checked_method(solution)
@@ -258,7 +258,7 @@ class _SampledRun:
         self.exploration = rule.exploration if rule.sampling == "outcome" else None
 
     def _beta(self, given: float | None) -> float:
-        """Return what has bounded the multipliers."""
+        """Return the bound on the multipliers."""
         penalty = self.problem.penalty
         if penalty is None and given is None:
             raise UnsupportedProblemError(
@@ -295,7 +295,7 @@ class _SampledRun:
         return float(np.maximum.reduceat(regrets, treeplex.offsets[:-1]).sum()) if treeplex.num_infosets else 0.0
 
     def constants(self, player: int) -> SampledConstants:
-        """Return what bounds on a player's regret start from."""
+        """Return the constants for bounds on a player's regret."""
         treeplex, own = self.treeplexes[player], self.rows.of_players[player]
         costs = self.beta * sum(float(np.ptp(own.extent(one))) for one in own.rows)
         payoffs = self._payoff_width(player)
@@ -309,7 +309,7 @@ class _SampledRun:
         )
 
     def _payoff_width(self, player: int) -> float:
-        """Return the width of the interval in which a plan's sampled payoffs lie."""
+        """Return the width of the interval of a plan's sampled payoffs."""
         leaves = self.problem.game.sequence_form.leaves
         assert leaves is not None  # there is a tree of histories
         payoffs = leaves.payoffs[:, player]
@@ -319,11 +319,11 @@ class _SampledRun:
             for level in treeplex.levels:
                 factors = weights[treeplex.parents[level.infosets]] * level.counts / self.exploration
                 weights[level.sequences] = np.repeat(factors, level.counts)
-            payoffs = np.append(payoffs * weights[leaves.sequences[:, player]], 0.0)  # other leaves are not met
+            payoffs = np.append(payoffs * weights[leaves.sequences[:, player]], 0.0)  # other leaves are not sampled
         return float(np.ptp(payoffs))
 
     def multipliers(self, failure: float) -> tuple[Floats, Floats, Floats]:
-        """Return what chance may add to each multiplier's regret, that regret as sampled, and a bound on the latter."""
+        """Return each multiplier's deviation by chance, its sampled regret, and a bound on the latter."""
         tallies, iterations, decreasing = self.duals.tallies, self.iterations, self.method.steps == "decreasing"
         extents = [self.rows.of_players[one.player].extent(one) for one in self.rows.constraints]
         noisy = np.array([not self.rows.of_players[one.player].exact for one in self.rows.constraints], dtype=np.bool_)
@@ -349,7 +349,7 @@ def _checked_method(solution: Any) -> CCFRSampling:
     Raises
     ------
     UnsupportedProblemError
-        If they do not.
+        If the theorems do not cover it.
     """
     if not isinstance(solution, Solution) or not isinstance(solution.problem, ConstrainedNash):
         raise UnsupportedProblemError(f"{shown(solution)} is not a solution of a constrained problem")

@@ -1,4 +1,4 @@
-"""Constrained CFR by the compiled samplers: rows as walks pay for them, the stepper, and its starts."""
+"""Constrained CFR by the compiled samplers: the rows for walks, the stepper, and its starts."""
 
 import math
 from collections.abc import Sequence
@@ -26,25 +26,25 @@ from .sampler import Sampler, SamplerState, SamplingStepper, numbers_of, outcome
 from .tree import HistoryTree
 
 Costs = Literal["auto", "exact", "sampled"]
-#: Where a player's rows lead over at most so many sequences, ``costs="auto"`` computes them exactly.
+#: The number of sequences on the paths of a player's rows up to which ``costs="auto"`` is exact.
 FEW = 256
 
 
 class PlayerCosts:
     """The linear rows on one player's plans, and how walks sample them.
 
-    After a sequence a walk goes on to all infosets that lead to a row's sequence, or it draws one of them, in
-    proportion to how much the rows can cost from there on. In outcome sampling it draws one action at each infoset too.
+    After a sequence, a walk continues to all infosets that lead to a row's sequence, or draws one of them in proportion
+    to the possible cost of the rows below it. In outcome sampling it also draws one action at each infoset.
 
     Parameters
     ----------
     treeplex : Treeplex
     rows : sequence of Constraint
-        Linear.
+        Linear rows.
     costs : {"auto", "exact", "sampled"}
-        Whether walks go all ways. ``auto``: where these have at most 256 sequences.
+        Whether walks take all paths. ``auto``: if these have at most 256 sequences.
     exploration : float, optional
-        In outcome sampling, how much of the uniform policy is mixed into that of the player who walks.
+        In outcome sampling, the weight of the uniform policy in the walking player's sampling policy.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class PlayerCosts:
         self.exact = costs == "exact" or (costs == "auto" and few)
 
     def extent(self, row: Constraint) -> tuple[float, float]:
-        """Return the least and the largest value that a walk may find of a row, whatever the plan."""
+        """Return the smallest and the largest sample of a row's value, for any plan."""
         low, high = (sign * self._most(row, sign) for sign in (-1.0, 1.0))
         constant = float(row.function.constant)
         return low + constant, high + constant
@@ -98,7 +98,7 @@ class PlayerCosts:
         values[row.function.indices] = sign * row.function.coefficients
         for level in reversed(treeplex.levels):
             after = below[level.sequences]
-            if self.exploration is not None and not self.exact:  # an action is drawn, or what comes after it is not met
+            if self.exploration is not None and not self.exact:  # an action is drawn, and other actions have no samples
                 after = np.maximum(after, 0.0) * np.repeat(level.counts, level.counts) / self.exploration
             best = np.maximum.reduceat(values[level.sequences] + after, level.starts)
             if self.exact:
@@ -113,7 +113,7 @@ class PlayerCosts:
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """The constraints of a problem as walks pay for them.
+    """The constraints of a problem in the form for walks.
 
     Attributes
     ----------
@@ -129,12 +129,12 @@ class SampledRows:
 
     @classmethod
     def of(cls, problem: Problem, tree: HistoryTree, method: CCFRSampling) -> "SampledRows":
-        """Lay the constraints of a problem out on a game's positions.
+        """Convert the constraints of a problem to a game's positions.
 
         Raises
         ------
         UnsupportedProblemError
-            If one is not linear, or the largest violation is paid for rather than their sum.
+            If a constraint is not linear, or the penalty is on the largest violation instead of the sum.
         """
         constraints: tuple[Constraint, ...] = tuple(problem.constraints)
         for one in constraints:
@@ -192,20 +192,20 @@ class SampledRows:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Equal for equal rows and bounds of multipliers: then a run can go on where another stopped."""
+        """Equal for equal rows and bounds of multipliers: then one run can continue another."""
         arrays = self.arrays
         kept = (arrays.entries, arrays.owners, arrays.coefficients, arrays.constants, arrays.caps, arrays.exact)
         return tuple(each.tobytes() for each in kept)
 
 
 def _constant(constraint: Constraint) -> float:
-    """Return what a row's function is without its player's decisions."""
+    """Return the part of a row's function that does not depend on its player's decisions."""
     function = constraint.function
     return float(function.constant) + float(function.coefficients[function.indices == 0].sum())
 
 
 def _sums(shares: Floats, children: NDArray[np.int64]) -> Floats:
-    """Return the sums of shares up to each, from a sequence's first infoset on; the last is 1."""
+    """Return the cumulative sums of shares from a sequence's first infoset on; the last is 1."""
     sums = np.cumsum(shares)
     firsts, lasts = children[:-1], children[1:]
     some = firsts < lasts
@@ -217,7 +217,7 @@ def _sums(shares: Floats, children: NDArray[np.int64]) -> Floats:
 
 @dataclass(eq=False)
 class ConstrainedState:
-    """Where a constrained sampler stands.
+    """The state of a constrained sampler.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ class ConstrainedState:
         return self.sampler.changing | {f"multiplier_{name}": each for name, each in self.duals._asdict().items()}
 
     def copy(self) -> "ConstrainedState":
-        """Return a state that goes on from here on its own."""
+        """Return an independent copy."""
         return ConstrainedState(self.sampler.copy(), MultiplierArrays(*(each.copy() for each in self.duals)))
 
     @property
@@ -282,7 +282,7 @@ class ConstrainedStepper(SamplingStepper):
         self.method, self.rows, self.whole = method, rows, state
 
     def step(self, iterations: int) -> None:
-        """Walk, and move multipliers."""
+        """Do walks, and update multipliers."""
         sampler, lanes = self.sampler, self.state.lanes
         assert lanes is not None
         constrained_kernel.run_constrained(
@@ -309,17 +309,17 @@ class ConstrainedStepper(SamplingStepper):
         return loop_error(self.problem, self.proof[1], self.options)
 
     def saved(self) -> Saved:
-        """Return where the samplers stand."""
+        """Return the state of the samplers."""
         return {**self.whole.changing, "due": self.next_check}
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there."""
+        """Restore the state."""
         fill(self.whole.changing, saved)
         self.next_check = saved["due"]
 
 
 def run(method: CCFRSampling, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate meets the tolerance or a limit comes."""
+    """Iterate until the certificate meets the tolerance or a limit is reached."""
     begun = counted_now()
     loop = stepper(method, problem, options)
     build_seconds = counted_now() - begun
@@ -328,7 +328,7 @@ def run(method: CCFRSampling, problem: Problem, options: Options) -> Outcome:
 
 
 def stepper(method: CCFRSampling, problem: Problem, options: Options) -> ConstrainedStepper:
-    """Return the compiled samplers on a problem with constraints, ready to begin or to go on."""
+    """Return the compiled samplers on a problem with constraints, ready to start or to be resumed."""
     seed, sampler = checked_seed(options.seed), Sampler(tree_for(problem.game))
     rows = SampledRows.of(problem, sampler.tree, method)
     state = _start(method, problem, sampler, rows, options.start, seed)
@@ -338,7 +338,7 @@ def stepper(method: CCFRSampling, problem: Problem, options: Options) -> Constra
 def _start(
     method: CCFRSampling, problem: Problem, sampler: Sampler, rows: SampledRows, start: Any, seed: int
 ) -> ConstrainedState:
-    """Return the state to go on from: a copy of a solution's, or a fresh one that plays the profile."""
+    """Return the initial state:  a copy of a solution's, or a fresh one that plays the profile."""
     if isinstance(start, Solution):
         kept: Any = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint

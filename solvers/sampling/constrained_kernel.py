@@ -1,4 +1,4 @@
-"""The compiled samplers under constraints: walks that pay for them, and multipliers that learn beside the players."""
+"""The compiled samplers under constraints: walks that pay for them, and multipliers that are learned."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from .kernel import (
 
 @record
 class CostArrays(NamedTuple):
-    """The linear rows of constraints, and the infosets that lead to their sequences: those on the way.
+    """The linear rows of constraints, and the infosets that lead to their sequences (on the way).
 
-    Positions number the sequences of all players through; see :class:`~treeplex.solvers.sampling.tree.HistoryTree`.
+    Positions number the sequences of all players consecutively; see
+    :class:`~treeplex.solvers.sampling.tree.HistoryTree`.
     """
 
     entries: Any  # of each position, and one more: its first entry in the next two
@@ -44,10 +45,10 @@ class CostArrays(NamedTuple):
     infosets: Any  # their numbers
     shares: Any  # the probability with which each is drawn among those after its sequence
     sums: Any  # of these probabilities up to each
-    exact: Any  # of each player whether it goes all ways, rather than one that is drawn
+    exact: Any  # by player: whether walks take all paths instead of one drawn path
     constants: Any  # of rows
     caps: Any  # of multipliers
-    rates: Any  # how far a multiplier moves for a violation of 1 where the step is 1
+    rates: Any  # the change of a multiplier for a violation of 1 with step 1
     queue: Any  # room for the infosets of a walk,
     weights: Any  # for one over the probability of coming to each, and the same from its parent on,
     values: Any  # and for values over positions
@@ -55,7 +56,7 @@ class CostArrays(NamedTuple):
 
 @record
 class MultiplierArrays(NamedTuple):
-    """The multipliers of rows, and what a run sums up of them."""
+    """The multipliers of rows, and the sums over a run."""
 
     values: Any
     sums: Any
@@ -65,7 +66,7 @@ class MultiplierArrays(NamedTuple):
 
 @record
 class DualNumbers(NamedTuple):
-    """How multipliers move."""
+    """The update rule of multipliers."""
 
     step: Any
     power: Any  # a step is step / t^power
@@ -73,7 +74,7 @@ class DualNumbers(NamedTuple):
 
 @compiled
 def _follow(costs: Any, position: Any, weight: Any, chance: Any, count: Any, exact: Any, clock: Any) -> Any:
-    """Queue the infosets on the way after a sequence, all or one that is drawn; return how many are queued then."""
+    """Queue the infosets on the way after a sequence, all or one drawn; return the number queued."""
     first, number = costs.children[position], costs.children[position + ONE] - costs.children[position]
     if number == ZERO:
         return count
@@ -104,9 +105,9 @@ def pay_costs(
     costs: Any,
     duals: Any,
 ) -> None:
-    """Add to a player's regrets what its rows cost times their multipliers, and estimate the rows' values.
+    """Subtract the costs of a player's rows, times their multipliers, from its regrets, and estimate the rows' values.
 
-    Both are right on average; where the player goes all ways they are exact.
+    Both are unbiased; if the player takes all paths they are exact.
     """
     queue, weights, values, plan, policies = costs.queue, costs.weights, costs.values, scratch.plan, scratch.policies
     exact, clock = costs.exact[player], state.clock
@@ -153,7 +154,7 @@ def pay_costs(
 
 @compiled
 def _move(costs: Any, duals: Any, dual: Any, t: Any) -> None:
-    """Move multipliers along the values found, within their bounds."""
+    """Move multipliers along the sampled values, within their bounds."""
     step = dual.step * np.float64(t) ** -dual.power if dual.power != 0.0 else dual.step
     for row in range(len(duals.values)):
         value, found = duals.values[row], duals.found[row] + costs.constants[row]
@@ -168,7 +169,7 @@ def _move(costs: Any, duals: Any, dual: Any, t: Any) -> None:
 def run_constrained(
     tree: Any, bases: Any, state: Any, lanes: Any, scratch: Any, run: Any, costs: Any, duals: Any, dual: Any
 ) -> None:
-    """Do up to so many more iterations, in which all walks follow the policies and multipliers from before."""
+    """Do a number of iterations, in which all walks use the policies and multipliers from before the iteration."""
     by_history = run.by_history and len(state.baselines) > 0
     clock, target = state.clock, lanes.regrets[ZERO]
     own = on_lane(state, lanes, ZERO)

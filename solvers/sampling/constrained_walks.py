@@ -1,4 +1,4 @@
-"""Constrained CFR by walks over a game's rules: what infosets cost, by their labels, and the multipliers of rows."""
+"""Constrained CFR by walks over a game's rules: the costs of infosets, by label, and the multipliers of rows."""
 
 import math
 from array import array
@@ -12,30 +12,30 @@ from ...seqform.rules import CHANCE, TERMINAL
 from .walks import LARGEST_WEIGHT, Infosets, Update, Walker, WeightOverflowError, Writes
 
 Row = LabelledConstraint | ExpectedCost
-#: What a player does at an infoset: from its label and its actions to probabilities.
+#: A player's strategy: a function from an infoset's label and actions to probabilities.
 Answer = Callable[[Hashable, Sequence[Hashable]], Sequence[float]]
 
 
 class InfosetCosts:
-    """The costs of one player's sequences in each row, at the infosets that have been met.
+    """The costs of one player's sequences in each row, at the infosets met so far.
 
     Parameters
     ----------
     player : int
     rows : sequence of Row
-        Of all players.
+        The constraints of all players.
 
     Attributes
     ----------
     known, counted : dict
-        From infosets' numbers to rows' numbers and coefficients of the actions: of the plan, and of how often a
-        sequence is played, which depends on chance and the others.
+            From infosets' numbers to rows' numbers and coefficients of the actions: coefficients of the plan, and of
+            the frequency of a sequence, which depends on chance and the others.
     on_the_way : list of int
         The infosets of ``known`` and those that lead to them, in order.
     leaves : list of tuple
-        The numbers of rows that leaves are paid for, and the functions from a state to its cost.
+        The numbers of rows with costs at leaves, and the functions from a state to its cost.
     missing : dict
-        From rows' numbers to the texts of infosets that they name and no walk has met.
+        From rows' numbers to the texts of their infosets that no walk has met.
     """
 
     def __init__(self, player: int, rows: Sequence[Row]) -> None:
@@ -48,11 +48,11 @@ class InfosetCosts:
 
     @property
     def samples(self) -> bool:
-        """Whether what is counted needs walks of its own."""
+        """Whether counted quantities need their own walks."""
         return any(one.counts for _, one in self._rows)
 
     def lay_out(self, table: Infosets, number: int, label: Hashable, actions: Sequence[Hashable]) -> None:
-        """Note what an infoset costs that is met for the first time; again, if Ctrl-C broke into it."""
+        """Record the costs of a new infoset; can be repeated after Ctrl-C."""
         is_first = table.parents[number] < 0
         for row, one in self._rows:
             for found, is_counted in ((self.known, False), (self.counted, True)):
@@ -78,7 +78,7 @@ class StreamedRows:
     constraints : sequence of Row
     num_players : int
     cap : float
-        What a multiplier may be at most; infinite if there is no bound.
+        The bound on multipliers; infinite if there is none.
     step, power : float
         In iteration t multipliers move by ``step`` t^(−``power``).
 
@@ -87,9 +87,9 @@ class StreamedRows:
     values, sums : array of float
         The multipliers, and their sums over iterations.
     tallies : array of float
-        Of each row Σ f̂, Σ λ f̂, the largest λ and the number of iterations that found a value f̂; one after the other.
+        For each row Σ f̂, Σ λ f̂, the largest λ and the number of iterations with a sample f̂, concatenated.
     unit : array of float
-        The largest payoff that iterations have met, by which multipliers move for a value as large as its range.
+        The largest payoff met so far: the change of a multiplier for a value equal to its range.
     """
 
     def __init__(self, constraints: Sequence[Row], num_players: int, cap: float, step: float, power: float) -> None:
@@ -110,7 +110,7 @@ class StreamedRows:
 
     @property
     def identity(self) -> list[str]:
-        """The rows in a file, and how their multipliers move."""
+        """The description of the rows in a file, and the update rule of their multipliers."""
         return [
             *(f"{one.player}: {one.name}: {one.constant!r}: {one.terms!r}" for one in self.constraints),
             repr((self._cap, self._step, self._power)),
@@ -121,13 +121,13 @@ class StreamedRows:
         return not self.costs[self.constraints[row].player].missing[row]
 
     def moved(self, found: Sequence[float], iteration: float, largest: float) -> Writes:
-        """Return what multipliers become after an iteration that found values of rows, without their constants.
+        """Return the changes of multipliers after an iteration with sampled values of rows, without their constants.
 
         Parameters
         ----------
         found : sequence of float
         iteration : float
-            From 1 on.
+            At least 1.
         largest : float
             The largest payoff met so far.
         """
@@ -155,16 +155,16 @@ class StreamedRows:
 class ConstrainedWalker(Walker):
     """Walks over the rules of a game under constraints; see :class:`~treeplex.solvers.sampling.walks.Walker`.
 
-    A turn is one of all players: all walk by the policies and multipliers from before, and then all changes.
+    A turn includes all players: all walk with the earlier policies and multipliers, and then everything is updated.
 
     Parameters
     ----------
     rows : StreamedRows
     others : mapping of int to callable, optional
-        How players play where it is counted how often, and at which cost, another one comes somewhere; uniformly
-        if they are not in it.
+            The players' strategies for counting another player's actions and its costs at leaves; uniform for missing
+            players.
     *args, **kwargs
-        As for a walker.
+        As for :class:`~treeplex.solvers.sampling.walks.Walker`.
     """
 
     def __init__(self, rows: StreamedRows, others: Mapping[int, Answer] | None, *args: Any, **kwargs: Any) -> None:
@@ -173,12 +173,12 @@ class ConstrainedWalker(Walker):
         self._found: dict[int, list[float]] = {}
 
     def _add_regrets(self, own: Infosets, start: int, found: Sequence[float], writes: Writes) -> None:
-        """Add to what the walks of this turn have found at an infoset, which is written at their end."""
+        """Add to the regrets found at an infoset in this turn, which are written at its end."""
         held = self._found.get(start)
         self._found[start] = list(found) if held is None else [a + b for a, b in zip(held, found, strict=True)]
 
     def turn(self, player: int, before: int = 0, averages: bool = True) -> Update:
-        """Walk for all players, and return what changes."""
+        """Walk for all players, and return the changes."""
         random_state, touched, players = self.numbers.state, before, range(len(self.tables))
         writes: Writes = []
         values = [0.0] * len(self.rows.constraints)
@@ -225,12 +225,12 @@ class ConstrainedWalker(Walker):
         return len(policies)
 
     def _pay_counted(self, player: int, values: list[float], writes: Writes) -> int:
-        """Pay for what depends on chance and the others, by a walk on which these play as it is agreed."""
+        """Pay for costs that depend on chance and the others, by a walk on which these play as given."""
         costs, multipliers, outcome = self.rows.costs[player], self.rows.values, self.settings.outcome
         if not costs.samples:
             return 0
         own, touched = self.tables[player], 0
-        # Of each own decision its number and policy, its weight, what actions are worth; then where that goes.
+        # For each own decision: its number, policy, weight and action values; then the place of the results.
         points: list[tuple[int, list[float], float, list[float], int, int, float]] = []
         stack = [(self._root, -1, 1.0, 1.0, -1, 0, 1.0)]
         while stack:
@@ -267,7 +267,7 @@ class ConstrainedWalker(Walker):
         return touched
 
     def _to_decision(self, player: int, state: Any, touched: int) -> tuple[Any, int, bool]:
-        """Return the next state in which a player decides, or a leaf, and how many histories have been touched."""
+        """Return the next state in which a player decides, or a leaf, and the number of histories touched."""
         rules, begun = self.rules, touched
         while True:
             touched += 1
@@ -287,7 +287,7 @@ class ConstrainedWalker(Walker):
             state = rules.child(state, actions[self._chosen(policy, 0.0)])
 
     def _cost(self, state: Any, row: int, cost: Callable[[Any], float]) -> float:
-        """Return what a leaf costs."""
+        """Return the cost of a leaf."""
         try:
             paid = float(cost(state))
         except (TypeError, ValueError, OverflowError):

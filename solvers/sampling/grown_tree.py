@@ -1,4 +1,4 @@
-"""The part of a game that a search has met: everybody but the searcher is drawn, as chance is."""
+"""The part of a game that a search has visited; the other players are sampled like chance."""
 
 import zlib
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,15 +17,15 @@ from .search_kernel import DRAW, HISTORIES, LEAF, PARENT, START, STOP, UNKNOWN, 
 from .splitmix import cumulative
 from .streamed_play import Answer
 
-#: Bytes of a history, with its state until it is expanded, about.
+#: The approximate bytes of a history, including its state until it is expanded.
 _HISTORY = 400
-#: Below this probabilities are multiplied by a power of two, which loses nothing.
+#: Smaller probabilities are multiplied by a power of two, which is exact.
 _HALVINGS = 512
 _TINY = 0.5**_HALVINGS
 
 
 class Growing:
-    """Rows of numbers, with room for more.
+    """A growing array of rows.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Growing:
         return self._count
 
     def extend(self, rows: Any) -> None:
-        """Add rows behind the last."""
+        """Append rows."""
         end = self._count + len(rows)
         if end > len(self.array):
             room = np.zeros((max(2 * len(self.array), end), *self.array.shape[1:]), dtype=self.array.dtype)
@@ -54,29 +54,29 @@ class Growing:
         self._count = end
 
     def cut(self, count: int) -> None:
-        """Forget rows behind so many."""
+        """Remove all rows after a number of rows."""
         self._count = min(self._count, count)
 
 
 class GrownTree:
-    """A game as one player sees it against fixed others, grown where it is walked.
+    """A game against fixed strategies from one player's view, which grows where it is visited.
 
     Parameters
     ----------
     rules : Rules
     player : int
-        Who searches.
+        The searching player.
     others : mapping of int to callable
-        What each other player does.
+        The strategy of each other player.
     particles : int
-        The most histories that an infoset is known by.
+        The largest number of stored histories of an infoset.
     buckets : int
-        Places of features, a power of two.
+        The number of places of features, a power of two.
     memory : int or str, optional
 
     Notes
     -----
-    Ctrl-C may come anywhere: what is entered last makes the rest count, and what was left behind is cut off.
+    Ctrl-C may interrupt anywhere: the last entry makes an addition valid, and incomplete additions are removed.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class GrownTree:
         self._features, self._actions = Growing(np.int64), Growing(np.int64)
         self._members = Growing(np.int32)
         self._numbers: dict[Hashable, int] = {}
-        # Of each infoset its label, its actions, and the place of its player's last action.
+        # For each infoset: its label, its actions, and the place of its player's last action.
         self._known: list[tuple[Hashable, tuple[Hashable, ...], int]] = []
         self._begin: tuple[int, ...] | None = None
-        # Of a history that has not been expanded the state before it and what leads on.
+        # For a history that is not expanded yet: the state before it and the action or outcome.
         self._ways: list[Any] = [(rules.initial_state(), None)]
         self._nodes.extend([(UNKNOWN, 0, 0, 0, -1)])
 
@@ -118,7 +118,7 @@ class GrownTree:
         )
 
     def __len__(self) -> int:
-        """Return how many infosets of the searcher have been met."""
+        """Return the number of the searcher's infosets met so far."""
         return len(self._known)
 
     def label(self, infoset: int) -> Hashable:
@@ -135,14 +135,14 @@ class GrownTree:
         return range(int(row[START]), int(row[STOP]))
 
     def expand(self, node: int) -> None:
-        """Ask the rules what a history is, and add those that follow.
+        """Expand a history by the rules, and add its successors.
 
         Raises
         ------
         InvalidGameError, ImperfectRecallError
-            If the rules break a rule of games.
+            If the rules are not valid.
         GameTooLargeError
-            If there is no memory left.
+            If the memory budget is used up.
         """
         rules = self._rules
         state, step = self._ways[node]
@@ -181,7 +181,7 @@ class GrownTree:
         self._ways[node] = None
 
     def _infoset(self, label: Hashable, menu: tuple[Hashable, ...], parent: int) -> int:
-        """Return the number of an infoset, which may be new."""
+        """Return the number of an infoset, adding it if it is new."""
         who = f"infoset {shown(label)} of player {self._player}"
         if not is_label(label) or not menu or not is_label(menu):
             raise InvalidGameError(f"{who} has actions {shown(menu)}, expected at least one action, each {A_LABEL}")
@@ -206,23 +206,23 @@ class GrownTree:
         return number
 
     def kind(self, node: int) -> int:
-        """Return what a history is, expanded if it was not."""
+        """Return the kind of a history, after expanding it if necessary."""
         if self._nodes.array[node, 0] == UNKNOWN:
             self.expand(node)
         return int(self._nodes.array[node, 0])
 
     def believe(self, infoset: int) -> None:
-        """Find the histories of an infoset, with their probabilities given that the searcher is there.
+        """Find the histories of an infoset, with their probabilities conditional on reaching it.
 
-        All others that its player's last action may lead to are found with it.
+        This also finds those of all other infosets that its player's last action may lead to.
         """
         self.following(self._known[infoset][2])
-        if self._infosets.array[infoset, HISTORIES] < 0:  # none in the sample that stands for the histories before
+        if self._infosets.array[infoset, HISTORIES] < 0:  # none in the sample that represents the earlier histories
             self._infosets.array[infoset, HISTORIES:] = 0
 
     def following(self, place: int) -> tuple[int, ...]:
-        """Return the infosets that may come after an action, or at first after -1, and find their histories."""
-        sources: list[tuple[int, float, int]]  # a history, and its probability: times a power of a half
+        """Return the infosets that may follow an action, or the first ones for -1, and find their histories."""
+        sources: list[tuple[int, float, int]]  # a history, and its probability: a number times a power of 1/2
         if place < 0:
             if self._begin is not None:
                 return self._begin
@@ -240,7 +240,7 @@ class GrownTree:
         met: dict[int, tuple[list[int], list[tuple[float, int]]]] = {}
         while sources:
             node, weight, halvings = sources.pop()
-            if weight < _TINY:  # a long way: its probability alone may be no float
+            if weight < _TINY:  # after a long path the probability may underflow
                 weight, halvings = weight / _TINY, halvings + _HALVINGS
             kind = self.kind(node)
             if kind >= 0:
@@ -276,5 +276,5 @@ class GrownTree:
 
 
 def _steps(given: Any, state: Any) -> tuple[Any, ...]:
-    """Return the actions or the outcomes of a state in their order."""
+    """Return the actions or outcomes of a state, in order."""
     return tuple(given) if has_order(given) else listed(given, f"{shown(state)} has actions or outcomes", verb="return")

@@ -1,7 +1,7 @@
 """The compiled samplers: external and outcome sampling on one table of histories.
 
-The functions take arrays, change them in place and check nothing; :class:`~treeplex.solvers.sampling.sampler.Sampler`
-is what the library calls. Walks keep their own stacks, so that no game is too deep for them.
+The functions take arrays, change them in place and check nothing. The library calls them through
+:class:`~treeplex.solvers.sampling.sampler.Sampler`. Walks keep their own stacks, so a game may have any depth.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ..compilation import compiled, overload
 from ..records import record
 from ..team import begin, count_one, take, wait_for_all, wait_for_work
 
-EXTERNAL, OUTCOME = 0, 1  # what is sampled
-SIMPLE, SAMPLED, FULL = 0, 1, 2  # how strategies are averaged
+EXTERNAL, OUTCOME = 0, 1  # the sampling scheme
+SIMPLE, SAMPLED, FULL = 0, 1, 2  # the averaging scheme
 CHANCE, TERMINAL = -1, -2
-#: What an overloaded function is compiled with, as :func:`compiled` does the others.
+#: The compiler options of overloaded functions, the same as those of :func:`compiled`.
 _LIKE_COMPILED: Any = {"error_model": "numpy", "boundscheck": False}
 
 ZERO = np.uint64(0)
@@ -27,32 +27,32 @@ THREE = np.uint64(3)
 
 
 class StateArrays(NamedTuple):
-    """What an iteration changes: vectors over positions, and small ones."""
+    """The arrays that an iteration changes: vectors over positions, and small arrays."""
 
     regrets: Any
     sums: Any  # of strategies
-    baselines: Any  # of each player's value after each sequence, or at each history; empty without baselines
+    baselines: Any  # each player's value after each sequence, or at each history; empty without baselines
     clock: Any  # iterations, histories touched, and the state of the random numbers
 
 
 class PreferringStateArrays(NamedTuple):
-    """A state with a preference in it: what Pref-CFR's local rule reads beside the regrets, over positions."""
+    """A state with a preference: the data of Pref-CFR's local rule in addition to regrets, over positions."""
 
     regrets: Any
     sums: Any
     baselines: Any
     clock: Any
     degrees: Any  # of each sequence, at least 1
-    vulnerability: Any  # of an infoset, where its first sequence stands
+    vulnerability: Any  # by infoset, at the position of its first sequence
     divisors: Any  # at an infoset's first sequence the position of the number that its regrets are averaged over
-    counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, where its first one stands
-    visits: Any  # what new ones are added to: the same array, unless policies are to stay as they are
-    greedy: Any  # whether all weight is on the best action
+    counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, at its first sequence
+    visits: Any  # the target of new counts: the same array, unless policies must not change
+    greedy: Any  # whether only the best action is played
 
 
 @record
 class ScratchArrays(NamedTuple):
-    """Room to work in: one entry a decision on the way, or one an action there."""
+    """Scratch arrays, with one entry per decision on the path, or one per action there."""
 
     frames: Any
     policies: Any
@@ -64,38 +64,38 @@ class ScratchArrays(NamedTuple):
 class LaneArrays(NamedTuple):
     """The sums of the walks of a batch before they are added to the state.
 
-    Lanes are the shares of a batch: which walks a lane does, and what it draws, does not depend on the thread. Each
-    has as many places as there are positions, and both are in as many sections as there are lanes. Within a section
-    infosets take places in the order in which walks come to them, so that what a batch touches stands close together.
+    Lanes are the parts of a batch: which walks a lane does, and what it draws, does not depend on the thread. Each lane
+    has one place per position, and both are divided into as many sections as there are lanes. Within a section,
+    infosets take places in the order in which walks reach them, so that the data of a batch are adjacent.
     """
 
     regrets: Any  # over places
     sums: Any
     visits: Any  # empty without a preference
     clock: Any  # nothing, histories touched, and the state of the random numbers
-    places: Any  # of each infoset that has been met, one more than its place, at the position of its first sequence
+    places: Any  # for each infoset met, its place plus one, at the position of its first sequence
     met: Any  # that position and the number of actions, at the infoset's place
-    taken: Any  # of each section, how many places are taken
+    taken: Any  # the number of places taken in each section
     starts: Any  # the first place of each section, in all lanes
-    shift: Any  # a position shifted to the right by so many bits is its section
+    shift: Any  # the number of bits by which a position is shifted right to get its section
 
 
 @record
 class RunNumbers(NamedTuple):
-    """What one call of a sampler is to do, by which rule; see :class:`~treeplex.solvers.methods.rules.SamplingRule`."""
+    """The work of one call of a sampler, and its rule; see :class:`~treeplex.solvers.methods.rules.SamplingRule`."""
 
     iterations: Any
-    until: Any  # after the iteration that has touched so many histories in all it stops
+    until: Any  # stop after the iteration that reaches this total of touched histories
     sampling: Any
     averaging: Any
     floor: Any
     exploration: Any
     rate: Any
     by_history: Any
-    walks: Any  # of each player, in a batch
+    walks: Any  # walks of each player in a batch
 
 
-#: What threads are to do with lanes: a player's walks, or adding up what they have found.
+#: The jobs of threads on lanes: a player's walks, or adding up their results.
 JOB = np.dtype([("player", np.int64), ("adds", np.bool_)])
 
 
@@ -112,7 +112,7 @@ def _random(clock: Any) -> Any:
 
 @compiled
 def draw_outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
-    """Return a random outcome of chance, the first whose sum is above a random number."""
+    """Return a random chance outcome: the first whose cumulative probability is above a random number."""
     number = _random(clock)
     low, high = ZERO, count - ONE
     while low < high:
@@ -125,16 +125,16 @@ def draw_outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
 
 
 def write_policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
-    """Write the policy of an infoset: every walk asks here what is played. The state's type decides what is compiled.
+    """Write the policy of an infoset, for every walk. The state's type decides which version is compiled.
 
-    Without a preference that is regret matching: in proportion to positive regrets. With one regrets count as much as
-    their degrees say, above what is tolerated; all play in proportion, or the best action takes all.
+    Without a preference this is regret matching: in proportion to positive regrets. With a preference, regrets above
+    the vulnerability are multiplied by their degrees, and play is in proportion, or only the best action is played.
     """
     raise NotImplementedError  # compiled code calls one of the two below
 
 
 def _count(state: Any, place: Any, weight: Any) -> None:
-    """Count a walk or a visit, if there is a preference that wants to know."""
+    """Count a walk or a visit, if there is a preference."""
     raise NotImplementedError
 
 
@@ -154,7 +154,7 @@ def _match_regrets(state: Any, start: Any, count: Any, policies: Any, place: Any
 
 def _follow_preference(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
     regrets, degrees = state.regrets, state.degrees
-    # Regrets are sums: an average above β is a sum above β times the number that it is averaged over.
+    # Regrets are sums: an average above β is a sum above β times the number of terms.
     least = state.vulnerability[start] * state.counts[np.uint64(state.divisors[start])]
     total, most, best = 0.0, 0.0, ZERO
     for action in range(count):
@@ -188,7 +188,7 @@ def _count_visit(state: Any, place: Any, weight: Any) -> None:
 
 
 def _prefers(state: Any) -> bool:
-    """Whether the type of a state is that of one with a preference."""
+    """Whether the type of a state has a preference."""
     return bool(state.instance_class is PreferringStateArrays)
 
 
@@ -203,7 +203,7 @@ def _compile_count(state: Any, place: Any, weight: Any) -> Any:
 
 
 def on_lane(state: Any, lanes: Any, lane: Any) -> Any:
-    """Return a state with the policies of this one whose walks add to a lane."""
+    """Return a state with the same policies whose walks add to a lane."""
     raise NotImplementedError
 
 
@@ -225,7 +225,7 @@ def _compile_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
 
 @compiled
 def find_place(lanes: Any, lane: Any, position: Any, count: Any) -> Any:
-    """Return where walks add what they find at an infoset: its place in a lane; without lanes, its own position."""
+    """Return where walks add their results at an infoset: its place in a lane or, without lanes, its position."""
     if lanes is None:
         return position
     place = np.uint64(lanes.places[lane, position])
@@ -241,14 +241,14 @@ def find_place(lanes: Any, lane: Any, position: Any, count: Any) -> Any:
 
 @compiled
 def draw_action(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> Any:
-    """Return a random action: of a policy, mixed with so much of the uniform one."""
+    """Return a random action of a policy mixed with the uniform policy."""
     number = _random(clock)
     each = uniform / np.float64(count)
     chosen: Any = ZERO
     for action in range(count):
         probability = policies[place + action] * (1.0 - uniform) + each
         if probability > 0.0:
-            chosen = action  # round-off may leave something over: then it is the last that is possible
+            chosen = action  # with round-off, the last possible action
             if number < probability:
                 break
             number -= probability
@@ -259,10 +259,10 @@ def draw_action(policies: Any, place: Any, count: Any, uniform: Any, clock: Any)
 def traverse_external(
     tree: Any, player: Any, floor: Any, average: Any, state: Any, target: Any, scratch: Any, lanes: Any, lane: Any
 ) -> None:
-    """Walk all actions of a player and one of everybody else's, and add the sampled regrets to ``target``.
+    """Walk all actions of a player and one of each other player, and add the sampled regrets to ``target``.
 
-    With ``average`` a player who follows adds its policy to its sums at the infosets met. Where there are lanes, all is
-    added at infosets' places in one of them.
+    With ``average``, the next player adds its policy to its sums at the infosets met. With lanes, everything is added
+    at infosets' places in a lane.
     """
     nodes, clock = tree.nodes, state.clock
     frames, policies, values = scratch.frames, scratch.policies, scratch.values
@@ -332,12 +332,12 @@ def traverse_outcome(
     lanes: Any,
     lane: Any,
 ) -> None:
-    """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``.
+    """Walk one path, a player with its policy mixed with the uniform one, and add the sampled regrets to ``target``.
 
-    Where there are lanes, all is added at infosets' places in one of them, and regrets are not cut off.
+    With lanes, everything is added at infosets' places in a lane, and regrets are not clipped.
 
-    Weights stay within the range of floats: a play whose weight is w is sampled with a probability of at most 1 / w,
-    and a game that is held in memory has too few plays for one with w > 1e280 ever to come.
+    Weights stay within the range of floats: a play with weight w is sampled with a probability of at most 1 / w, and a
+    game that fits in memory has too few plays for one with w > 1e280 to occur.
     """
     nodes, clock, baselines = tree.nodes, state.clock, state.baselines
     floor, exploration, rate = run.floor if lanes is None else -np.inf, run.exploration, run.rate
@@ -346,7 +346,7 @@ def traverse_outcome(
     averaged = (np.uint64(player) + ONE) % num_players
     learns, walker = len(baselines) > 0, np.uint64(player)
     node, depth, top, touched = ZERO, ZERO, ZERO, np.uint64(1)
-    reach = 1.0  # the probability with which the player's own sampling came here
+    reach = 1.0  # the player's own sampling probability of this history
     while True:
         mover = nodes[node, ZERO]
         if mover == TERMINAL:
@@ -392,7 +392,7 @@ def traverse_outcome(
         sampled = probability
         if mover == player:
             sampled = probability * (1.0 - exploration) + exploration / np.float64(count)
-        # The baseline's values of all actions, and the sampled one's corrected by what was found.
+        # The baselines of all actions, with the sampled action's corrected by its sample.
         before, expected = 0.0, 0.0
         if learns:
             before = baselines[walker, slot + action]
@@ -404,7 +404,7 @@ def traverse_outcome(
         if mover == player:
             weight, to = 1.0 / values[depth], find_place(lanes, lane, place, count)
             for each in range(count):
-                # The baseline of the sampled action has moved since.
+                # The baseline of the sampled action has changed since.
                 own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
                 target[to + each] = max(target[to + each] + weight * (own - mean), floor)
@@ -415,7 +415,7 @@ def traverse_outcome(
 
 @compiled
 def average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any, lanes: Any, lane: Any) -> None:
-    """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
+    """Walk one path, on which all others play uniformly, and add a player's policies to its sums."""
     nodes, clock, policies = tree.nodes, state.clock, scratch.policies
     node, touched = ZERO, np.uint64(1)
     while nodes[node, ZERO] != TERMINAL:
@@ -455,12 +455,12 @@ def average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: Any
 
 
 def run_samplers(tree: Any, bases: Any, state: Any, target: Any, scratch: Any, run: Any, player: Any) -> None:
-    """Do up to so many more iterations.
+    """Do a number of iterations.
 
     The state is :class:`StateArrays` or :class:`PreferringStateArrays`.
 
-    In an iteration each player walks once, in turn; with a ``player`` of 0 or more, that one alone, which leaves the
-    averages as they are. Regrets go to ``target``, which is the state's own array unless they are to stay as they are.
+    In an iteration each player walks once, in turn. With a ``player`` of 0 or more, only that player walks, and the
+    averages do not change. Regrets are added to ``target``, the state's own array unless its regrets must not change.
     """
     by_history = run.by_history and len(state.baselines) > 0
     clock, num_players = state.clock, len(bases) - 1
@@ -501,7 +501,7 @@ def _walk(
 
 @compiled
 def add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
-    """Add what walks have found at the infosets of a section, one lane after the other, and empty it in all of them."""
+    """Add the walks' results at the infosets of a section, lane by lane, and clear the section in all lanes."""
     regrets, sums, start = state.regrets, state.sums, lanes.starts[section]
     num_lanes = np.uint64(len(lanes.clock))
     for lane in range(num_lanes):
@@ -532,13 +532,13 @@ def add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
 def _take_lanes(
     tree: Any, bases: Any, state: Any, lanes: Any, scratch: Any, run: Any, job: Any, team: Any, phase: Any, first: Any
 ) -> None:
-    """Do a phase's job for one lane after the other, from a first one on, until all are taken."""
+    """Do a phase's job for lane after lane, starting with a first one, until all are taken."""
     num_lanes, tried = np.uint64(len(lanes.clock)), ZERO
     while True:
         tried = take(team, phase, first, tried)
         if tried > num_lanes:
             break
-        # Only who has taken a share knows that the job stays as it is.
+        # The job cannot change while this thread has taken a lane.
         player, share = job.player, (first + tried - ONE) % num_lanes
         if job.adds:
             add_section(state, lanes, share, run.floor)
@@ -551,9 +551,9 @@ def _take_lanes(
 def run_batches(
     tree: Any, bases: Any, state: Any, lanes: Any, scratch: Any, run: Any, job: Any, team: Any, leads: Any, first: Any
 ) -> None:
-    """Do up to so many more batches, as :func:`run_samplers`; or, where this does not lead, help who does them.
+    """Do a number of batches like :func:`run_samplers`; on other threads, help the leading one.
 
-    In an iteration each player does its external walks, in turn, all of them by the policies before the first.
+    In an iteration the players do their external walks in turn, each with the policies from before its first walk.
     """
     phase = 0
     if not leads:

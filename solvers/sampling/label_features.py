@@ -1,4 +1,4 @@
-"""What a learner sees of an infoset: parts of its label, as places in a table."""
+"""The features of an infoset for a learner: parts of its label, as places in a table."""
 
 import re
 import zlib
@@ -7,7 +7,7 @@ from itertools import combinations
 
 _PART = re.compile(r"\d+|[^\W\d_]|[^\w\s]")
 _FIELD = re.compile(r"[\s_]+")
-#: Fields that pairs are made of.
+#: The number of fields from which pairs are formed.
 _PAIRED = 8
 
 
@@ -22,10 +22,9 @@ def features_of(label: Hashable, buckets: int) -> list[int]:
 
     Returns
     -------
-    list of int
-        Places from 0 to `buckets` - 1, by CRC-32: one that all labels have, each field (parted by spaces and ``_``;
-        items of a tuple), each letter, number and sign in a field, pairs of fields, the beginnings of the label, and
-        last the label itself.
+        Places from 0 to `buckets` - 1, by CRC-32: a common one for all labels; each field (separated by spaces and
+        ``_``, or the items of a tuple); each letter, number and sign in a field; pairs of fields; the prefixes of the
+        label; and last the label itself.
 
     Examples
     --------
@@ -38,7 +37,7 @@ def features_of(label: Hashable, buckets: int) -> list[int]:
 
 
 def action_hash(action: Hashable) -> int:
-    """Return a number of 31 bits of an action's label."""
+    """Return a 31-bit hash of an action's label."""
     return zlib.crc32(repr(action).encode()) >> 1
 
 

@@ -31,26 +31,26 @@ from .tree import HistoryTree, history_tree
 
 _SAMPLING = {"external": kernel.EXTERNAL, "outcome": kernel.OUTCOME}
 _AVERAGING = {"simple": kernel.SIMPLE, "sampled": kernel.SAMPLED, "full": kernel.FULL}
-#: So many walks of a batch are a lane, and so many lanes there are at most.
+#: The number of walks of a batch per lane, and the largest number of lanes.
 _LANE, _LANES = 16, 32
-#: What of lanes is empty between iterations; what has been met is overwritten.
+#: The arrays of lanes that are empty between iterations; `met` is overwritten.
 _EMPTIED = ("regrets", "sums", "visits", "places", "met", "taken")
 
 
 @dataclass(frozen=True, eq=False)
 class LocalPreference:
-    """The preferences of players and the regrets that they ignore, as numbers of the compiled loop.
+    """The players' preferences and tolerated regrets, in the form of the compiled loop.
 
     Attributes
     ----------
     degrees : sequence of ndarray of float64, shape (num_sequences,)
-        One a player: how much a sequence's regret counts, at least 1.
+        One per player: the factor of a sequence's regret, at least 1.
     vulnerability : sequence of ndarray of float64, shape (num_infosets,)
-        One a player: up to which average a regret counts as none, in payoff units.
+        One per player: the averaged regret up to which it counts as zero, in payoff units.
     greedy : bool
-        Whether the action whose regret counts most is played alone, in place of all in proportion.
+        Whether to play only the best action instead of playing in proportion.
     conditional : bool
-        Whether averages are over visits to an infoset rather than over walks.
+        Whether averages are over visits to an infoset instead of walks.
     """
 
     degrees: Sequence[Floats]
@@ -59,7 +59,7 @@ class LocalPreference:
     conditional: bool = False
 
     def added_to(self, state: StateArrays, tree: HistoryTree) -> PreferringStateArrays:
-        """Return a state in which these numbers stand on a game's positions, with nothing counted yet."""
+        """Return a state with these numbers on a game's positions, and with zero counts."""
         starts, counts = tree.infosets[:, 0], np.zeros(tree.num_positions)
         vulnerability, divisors = np.zeros(tree.num_positions), np.zeros(tree.num_positions, dtype=np.int64)
         vulnerability[starts] = np.concatenate(self.vulnerability)
@@ -70,14 +70,14 @@ class LocalPreference:
 
 @dataclass(eq=False)
 class SamplerState:
-    """Where a sampler stands.
+    """The state of a sampler.
 
     Attributes
     ----------
     arrays : StateArrays or PreferringStateArrays
-        The latter say what is preferred too, and over how many walks or visits regrets are averaged.
+        The latter also have the preferences, and the counts of walks or visits over which regrets are averaged.
     lanes : LaneArrays, optional
-        Where walks are done in batches: empty between iterations, but for their random numbers.
+        For walks in batches: empty between iterations, except for their random numbers.
     """
 
     arrays: StateArrays | PreferringStateArrays
@@ -90,7 +90,7 @@ class SamplerState:
 
     @property
     def touched(self) -> int:
-        """Histories touched: each one that a walk comes to counts, chance nodes and leaves included."""
+        """Histories touched: every history that a walk visits, including chance nodes and leaves."""
         return int(self.arrays.clock[1])
 
     @property
@@ -104,7 +104,7 @@ class SamplerState:
         return changing
 
     def copy(self) -> "SamplerState":
-        """Return a state that goes on from here on its own."""
+        """Return an independent copy."""
         changing = {name: array.copy() for name, array in self.changing.items()}
         lanes = self.lanes
         if lanes is not None:
@@ -121,7 +121,7 @@ class Sampler:
     ----------
     tree : HistoryTree
     threads : int, optional
-        How many share the walks of a batch, which are the same, bit for bit, for any number; by default
+        The number of threads for a batch, which does not change any bit of the result; by default
         :func:`~treeplex.seqform.budget.most_threads`.
 
     Examples
@@ -140,12 +140,14 @@ class Sampler:
         self.scratch = self._room()
         self._inside = np.ones(tree.num_positions, dtype=bool)
         self._inside[tree.bases[:-1]] = False  # the empty sequences
-        self._starts = np.cumsum(tree.infosets[:, 1]) - tree.infosets[:, 1]  # of infosets, without the empty sequences
+        self._starts = (
+            np.cumsum(tree.infosets[:, 1]) - tree.infosets[:, 1]
+        )  # first sequences of infosets, not counting empty sequences
 
     def _room(self) -> ScratchArrays:
-        """Return room for a thread to work in."""
+        """Return scratch arrays for a thread."""
         tree = self.tree
-        # Others' policies are written above those of the player who walks, or all one above the other.
+        # Others' policies are stacked above those of the walking player.
         width = (tree.num_players + 1) * tree.width + 1
         return ScratchArrays(
             frames=np.zeros((tree.length + 1, 3), dtype=np.uint64),
@@ -160,7 +162,7 @@ class Sampler:
         number, size = min(max(1, rule.batch // _LANE), _LANES), tree.num_positions
         clock = np.zeros((number, 16), dtype=np.uint64)  # threads write to cache lines of their own
         clock[:, 2] = [first_random_state(seed, lane) for lane in range(number)]
-        # Sections of 2^shift positions; an infoset belongs to the one in which its first sequence is.
+        # Sections of 2^shift positions; an infoset belongs to the section of its first sequence.
         shift = ((size - 1) // number).bit_length()
         firsts = np.sort(np.concatenate([tree.infosets[:, 0], tree.bases]))
         sections = np.minimum(np.arange(number) << shift, size)
@@ -179,17 +181,17 @@ class Sampler:
     def initial_state(
         self, rule: SamplingRule, seed: int = 0, preference: LocalPreference | None = None, at_once: bool = False
     ) -> SamplerState:
-        """Return a state without any regrets.
+        """Return a state with zero regrets.
 
         Parameters
         ----------
         rule : SamplingRule
         seed : int
-            For ``numpy.random.SeedSequence``, which makes the first state of the random numbers of it.
+            The seed for ``numpy.random.SeedSequence``, which gives the initial state of the random numbers.
         preference : LocalPreference, optional
             By default policies are those of regret matching.
         at_once : bool
-            Whether what walks find is added at the end of an iteration even if no batches are walked.
+            Whether results of walks are added at the end of an iteration even without batches.
         """
         size = self.tree.num_positions
         with_baselines = rule.sampling == "outcome" and rule.rate is not None
@@ -207,10 +209,10 @@ class Sampler:
         return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree), lanes)
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
-        """Make a state play behaviours, one a player: regrets stand in their proportions, ``trust`` in all.
+        """Make a state play behaviours, one per player: regrets are proportional to them and sum to ``trust``.
 
-        With a preference they stand in proportions of which the degrees make the behaviour; where the best action is
-        played alone that is all that is left of it.
+        With a preference, regrets are such that the degrees give the behaviour. If only the best action is played, only
+        that remains of the behaviour.
         """
         regrets = state.arrays.regrets
         for base, behaviour in zip(self.tree.bases[:-1].tolist(), behaviours, strict=True):
@@ -222,7 +224,7 @@ class Sampler:
             regrets[self._inside] *= trust / np.where(totals > 0.0, totals, 1.0)
 
     def run(self, state: SamplerState, rule: SamplingRule, iterations: int, touched: int | None = None) -> None:
-        """Do more iterations, in each of which every player walks in turn: once, or a whole batch.
+        """Do more iterations; in each, every player walks in turn: once, or a whole batch.
 
         Parameters
         ----------
@@ -230,9 +232,9 @@ class Sampler:
             Changed in place.
         rule : SamplingRule
         iterations : int
-            The most there are to be.
+            The largest total number.
         touched : int, optional
-            Stop after the iteration that brings the number of histories touched to this.
+            Stop after the iteration in which the histories touched reach this number.
         """
         if state.lanes is None:
             self._run(state, rule, state.arrays.regrets, iterations, touched, -1)
@@ -281,7 +283,7 @@ class Sampler:
         )
 
     def policies(self, state: SamplerState) -> list[Floats]:
-        """Return the players' behaviour strategies by the local rule now; entry 0, of the empty sequence, is 1."""
+        """Return the players' current behaviour strategies by the local rule; entry 0, for the empty sequence, is 1."""
         counts = self.tree.infosets[:, 1]
         uniform = np.repeat(1.0 / counts, counts)
         preferring = state.arrays
@@ -323,7 +325,7 @@ class Sampler:
 
 
 def numbers_of(rule: SamplingRule, iterations: int, touched: int | None) -> RunNumbers:
-    """Return what the compiled samplers are to do."""
+    """Return the arguments of the compiled samplers."""
     return RunNumbers(
         iterations=np.uint64(iterations),
         until=np.uint64(2**64 - 1 if touched is None else touched),
@@ -347,7 +349,7 @@ def _first_largest(weights: Floats, starts: Integers, counts: Integers) -> Float
     return largest
 
 
-#: A start's regrets are so many times the game's largest payoff in all at each infoset.
+#: The sum of a start's regrets at each infoset, in units of the game's largest payoff.
 TRUST = 10.0
 
 _trees: WeakKeyDictionary[SequenceForm, HistoryTree] = WeakKeyDictionary()
@@ -361,7 +363,7 @@ class SamplingState(RunState):
     state: SamplerState
 
     def preference_record(self, solution: Solution) -> dict[str, Any] | None:
-        """Return how far preferences were followed."""
+        """Return the frequencies of preferred actions."""
         return preference_record(solution)
 
 
@@ -371,7 +373,7 @@ def tree_for(game: Game) -> HistoryTree:
     Raises
     ------
     UnsupportedProblemError, GameTooLargeError
-        As :func:`~treeplex.solvers.sampling.tree.history_tree`.
+        As for :func:`~treeplex.solvers.sampling.tree.history_tree`.
     """
     form = game.sequence_form
     if form not in _trees:
@@ -380,12 +382,12 @@ def tree_for(game: Game) -> HistoryTree:
 
 
 def preference_of(bias: LocalBias | None, game: Game) -> LocalPreference | None:
-    """Return what the local rule is biased to in a game as the compiled samplers take it.
+    """Return the bias of the local rule in a game, in the form of the compiled samplers.
 
     Raises
     ------
     InvalidPreferenceError
-        If a preference is about nothing in the game.
+        If a preference matches nothing in the game.
     """
     if bias is None:
         return None
@@ -396,14 +398,14 @@ def preference_of(bias: LocalBias | None, game: Game) -> LocalPreference | None:
 class SamplingStepper(Stepper):
     """The compiled samplers on a game.
 
-    Checks are scheduled by histories touched, from one whole game on: these take equally long, whatever is sampled,
-    and do not depend on the clock on the wall, so that equal seeds give equal runs.
+    Checks are scheduled by histories touched, starting with the size of the game: these take equal time for any
+    sampling scheme and do not depend on the clock, so that equal seeds give equal runs.
 
     Parameters
     ----------
     problem : Problem
     options : Options
-        Whose error is computed.
+        The problem whose error is computed.
     sampler : Sampler
     rule : SamplingRule
     state : SamplerState
@@ -412,7 +414,7 @@ class SamplingStepper(Stepper):
     Attributes
     ----------
     proof : tuple of Profile and Certificate
-        Of the averaged strategies at the last check.
+        The proof for the averaged strategies at the last check.
     """
 
     proof: tuple[Profile, Certificate]
@@ -422,7 +424,7 @@ class SamplingStepper(Stepper):
     ) -> None:
         self.problem, self.options = problem, options
         self.sampler, self.rule, self.state = sampler, rule, state
-        self.next_check = state.touched  # where a run goes on it may be good enough as it is
+        self.next_check = state.touched  # a resumed run may already be good enough
 
     @property
     def iterations(self) -> int:
@@ -436,7 +438,7 @@ class SamplingStepper(Stepper):
 
     @property
     def room(self) -> int:
-        """Any number: the samplers themselves stop at the next check."""
+        """Unlimited: the samplers themselves stop at the next check."""
         return NEVER
 
     def check_after(self, clock: int) -> int:
@@ -444,7 +446,7 @@ class SamplingStepper(Stepper):
         return max(self.sampler.tree.num_nodes, math.ceil(clock * CHECK_GROWTH))
 
     def step(self, iterations: int) -> None:
-        """Walk."""
+        """Do walks."""
         self.sampler.run(self.state, self.rule, iterations, self.next_check)
 
     def check(self) -> float:
@@ -454,16 +456,16 @@ class SamplingStepper(Stepper):
         return loop_error(self.problem, self.proof[1], self.options)
 
     def saved(self) -> Saved:
-        """Return where the samplers stand."""
+        """Return the state of the samplers."""
         return {**self.state.changing, "due": self.next_check}
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there."""
+        """Restore the state."""
         fill(self.state.changing, saved)
         self.next_check = saved["due"]
 
     def current_plans(self) -> list[Floats]:
-        """Return the plans that the players play now."""
+        """Return the players' current plans."""
         return self._plans(self.sampler.policies(self.state))
 
     def answer(self) -> list[Floats]:
@@ -476,7 +478,7 @@ class SamplingStepper(Stepper):
 
 
 def stepper(method: MCCFR, problem: Problem, options: Options) -> SamplingStepper:
-    """Return the compiled samplers on a problem, ready to begin or to go on."""
+    """Return the compiled samplers on a problem, ready to start or to be resumed."""
     seed, game = checked_seed(options.seed), problem.game
     sampler, rule = Sampler(tree_for(game)), method.sampling_rule(game.num_players)
     preference = preference_of(method.bias, game)
@@ -485,7 +487,7 @@ def stepper(method: MCCFR, problem: Problem, options: Options) -> SamplingSteppe
 
 
 def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate meets the tolerance or a limit comes."""
+    """Iterate until the certificate meets the tolerance or a limit is reached."""
     begun = counted_now()
     loop = stepper(method, problem, options)
     build_seconds = counted_now() - begun
@@ -493,7 +495,7 @@ def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
 
 
 def outcome_of(loop: SamplingStepper, found: Run, build_seconds: float, state: RunState) -> Outcome:
-    """Return what a run of the compiled samplers has come to."""
+    """Return the outcome of a run of the compiled samplers."""
     return Outcome(
         plans=loop.proof[0].plans,
         stopped=found.stopped,
@@ -516,7 +518,7 @@ def _start(
     start: Any,
     seed: int,
 ) -> SamplerState:
-    """Return the state to go on from: a copy of a solution's, or a fresh one that plays the profile."""
+    """Return the initial state:  a copy of a solution's, or a fresh one that plays the profile."""
     if isinstance(start, Solution):
         kept = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint

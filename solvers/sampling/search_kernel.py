@@ -1,8 +1,7 @@
-"""The compiled tree search of an approximate best response, on the part of a game that has been met so far.
+"""The compiled tree search of an approximate best response, on the visited part of a game.
 
-Where a walk comes to something that Python has to make first, it ends without a trace and says what is missing; then it
-is walked again with the same random numbers. Walks are as in :mod:`.kernel`: arrays are changed in place, nothing is
-checked.
+If a walk reaches something that Python has to create first, the walk ends without a trace and reports what is missing.
+It is then repeated with the same random numbers. As in :mod:`.kernel`, arrays are changed in place without checks.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from ..compilation import compiled
 from ..records import record
 from .kernel import _random
 
-#: What a history is, if it is none of the searcher's own decisions: those have the number of their infoset.
+#: Kinds of histories other than the searcher's decisions, whose kind is the number of their infoset.
 DRAW, LEAF, UNKNOWN = -1, -2, -3
-#: Columns of the table of histories; the parent is the last own action's place, or -1.
+#: Columns of the table of histories; the parent is the place of the last own action, or -1.
 KIND, CHILD, COUNT, PLACE, PARENT = 0, 1, 2, 3, 4
 #: Columns of the table of infosets: places of actions, of features and of histories in it; the first of the latter is
 #: -1 before these are known.
 START, STOP, FEATURES, LAST, HISTORIES, END = 0, 1, 2, 3, 4, 5
-#: Where a search stands: the history, the infoset that is searched or -1, simulations done there, what marks the
-#: entries of this game, decisions made in it, games ended, what is missing, and simulations in all games that ended.
+#: The state of a search: the history, the searched infoset or -1, simulations done there, the stamp of this game's
+#: entries, decisions made in it, games ended, the missing object, and simulations in all finished games.
 NODE, INFOSET, SIMULATIONS, STAMP, DECISIONS, GAMES, MISSING, TOTAL = 0, 1, 2, 3, 4, 5, 6, 7
-#: Why a search comes back: all is done, a history is to be expanded, or the histories of an infoset are to be found.
+#: Why a search returns: it is done, a history must be expanded, or the histories of an infoset must be found.
 DONE, EXPAND, BELIEVE, DECIDE = 0, 1, 2, 3
 
 
@@ -59,7 +58,7 @@ class SearchArrays(NamedTuple):
 
 @record
 class LearnerArrays(NamedTuple):
-    """The two linear functions of features, and how often each feature was learned from."""
+    """The two linear functions of features, and the number of updates of each feature."""
 
     values: Any
     logits: Any
@@ -68,7 +67,7 @@ class LearnerArrays(NamedTuple):
 
 @record
 class SearchNumbers(NamedTuple):
-    """Hyper-parameters."""
+    """The hyper-parameters."""
 
     simulations: int
     exploration: float
@@ -124,7 +123,7 @@ def _enter(tree: Any, search: Any, learner: Any, infoset: Any, stamp: Any) -> An
 
 @compiled
 def _chosen(tree: Any, search: Any, infoset: Any, exploration: Any, noise: Any) -> Any:
-    """Return the place of the action of the largest PUCT score; one that was not tried has the mean of the others."""
+    """Return the place of the action with the largest PUCT score; untried actions have the mean of the others."""
     start, stop = tree.infosets[infoset, START], tree.infosets[infoset, STOP]
     visits, total = 0.0, 0.0
     for place in range(start, stop):
@@ -146,7 +145,7 @@ def _chosen(tree: Any, search: Any, infoset: Any, exploration: Any, noise: Any) 
 
 @compiled
 def _simulate(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any) -> Any:
-    """Walk from a history of the infoset to a leaf or an infoset that is new to the search; return what is missing."""
+    """Walk from a history of the infoset to a leaf or an infoset new to the search; return what is missing."""
     nodes, root, stamp = tree.nodes, control[INFOSET], control[STAMP]
     first, end = tree.infosets[root, HISTORIES], tree.infosets[root, END]
     node = np.int64(tree.members[first + _drawn(tree.shares, first, end - first, clock)])
@@ -178,7 +177,7 @@ def _simulate(tree: Any, search: Any, learner: Any, control: Any, clock: Any, nu
 
 @compiled
 def _best(tree: Any, search: Any, infoset: Any) -> Any:
-    """Return the place of the action of the largest mean among those visited at least a quarter as often as any."""
+    """Return the place of the action with the largest mean among those with at least a quarter of the most visits."""
     start, stop = tree.infosets[infoset, START], tree.infosets[infoset, STOP]
     most = 0.0
     for place in range(start, stop):
@@ -220,7 +219,7 @@ def _learn(tree: Any, search: Any, learner: Any, infoset: Any, result: Any, numb
 
 @compiled
 def _search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any) -> Any:
-    """Go on with the simulations at the infoset that is searched; return why it comes back."""
+    """Continue the simulations at the searched infoset; return why it stops."""
     infoset = control[INFOSET]
     value = 0.0
     if tree.infosets[infoset, HISTORIES] < 0:
@@ -230,7 +229,7 @@ def _search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numb
         first, end = tree.infosets[infoset, HISTORIES], tree.infosets[infoset, END]
         if search.stamps[infoset] != control[STAMP] or first == end:
             value = _enter(tree, search, learner, infoset, control[STAMP])
-        if first == end:  # nothing to search from: what was learned decides
+        if first == end:  # no history to search from: the learned policy decides
             for place in range(tree.infosets[infoset, START], tree.infosets[infoset, STOP]):
                 search.visits[place] = search.priors[place]
                 search.totals[place] = search.priors[place] * value
@@ -264,7 +263,7 @@ def _by_visits(tree: Any, search: Any, infoset: Any, clock: Any) -> Any:
 
 @compiled
 def _walk(tree: Any, control: Any, clock: Any) -> Any:
-    """Go on from a history past everybody else's moves, to a decision, a leaf or what is missing; return its kind."""
+    """Continue from a history past the others' moves to a decision, a leaf or a missing object; return its kind."""
     before, node = clock[2], control[NODE]
     while True:
         kind = np.int64(tree.nodes[node, KIND])
@@ -279,7 +278,7 @@ def _walk(tree: Any, control: Any, clock: Any) -> Any:
 
 
 def run_games(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any, games: Any) -> Any:
-    """Play games to learn from until so many have ended, or something is missing; return which."""
+    """Play training games until a number have ended or something is missing; return which."""
     while control[GAMES] < games:
         if control[INFOSET] < 0:
             kind = _walk(tree, control, clock)
@@ -293,7 +292,7 @@ def run_games(tree: Any, search: Any, learner: Any, control: Any, clock: Any, nu
                 control[NODE], control[DECISIONS] = 0, 0
                 control[STAMP] += 1
                 control[GAMES] += 1
-                clock[0] = clock[2]  # what a game that is broken off goes back to
+                clock[0] = clock[2]  # the state to which an interrupted game returns
                 continue
             control[INFOSET], control[SIMULATIONS] = kind, 0
         wanted = _search(tree, search, learner, control, clock, numbers)
@@ -309,7 +308,7 @@ def run_games(tree: Any, search: Any, learner: Any, control: Any, clock: Any, nu
 
 
 def run_search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any) -> Any:
-    """Search at an infoset alone; once all is done, the place of the best action is ``MISSING``."""
+    """Search at one infoset; at the end, entry ``MISSING`` is the place of the best action."""
     wanted = _search(tree, search, learner, control, clock, numbers)
     if wanted == DONE:
         control[MISSING] = _best(tree, search, control[INFOSET])
@@ -317,7 +316,7 @@ def run_search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, n
 
 
 def run_play(tree: Any, control: Any, clock: Any, decided: Any, results: Any) -> Any:
-    """Play games with the actions that have been decided on, as many as there is room for results."""
+    """Play games with the decided actions until the array of results is full."""
     while control[GAMES] < len(results):
         kind = _walk(tree, control, clock)
         if kind == UNKNOWN:

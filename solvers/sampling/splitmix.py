@@ -10,17 +10,17 @@ _UNIT = 1.0 / 9007199254740992.0  # 2 to the power of -53
 
 
 def first_random_state(seed: int, *branch: int) -> int:
-    """Return the state in which the random numbers of a seed begin, of 64 bits; other ones in each branch."""
+    """Return the initial 64-bit state of a seed's random numbers; it differs in each branch."""
     return int(np.random.SeedSequence(seed, spawn_key=branch).generate_state(1, np.uint64)[0])
 
 
 class SplitMix64:
-    """Random numbers of [0, 1), from a state that is a counter.
+    """Random numbers in [0, 1), whose state is a counter.
 
     Parameters
     ----------
     state : int
-        Of 64 bits; :func:`first_random_state` makes one of a seed.
+        A 64-bit integer; :func:`first_random_state` computes one from a seed.
 
     Notes
     -----
@@ -48,7 +48,7 @@ class SplitMix64:
 
 
 def cumulative(probabilities: Sequence[float]) -> list[float]:
-    """Return the sums up to each outcome, such that a number below 1 never falls on an outcome of probability 0."""
+    """Return cumulative sums such that a number below 1 never selects an outcome of probability 0."""
     sums = list(accumulate(probabilities))
     last = sums[-1]
     return [1.0 if each >= last else each / last for each in sums]

@@ -43,7 +43,7 @@ from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
 from .splitmix import SplitMix64, first_random_state
 from .walks import OVERFLOW, Infosets, OutOfTimeError, Settings, Walker, WeightOverflowError, one_hot
 
-#: What a player does at an infoset: from its label and its actions to probabilities.
+#: A player's strategy: a function from an infoset's label and actions to probabilities.
 Answer = Callable[[Hashable, tuple[Hashable, ...]], Sequence[float]]
 _FILE_VERSION = 1
 #: Bytes of memory for each byte of a file.
@@ -53,17 +53,17 @@ _EXPANSION = 6
 class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
     """One player's strategy, from labels of infosets to probabilities of actions.
 
-    It knows the infosets that the walks have met; at all others it plays uniformly.
+    It has the infosets that walks have met; at all others it plays uniformly.
 
     Parameters
     ----------
     player : int
     numbers : dict
-        From labels to numbers of infosets, in their order. It may grow: later ones are not of this strategy.
+        From labels to numbers of infosets, in order. It may grow: later infosets do not belong to this strategy.
     menus : list of tuple
-        Of each infoset the actions.
+        The actions of each infoset.
     starts : array of int
-        Of each infoset its first place among the probabilities; then how many these are.
+        The first place of each infoset among the probabilities, followed by their number.
     shares : array of float
         The probabilities, infoset by infoset.
 
@@ -93,7 +93,7 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
 
     @classmethod
     def of(cls, table: Infosets, shares: "array[float]") -> "StreamedStrategy":
-        """Return the strategy with these probabilities at the infosets that have been met so far."""
+        """Return the strategy with these probabilities at the infosets met so far."""
         return cls(table.player, table.numbers, table.menus, table.starts[: len(table) + 1], shares)
 
     def add(self, infoset: Hashable, actions: tuple[Hashable, ...], shares: Sequence[float]) -> None:
@@ -125,7 +125,7 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
         return None if number is None or number >= self._count else number
 
     def probabilities(self, infoset: Hashable, actions: Sequence[Hashable]) -> list[float]:
-        """Return the probabilities of an infoset's actions, in their order; all alike where the infoset is unknown.
+        """Return the probabilities of an infoset's actions, in order; uniform if the infoset is unknown.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
 
 
 class StreamedProfile(Sequence[StreamedStrategy]):
-    """One streamed strategy a player.
+    """One streamed strategy per player.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class StreamedProfile(Sequence[StreamedStrategy]):
     Raises
     ------
     InvalidStrategyError
-        If a player's strategy is missing or stands in another's place.
+        If a player's strategy is missing or in the wrong position.
     """
 
     def __init__(self, strategies: Sequence[StreamedStrategy]) -> None:
@@ -215,21 +215,21 @@ class StreamedProfile(Sequence[StreamedStrategy]):
         return Profile([strategy.to_strategy(game) for strategy in self])
 
     def save(self, path: str | PathLike[str], game: str = "") -> None:
-        """Write the strategies as text, a line of JSON an infoset, whole or not at all.
+        """Write the strategies as text, one line of JSON per infoset, completely or not at all.
 
-        The first line says how many players there are, each other one is
-        ``{"player": 0, "infoset": …, "actions": […], "probabilities": […]}``. Labels are written as in game files.
+        The first line gives the number of players. Every other line is ``{"player": 0, "infoset": …, "actions": […],
+        "probabilities": […]}``. Labels are written as in game files.
 
         Parameters
         ----------
         path : path-like
         game : str
-            What the game is called, for the first line.
+            The name of the game, for the first line.
 
         Raises
         ------
         InvalidStrategyError
-            If the file cannot be written, or a label is of a type that files do not take.
+            If the file cannot be written, or a label has a type that files do not support.
         """
         header = {"treeplex_strategies": _FILE_VERSION, "game": game, "players": len(self)}
         try:
@@ -254,14 +254,14 @@ class StreamedProfile(Sequence[StreamedStrategy]):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "StreamedProfile":
-        """Read strategies that :meth:`save` wrote, or another program in the same form.
+        """Read strategies that :meth:`save`, or another program in the same format, wrote.
 
         Raises
         ------
         InvalidStrategyError
             If the file cannot be read; the message names the line.
         GameTooLargeError
-            If it may take more memory than the budget for building a game.
+            If reading it may exceed the memory budget for building a game.
         """
         try:
             with refusing_unreadable(path):
@@ -283,8 +283,9 @@ class StreamedGain:
     strategy : StreamedStrategy
         The response.
     gain : MeanResult
-        Its payoff minus that of the player's own strategy, against the others' strategies, with an interval. The best
-        response gains no less, so that the lower end is one on what the player could gain, as sure as the interval is.
+            Its payoff minus that of the player's own strategy, against the others' strategies, with an interval. The
+            best response gains at least as much, so the lower end is a lower bound on the possible gain, with the
+            interval's confidence.
     """
 
     player: int
@@ -293,7 +294,7 @@ class StreamedGain:
 
 
 def answer_of(strategy: Strategy | StreamedStrategy) -> Answer:
-    """Return what a strategy does at an infoset."""
+    """Return the function from an infoset and its actions to a strategy's probabilities."""
     if isinstance(strategy, StreamedStrategy):
         return strategy.probabilities
 
@@ -312,23 +313,23 @@ def streamed_payoffs(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> tuple[MeanResult, ...]:
-    """Estimate each player's expected payoff by playing games at random.
+    """Estimate each player's expected payoff from simulated games.
 
     Parameters
     ----------
     game : Game or Rules
     profile : StreamedProfile
     games : int
-        How many, at least 2.
+        The number of games, at least 2.
     seed : int
         Equal seeds give equal games.
     confidence : float
-        With which each interval holds, nearly, for many games: the mean ± t s / √n, t of Student's distribution.
+        The approximate confidence of each interval for many games: the mean ± t s / √n, with Student's t.
 
     Returns
     -------
     tuple of MeanResult
-        One a player, in payoff units.
+        One per player, in payoff units.
 
     Raises
     ------
@@ -364,26 +365,26 @@ def streamed_gain(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> StreamedGain:
-    """Learn a response to a profile by sampling, and estimate what it gains: what the player could gain at least.
+    """Learn a response to a profile by sampling, and estimate its gain, a lower bound on the possible gain.
 
     Parameters
     ----------
     game : Game or Rules
     profile : StreamedProfile
     player : int
-        Who responds; the others keep to the profile.
+        The responding player; the others play the profile.
     iterations : int, optional
-        Walks to learn from.
+        The number of walks for learning.
     seconds : float, optional
-        Time to learn in. One of the two is needed.
+        The time for learning. One of the two is required.
     games : int
-        How many games are played, afterwards and with other random numbers, with the response and with the player's
-        own strategy each.
+            The number of games played after learning, with other random numbers: with the response, and with the
+            player's own strategy.
     sampling : {"external", "outcome"}
-        What walks to learn from take of the player's actions: all, or one.
+        Whether walks for learning take all of the player's actions, or one.
     seed : int
     confidence : float
-        With which the interval holds, nearly, for many games; its lower end alone with (1 + confidence) / 2.
+        The approximate confidence of the interval for many games; that of its lower end alone is (1 + confidence) / 2.
 
     Returns
     -------
